@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# What find_package(reblock CONFIG) finds: below a prefix, or inside the Python package.
+include(CMakePackageConfigHelpers)
+
+set(config_dir share/cmake/reblock)
+install(DIRECTORY cpp/include/ DESTINATION include)
+install(TARGETS reblock EXPORT reblockTargets)
+install(EXPORT reblockTargets NAMESPACE reblock:: DESTINATION ${config_dir})
+configure_package_config_file(
+  cmake/reblockConfig.cmake.in
+  ${CMAKE_CURRENT_BINARY_DIR}/reblockConfig.cmake
+  INSTALL_DESTINATION ${config_dir}
+)
+write_basic_package_version_file(
+  ${CMAKE_CURRENT_BINARY_DIR}/reblockConfigVersion.cmake
+  COMPATIBILITY SameMinorVersion
+  ARCH_INDEPENDENT
+)
+install(
+  FILES
+    ${CMAKE_CURRENT_BINARY_DIR}/reblockConfig.cmake
+    ${CMAKE_CURRENT_BINARY_DIR}/reblockConfigVersion.cmake
+  DESTINATION ${config_dir}
+)

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+
+namespace reblock {
+
+/// The most axes that a tensor may have, as in DirectML.
+inline constexpr std::size_t max_rank = 8;
+
+/// A short list with one integer per axis: extents, strides, sizes. It lives in place, without a heap.
+///
+/// It holds one value more than a tensor may have axes, so that a list that is too long is seen as
+/// such and refused. What follows after that is dropped, see cut().
+class axis_values {
+ public:
+  using value_type = std::int64_t;
+
+  constexpr axis_values() = default;
+  constexpr axis_values(std::initializer_list<std::int64_t> values) {
+    for (const std::int64_t value : values) push_back(value);
+  }
+  /// `count` times `value`.
+  static constexpr axis_values repeat(std::size_t count, std::int64_t value) {
+    axis_values result;
+    for (std::size_t i = 0; i < count; ++i) result.push_back(value);
+    return result;
+  }
+
+  constexpr std::size_t size() const noexcept { return size_; }
+  constexpr bool empty() const noexcept { return size_ == 0; }
+  constexpr std::int64_t operator[](std::size_t i) const noexcept { return values_[i]; }
+  constexpr std::int64_t& operator[](std::size_t i) noexcept { return values_[i]; }
+  constexpr const std::int64_t* begin() const noexcept { return values_.data(); }
+  constexpr const std::int64_t* end() const noexcept { return values_.data() + size_; }
+
+  constexpr void push_back(std::int64_t value) noexcept {
+    if (size_ < capacity) {
+      values_[size_++] = value;
+    } else {
+      cut_ = true;
+    }
+  }
+  /// Whether there were more values than size().
+  constexpr bool cut() const noexcept { return cut_; }
+
+  friend constexpr bool operator==(const axis_values& a, const axis_values& b) noexcept {
+    if (a.size_ != b.size_) return false;
+    for (std::size_t i = 0; i < a.size_; ++i) {
+      if (a.values_[i] != b.values_[i]) return false;
+    }
+    return true;
+  }
+
+ private:
+  static constexpr std::size_t capacity = max_rank + 1;
+  std::array<std::int64_t, capacity> values_{};
+  std::size_t size_ = 0;
+  bool cut_ = false;
+};
+
+/// A parameter of the spatial axes: one value that stands for all of them, or one value each.
+///
+///     spatial_values block = 2;        // 2 along every spatial axis
+///     spatial_values block = {2, 3};   // 2 along the first, 3 along the second
+class spatial_values {
+ public:
+  constexpr spatial_values(std::int64_t value) : values_{value}, uniform_(true) {}
+  constexpr spatial_values(std::initializer_list<std::int64_t> values) : values_(values) {}
+  constexpr spatial_values(const axis_values& values) : values_(values) {}
+
+  /// Whether one value stands for every axis.
+  constexpr bool uniform() const noexcept { return uniform_; }
+  /// The values as they were given.
+  constexpr const axis_values& values() const noexcept { return values_; }
+  /// Whether there is a value for each of `axes` axes.
+  constexpr bool fits(std::size_t axes) const noexcept { return uniform_ || values_.size() == axes; }
+  /// One value for each of `axes` axes. Requires fits(axes).
+  constexpr axis_values expand(std::size_t axes) const noexcept {
+    return uniform_ ? axis_values::repeat(axes, values_[0]) : values_;
+  }
+
+  friend constexpr bool operator==(const spatial_values&, const spatial_values&) = default;
+
+ private:
+  axis_values values_;
+  bool uniform_ = false;
+};
+
+}  // namespace reblock

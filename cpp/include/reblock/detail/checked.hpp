@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Integer arithmetic that sizes and offsets are safe with.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+
+#include <reblock/axis_values.hpp>
+
+namespace reblock::detail {
+
+/// A size that is not negative and remembers whether it left the range of its type on the way.
+class checked_size {
+ public:
+  constexpr checked_size(std::int64_t value) : value_(value) {}
+
+  constexpr checked_size& operator*=(checked_size other) noexcept {
+    overflow_ = overflow_ || other.overflow_ || (other.value_ != 0 && value_ > largest / other.value_);
+    value_ = overflow_ ? 0 : value_ * other.value_;
+    return *this;
+  }
+  constexpr checked_size& operator+=(checked_size other) noexcept {
+    overflow_ = overflow_ || other.overflow_ || value_ > largest - other.value_;
+    value_ = overflow_ ? 0 : value_ + other.value_;
+    return *this;
+  }
+  friend constexpr checked_size operator*(checked_size a, checked_size b) noexcept { return a *= b; }
+  friend constexpr checked_size operator+(checked_size a, checked_size b) noexcept { return a += b; }
+
+  constexpr bool overflow() const noexcept { return overflow_; }
+  /// Requires that there was no overflow.
+  constexpr std::int64_t value() const noexcept { return value_; }
+
+ private:
+  static constexpr std::int64_t largest = std::numeric_limits<std::int64_t>::max();
+  std::int64_t value_;
+  bool overflow_ = false;
+};
+
+constexpr checked_size product(const axis_values& values) noexcept {
+  checked_size total = 1;
+  for (const std::int64_t value : values) total *= value;
+  return total;
+}
+
+// Offsets and strides are computed modulo 2^64: a partial sum may leave the range (a base that padding
+// moves out of the tensor, the stride of an axis of extent 1), the offset of an element never does.
+
+constexpr std::int64_t wrapping_add(std::int64_t a, std::int64_t b) noexcept {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
+}
+
+constexpr std::int64_t wrapping_multiply(std::int64_t a, std::int64_t b) noexcept {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
+}
+
+constexpr std::int64_t wrapping_negate(std::int64_t a) noexcept {
+  return static_cast<std::int64_t>(0 - static_cast<std::uint64_t>(a));
+}
+
+/// floor(a / b) for b > 0.
+constexpr std::int64_t floor_divide(std::int64_t a, std::int64_t b) noexcept {
+  return a / b - (a % b < 0 ? 1 : 0);
+}
+
+}  // namespace reblock::detail

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The pair of layouts that describes an operator: one index space, and for each of its points where
+// the source element and the destination element lie.
+#pragma once
+
+#include <array>
+#include <cassert>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include <reblock/axis_values.hpp>
+#include <reblock/detail/checked.hpp>
+
+namespace reblock::detail {
+
+/// A tensor of rank 8 has 6 spatial axes; splitting each, and the channels, gives at most 2 + 2 * 6 axes.
+inline constexpr std::size_t max_axes = 2 * (max_rank - 1);
+inline constexpr std::size_t max_bounds = max_rank - 2;
+
+inline constexpr std::size_t no_bound = max_bounds;
+
+/// One axis of the index space. Strides in bytes, of either sign.
+struct layout_axis {
+  std::int64_t extent = 1;
+  std::int64_t source_stride = 0;
+  std::int64_t destination_stride = 0;
+  /// The bound that this axis takes part in, and how far one step along the axis moves within it.
+  std::size_t bound = no_bound;
+  std::int64_t bound_step = 0;
+
+  constexpr bool bounded() const noexcept { return bound != no_bound; }
+};
+
+/// A padded axis of the image, seen from the two axes that walk it (window offset and block): a point
+/// lies inside where 0 <= offset + sum over both axes of index * bound_step < extent.
+struct axis_bound {
+  std::int64_t offset = 0;
+  std::int64_t extent = 0;
+};
+
+struct layout {
+  std::array<layout_axis, max_axes> axes{};
+  std::size_t rank = 0;
+  std::array<axis_bound, max_bounds> bounds{};
+  std::size_t bound_count = 0;
+  /// Bytes from each tensor's first element to the element of index 0, which bounds may put outside.
+  std::int64_t source_offset = 0;
+  std::int64_t destination_offset = 0;
+
+  constexpr void add(const layout_axis& axis) noexcept {
+    assert(rank < max_axes);
+    axes[rank++] = axis;
+  }
+
+  constexpr void remove(std::size_t i) noexcept {
+    for (--rank; i < rank; ++i) axes[i] = axes[i + 1];
+  }
+
+  /// The same moves the other way round.
+  constexpr void swap_sides() noexcept {
+    for (std::size_t i = 0; i < rank; ++i) std::swap(axes[i].source_stride, axes[i].destination_stride);
+    std::swap(source_offset, destination_offset);
+  }
+
+  /// Keeps the indices begin <= index < end of axis `i`.
+  constexpr void narrow(std::size_t i, std::int64_t begin, std::int64_t end) noexcept {
+    layout_axis& axis = axes[i];
+    axis.extent = end - begin;
+    source_offset = wrapping_add(source_offset, wrapping_multiply(begin, axis.source_stride));
+    destination_offset =
+        wrapping_add(destination_offset, wrapping_multiply(begin, axis.destination_stride));
+    if (axis.bounded()) bounds[axis.bound].offset += begin * axis.bound_step;
+  }
+
+  /// Walks axis `i` from its other end.
+  constexpr void reverse(std::size_t i) noexcept {
+    layout_axis& axis = axes[i];
+    narrow(i, axis.extent - 1, 2 * axis.extent - 1);
+    axis.source_stride = wrapping_negate(axis.source_stride);
+    axis.destination_stride = wrapping_negate(axis.destination_stride);
+    axis.bound_step = -axis.bound_step;
+  }
+};
+
+}  // namespace reblock::detail

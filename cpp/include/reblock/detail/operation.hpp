@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What every operator becomes once its tensors' extents and strides are known.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include <reblock/detail/gather.hpp>
+#include <reblock/detail/plan.hpp>
+#include <reblock/detail/traversal.hpp>
+#include <reblock/executor.hpp>
+
+namespace reblock::detail {
+
+/// Less than this many destination bytes a chunk are not worth handing to another thread.
+inline constexpr std::int64_t least_chunk_bytes = 64 * 1024;
+
+/// Moves by a plan, or sums by a gather. A trivially copyable value: make it once, run it often.
+class operation {
+ public:
+  explicit operation(const plan& moves) : moves_(moves) {}
+  explicit operation(const gather& sums) : sums_(sums), adds_(true) {}
+
+  /// `source` and `destination` point to the first element (index 0 on every axis) of each tensor,
+  /// which must not share memory.
+  template <executor Executor>
+  void run(const void* source, void* destination, Executor& executor) const {
+    const auto* from = static_cast<const std::byte*>(source);
+    auto* to = static_cast<std::byte*>(destination);
+    adds_ ? run_sums(from, to, executor) : run_moves(from, to, executor);
+  }
+
+ private:
+  template <executor Executor>
+  void run_sums(const std::byte* from, std::byte* to, Executor& executor) const {
+    const std::int64_t boxes = sums_.boxes();
+    const auto chunks = std::min(boxes, static_cast<std::int64_t>(executor.concurrency()));
+    if (chunks == 0) return;
+    executor.run(static_cast<std::size_t>(chunks), [&, this](std::size_t chunk) {
+      const auto i = static_cast<std::int64_t>(chunk);
+      for (std::int64_t box = share(boxes, i, chunks); box < share(boxes, i + 1, chunks); ++box) {
+        sums_.fill_box(box, from, to);
+      }
+    });
+  }
+
+  template <executor Executor>
+  void run_moves(const std::byte* from, std::byte* to, Executor& executor) const {
+    if (moves_.empty) return;
+    const std::size_t axis = longest_axis();
+    const std::int64_t chunks = chunk_count(axis, static_cast<std::int64_t>(executor.concurrency()));
+    if (chunks <= 1) {
+      traversal<fill_outside>(moves_, from, to).run();
+      return;
+    }
+    executor.run(static_cast<std::size_t>(chunks), [&, this](std::size_t chunk) {
+      const auto i = static_cast<std::int64_t>(chunk);
+      const std::int64_t extent = moves_.axes[axis].extent;
+      layout part = moves_;
+      part.narrow(axis, share(extent, i, chunks), share(extent, i + 1, chunks));
+      const plan part_plan =
+          plan_moves(part, static_cast<std::int64_t>(moves_.leaf_tile.element_size));
+      traversal<fill_outside>(part_plan, from, to).run();
+    });
+  }
+
+  /// Where the share of the i-th of `chunks` begins.
+  static std::int64_t share(std::int64_t total, std::int64_t i, std::int64_t chunks) noexcept {
+    return total / chunks * i + std::min(i, total % chunks);
+  }
+
+  /// The first of the longest axes: the one that divides most evenly.
+  std::size_t longest_axis() const noexcept {
+    std::size_t longest = 0;
+    for (std::size_t i = 1; i < moves_.rank; ++i) {
+      if (moves_.axes[i].extent > moves_.axes[longest].extent) longest = i;
+    }
+    return longest;
+  }
+
+  std::int64_t chunk_count(std::size_t axis, std::int64_t concurrency) const noexcept {
+    if (moves_.rank == 0) return 1;
+    auto bytes = static_cast<std::int64_t>(moves_.leaf_tile.element_size);
+    for (std::size_t i = 0; i < moves_.rank; ++i) bytes *= moves_.axes[i].extent;
+    return std::min({concurrency, moves_.axes[axis].extent, bytes / least_chunk_bytes});
+  }
+
+  plan moves_;
+  gather sums_;
+  bool adds_ = false;
+};
+static_assert(std::is_trivially_copyable_v<operation>);
+
+}  // namespace reblock::detail

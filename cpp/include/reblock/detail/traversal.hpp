@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The one traversal: every operator ends here.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <utility>
+
+#include <reblock/detail/plan.hpp>
+
+namespace reblock::detail {
+
+/// The destination elements whose source lies outside of the image become zero (all bits 0).
+struct fill_outside {
+  static void range(const plan& p, std::size_t axis, std::byte* destination, std::int64_t offset,
+                    std::int64_t begin, std::int64_t end) {
+    if (begin >= end) return;
+    const std::int64_t stride = p.axes[axis].destination_stride;
+    offset = wrapping_add(offset, wrapping_multiply(begin, stride));
+    if (axis >= p.dense_from) {
+      std::memset(destination + offset, 0, static_cast<std::size_t>((end - begin) * stride));
+      return;
+    }
+    for (std::int64_t i = begin; i < end; ++i, offset = wrapping_add(offset, stride)) {
+      if (axis + 1 < p.rank) {
+        range(p, axis + 1, destination, offset, 0, p.axes[axis + 1].extent);
+      } else {
+        std::memset(destination + offset, 0, p.leaf_tile.element_size);
+      }
+    }
+  }
+};
+
+/// They are left as they are: for sums, to which padding adds nothing.
+struct skip_outside {
+  static void range(const plan&, std::size_t, std::byte*, std::int64_t, std::int64_t, std::int64_t) {}
+};
+
+/// Walks the axes of a plan and calls its leaf for each tile, narrowed to what lies inside the bounds;
+/// `Outside` gets the rest. The range of an axis is worked out once for each index of the axis that
+/// decides it, so no element is ever tested.
+template <class Outside>
+class traversal {
+ public:
+  traversal(const plan& p, const std::byte* source, std::byte* destination)
+      : plan_(p), source_(source), destination_(destination) {
+    for (std::size_t i = 0; i < p.rank; ++i) ranges_[i] = {0, p.axes[i].extent};
+  }
+
+  void run() {
+    if (!plan_.empty) walk(0, plan_.source_offset, plan_.destination_offset);
+  }
+
+ private:
+  struct range {
+    std::int64_t begin;
+    std::int64_t end;
+  };
+
+  void walk(std::size_t i, std::int64_t source, std::int64_t destination) {
+    if (i == plan_.walked) return move_tile(source, destination);
+    const layout_axis& axis = plan_.axes[i];
+    const range inside = clip(i, destination);
+    source = wrapping_add(source, wrapping_multiply(inside.begin, axis.source_stride));
+    destination = wrapping_add(destination, wrapping_multiply(inside.begin, axis.destination_stride));
+    for (std::int64_t index = inside.begin; index < inside.end; ++index) {
+      decide(i, index);
+      walk(i + 1, source, destination);
+      source = wrapping_add(source, axis.source_stride);
+      destination = wrapping_add(destination, axis.destination_stride);
+    }
+  }
+
+  /// Hands what lies outside along axis `i` over to `Outside` and returns what lies inside.
+  range clip(std::size_t i, std::int64_t destination) const {
+    const range inside = ranges_[i];
+    Outside::range(plan_, i, destination_, destination, 0, inside.begin);
+    Outside::range(plan_, i, destination_, destination, inside.end, plan_.axes[i].extent);
+    return inside;
+  }
+
+  /// Works out the range of the axis that `index` on axis `i` decides.
+  void decide(std::size_t i, std::int64_t index) {
+    const std::size_t j = plan_.decides[i];
+    if (j == no_axis) return;
+    const layout_axis& other = plan_.axes[j];
+    const axis_bound& bound = plan_.bounds[other.bound];
+    // begin <= low + other index * step <= high, seen upwards
+    std::int64_t low = -(bound.offset + index * plan_.axes[i].bound_step);
+    std::int64_t high = low + bound.extent - 1;
+    std::int64_t step = other.bound_step;
+    if (step < 0) {
+      std::swap(low, high);
+      low = -low;
+      high = -high;
+      step = -step;
+    }
+    range& decided = ranges_[j];
+    decided.begin = std::clamp<std::int64_t>(floor_divide(low + step - 1, step), 0, other.extent);
+    decided.end = std::clamp<std::int64_t>(floor_divide(high, step) + 1, decided.begin, other.extent);
+  }
+
+  void move_tile(std::int64_t source, std::int64_t destination) {
+    tile t = plan_.leaf_tile;
+    const std::size_t inner = plan_.rank - 1;
+    if (plan_.rank - plan_.walked == 2) {
+      const range rows = clip(inner - 1, destination);
+      narrow(t.outer, rows, source, destination);
+    }
+    if (plan_.rank > plan_.walked) {
+      const range columns = ranges_[inner];
+      if (columns.begin > 0 || columns.end < plan_.axes[inner].extent) {
+        for (std::int64_t i = 0; i < t.outer.extent; ++i) {
+          clip(inner, wrapping_add(destination, wrapping_multiply(i, t.outer.destination_stride)));
+        }
+      }
+      narrow(t.inner, columns, source, destination);
+    }
+    if (t.outer.extent > 0 && t.inner.extent > 0) {
+      plan_.leaf(t, source_ + source, destination_ + destination);
+    }
+  }
+
+  static void narrow(tile_axis& axis, range inside, std::int64_t& source, std::int64_t& destination) {
+    axis.extent = inside.end - inside.begin;
+    source = wrapping_add(source, wrapping_multiply(inside.begin, axis.source_stride));
+    destination = wrapping_add(destination, wrapping_multiply(inside.begin, axis.destination_stride));
+  }
+
+  const plan& plan_;
+  const std::byte* source_;
+  std::byte* destination_;
+  std::array<range, max_axes> ranges_{};
+};
+
+}  // namespace reblock::detail

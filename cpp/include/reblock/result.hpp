@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <type_traits>
+
+#include <reblock/axis_values.hpp>
+#include <reblock/detail/config.hpp>
+
+namespace reblock {
+
+/// Why a call was refused: a message that names the argument, what it got and what would fit. It lives
+/// in place, without a heap; a message beyond its capacity is cut.
+class error {
+ public:
+  constexpr error() = default;
+  constexpr explicit error(std::string_view text) { *this << text; }
+
+  /// Null-terminated.
+  constexpr const char* message() const noexcept { return text_; }
+
+  constexpr error& operator<<(std::string_view text) noexcept {
+    for (const char c : text) append(c);
+    return *this;
+  }
+  template <class Integer>
+    requires std::is_integral_v<Integer>
+  constexpr error& operator<<(Integer value) noexcept {
+    char digits[20] = {};
+    std::size_t count = 0;
+    auto rest = static_cast<std::uint64_t>(value);
+    if (value < 0) {
+      append('-');
+      rest = 0 - rest;
+    }
+    do {
+      digits[count++] = static_cast<char>('0' + rest % 10);
+      rest /= 10;
+    } while (rest != 0);
+    while (count != 0) append(digits[--count]);
+    return *this;
+  }
+  constexpr error& operator<<(const char* text) noexcept { return *this << std::string_view(text); }
+  /// As Python prints a tuple: (1, 8, 2, 3), and (5,) for a single value.
+  constexpr error& operator<<(const axis_values& values) noexcept {
+    append('(');
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (i != 0) *this << ", ";
+      *this << values[i];
+    }
+    return *this << (values.cut() ? ", ...)" : values.size() == 1 ? ",)" : ")");
+  }
+  /// The plain number where one value stands for every axis, else the tuple.
+  constexpr error& operator<<(const spatial_values& given) noexcept {
+    return given.uniform() ? *this << given.values()[0] : *this << given.values();
+  }
+
+ private:
+  constexpr void append(char c) noexcept {
+    if (length_ + 1 < capacity) text_[length_++] = c;
+  }
+
+  static constexpr std::size_t capacity = 640;
+  char text_[capacity] = {};
+  std::size_t length_ = 0;
+};
+
+/// A value, or the error that kept it from being made. Every throwing call of the library has a form
+/// that returns one of these instead, for programs that are built without exceptions.
+template <class T>
+class [[nodiscard]] result {
+  static_assert(std::is_trivially_copyable_v<T>);
+
+ public:
+  constexpr result(const T& value) : value_(value), has_value_(true) {}
+  constexpr result(const error& why) : error_(why), has_value_(false) {}
+
+  constexpr explicit operator bool() const noexcept { return has_value_; }
+  /// Requires a value.
+  constexpr const T& operator*() const noexcept { return value_; }
+  constexpr const T* operator->() const noexcept { return &value_; }
+  /// Requires an error.
+  constexpr const error& why() const noexcept { return error_; }
+
+  /// The value; throws std::invalid_argument with the message where there is none.
+  constexpr const T& value() const {
+    if (!has_value_) detail::fail(error_.message());
+    return value_;
+  }
+
+ private:
+  union {
+    T value_;
+    error error_;
+  };
+  bool has_value_;
+};
+
+/// What a call without a value returns.
+struct success {};
+using status = result<success>;
+
+}  // namespace reblock

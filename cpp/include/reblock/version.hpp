@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+namespace reblock {
+
+/// The version of the library: the one place that holds it. CMake and pyproject.toml read this line.
+inline constexpr char version[] = "0.1.0";
+
+}  // namespace reblock

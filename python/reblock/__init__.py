@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Move tensors between depth and space, and between images and columns.
+
+`depth_to_space`, `space_to_depth`, `unfold` (im2col) and `fold` (col2im) for NumPy arrays of any
+dtype, rank and strides, with the semantics of Microsoft's DirectML.
+"""
+
+from reblock._config import get_cmake_dir, get_include, show_config
+from reblock._core import (
+    CompiledOperator,
+    DataType,
+    DepthSpaceOrder,
+    DepthToSpaceDesc,
+    FeatureLevel,
+    FoldDesc,
+    SpaceToDepthDesc,
+    TensorDesc,
+    UnfoldDesc,
+    __version__,
+    compile,  # noqa: A004 - DirectML's word; it hides the builtin only where it is imported by name
+    depth_to_space,
+    depth_to_space_shape,
+    fold,
+    fold_shape,
+    space_to_depth,
+    space_to_depth_shape,
+    unfold,
+    unfold_shape,
+)
+
+__all__ = [
+    "CompiledOperator",
+    "DataType",
+    "DepthSpaceOrder",
+    "DepthToSpaceDesc",
+    "FeatureLevel",
+    "FoldDesc",
+    "SpaceToDepthDesc",
+    "TensorDesc",
+    "UnfoldDesc",
+    "__version__",
+    "compile",
+    "depth_to_space",
+    "depth_to_space_shape",
+    "fold",
+    "fold_shape",
+    "get_cmake_dir",
+    "get_include",
+    "show_config",
+    "space_to_depth",
+    "space_to_depth_shape",
+    "unfold",
+    "unfold_shape",
+]

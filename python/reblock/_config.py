@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What was built, and where the C++ side of the package lies."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from reblock import _core
+
+# The compiled module lies where the package was installed, in an editable installation too.
+_installed = Path(_core.__file__).parent
+
+
+def get_include() -> str:
+    """Return the directory to add to the include path for ``#include <reblock/reblock.hpp>``.
+
+    Examples
+    --------
+    >>> import pathlib, reblock
+    >>> pathlib.Path(reblock.get_include(), "reblock", "reblock.hpp").is_file()
+    True
+    """
+    return str(_installed / "include")
+
+
+def get_cmake_dir() -> str:
+    """Return the directory in which CMake's ``find_package(reblock CONFIG)`` finds the headers.
+
+    Examples
+    --------
+    >>> import pathlib, reblock
+    >>> pathlib.Path(reblock.get_cmake_dir(), "reblockConfig.cmake").is_file()
+    True
+    """
+    return str(_installed / "share" / "cmake" / "reblock")
+
+
+def show_config() -> None:
+    """Print the version, how the module was built, and what it runs on.
+
+    Examples
+    --------
+    >>> import reblock
+    >>> reblock.show_config()  # doctest: +ELLIPSIS
+    reblock ...
+    """
+    python = ".".join(map(str, sys.version_info[:3]))
+    print(f"reblock {_core.__version__}")
+    print(f"compiler: {_core.compiler}")
+    print(f"python: {python}, numpy: {np.__version__}")

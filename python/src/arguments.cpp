@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "arguments.hpp"
+
+#include <string>
+
+namespace reblock::python {
+
+namespace {
+
+std::string describe(py::handle value) {
+  return std::string(py::repr(value)) + " (" + std::string(py::str(py::type::of(value).attr("__name__"))) + ")";
+}
+
+[[noreturn]] void raise_type_error(const char* name, const char* expected, py::handle value) {
+  throw py::type_error(std::string(name) + " must be " + expected + ", got " + describe(value));
+}
+
+/// Whether `value` is an integer; Python's bool counts as one, but is none here.
+bool is_int(py::handle value) {
+  if (PyLong_Check(value.ptr())) return !PyBool_Check(value.ptr());
+  if (!PyIndex_Check(value.ptr())) return false;
+  // Arrays have __index__ whatever they hold; only those with one integer answer it.
+  const auto index = py::reinterpret_steal<py::object>(PyNumber_Index(value.ptr()));
+  if (!index) PyErr_Clear();
+  return static_cast<bool>(index);
+}
+
+bool is_sequence(py::handle value) {
+  return PySequence_Check(value.ptr()) != 0 && !PyUnicode_Check(value.ptr()) && !PyBytes_Check(value.ptr()) &&
+         !PyByteArray_Check(value.ptr());
+}
+
+axis_values to_values(py::handle sequence, const char* name, const char* expected) {
+  const auto items = py::reinterpret_steal<py::object>(PySequence_Tuple(sequence.ptr()));
+  if (!items) {  // a 0-dimensional array, for one, claims to be a sequence
+    PyErr_Clear();
+    raise_type_error(name, expected, sequence);
+  }
+  axis_values values;
+  for (const py::handle item : items) {
+    if (!is_int(item)) raise_type_error(name, expected, sequence);
+    values.push_back(to_int(item, name));
+  }
+  return values;
+}
+
+}  // namespace
+
+std::int64_t to_int(py::handle value, const char* name) {
+  if (!is_int(value)) raise_type_error(name, "an int", value);
+  const auto index = py::reinterpret_steal<py::object>(PyNumber_Index(value.ptr()));
+  int overflow = 0;
+  const long long number = PyLong_AsLongLongAndOverflow(index.ptr(), &overflow);
+  if (overflow != 0) {
+    throw py::value_error(std::string(name) + " must fit in 64 bits, got " + std::string(py::repr(value)));
+  }
+  return number;
+}
+
+axis_values to_axis_values(py::handle value, const char* name) {
+  constexpr const char* expected = "a sequence of ints";
+  if (is_int(value) || !is_sequence(value)) raise_type_error(name, expected, value);
+  return to_values(value, name, expected);
+}
+
+spatial_values to_spatial_values(py::handle value, const char* name) {
+  constexpr const char* expected = "an int or a sequence of ints";
+  if (is_int(value)) return to_int(value, name);
+  if (!is_sequence(value)) raise_type_error(name, expected, value);
+  return to_values(value, name, expected);
+}
+
+depth_space_order to_order(py::handle value) {
+  constexpr const char* expected = "\"DCR\", \"CRD\" or a DepthSpaceOrder";
+  if (PyUnicode_Check(value.ptr())) {
+    if (PyUnicode_CompareWithASCIIString(value.ptr(), "DCR") == 0) return depth_space_order::depth_column_row;
+    if (PyUnicode_CompareWithASCIIString(value.ptr(), "CRD") == 0) return depth_space_order::column_row_depth;
+  } else if (is_int(value)) {
+    const std::int64_t number = to_int(value, "order");
+    if (number == 0 || number == 1) return static_cast<depth_space_order>(number);
+  } else {
+    raise_type_error("order", expected, value);
+  }
+  throw py::value_error(std::string("order must be ") + expected + ", got " + std::string(py::repr(value)));
+}
+
+window to_window(py::handle window_sizes, py::handle strides, py::handle dilations,
+                 py::handle start_padding, py::handle end_padding) {
+  return {.sizes = to_spatial_values(window_sizes, "window_sizes"),
+          .strides = to_spatial_values(strides, "strides"),
+          .dilations = to_spatial_values(dilations, "dilations"),
+          .start_padding = to_spatial_values(start_padding, "start_padding"),
+          .end_padding = to_spatial_values(end_padding, "end_padding")};
+}
+
+py::tuple to_tuple(const axis_values& values) {
+  py::tuple result(values.size());
+  for (std::size_t i = 0; i < values.size(); ++i) result[i] = py::int_(values[i]);
+  return result;
+}
+
+py::object to_object(const spatial_values& values) {
+  if (values.uniform()) return py::int_(values.values()[0]);
+  return to_tuple(values.values());
+}
+
+}  // namespace reblock::python

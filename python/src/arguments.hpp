@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// From Python's arguments to the core's values. Each function takes the argument's name for its
+// messages and raises TypeError for what is of the wrong kind, ValueError for what is out of range.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include <reblock/reblock.hpp>
+
+namespace reblock::python {
+
+namespace py = pybind11;
+
+/// The core's value, or its error as a ValueError.
+template <class T>
+const T& value_or_raise(const result<T>& result) {
+  if (!result) throw py::value_error(result.why().message());
+  return *result;
+}
+
+std::int64_t to_int(py::handle value, const char* name);
+/// A sequence of ints, of any length.
+axis_values to_axis_values(py::handle value, const char* name);
+/// An int for all spatial axes, or a sequence with one for each.
+spatial_values to_spatial_values(py::handle value, const char* name);
+/// "DCR", "CRD", a DepthSpaceOrder or its value.
+depth_space_order to_order(py::handle value);
+
+window to_window(py::handle window_sizes, py::handle strides, py::handle dilations,
+                 py::handle start_padding, py::handle end_padding);
+
+py::tuple to_tuple(const axis_values& values);
+/// As it was given: an int or a tuple.
+py::object to_object(const spatial_values& values);
+
+}  // namespace reblock::python

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "gate.hpp"
+
+#include <complex>
+#include <string>
+#include <vector>
+
+namespace reblock::python {
+
+namespace {
+
+constexpr std::uint64_t holds_references = 0x01;  // NPY_ITEM_REFCOUNT
+constexpr int builtin_types = 24;                 // NPY_NTYPES_LEGACY: numbers from here on are others' types
+
+std::string text(py::handle value) { return std::string(py::str(value)); }
+
+axis_values copy_values(const py::ssize_t* values, py::ssize_t count) {
+  axis_values result;
+  for (py::ssize_t i = 0; i < count; ++i) result.push_back(values[i]);
+  return result;
+}
+
+detail::placement placement_of(const py::array& array) {
+  return {static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(array.data())), extents_of(array),
+          strides_of(array), array.itemsize()};
+}
+
+bool is_c_contiguous(const py::array& array) { return (array.flags() & py::array::c_style) != 0; }
+
+}  // namespace
+
+py::array to_input(py::handle x, const char* name) {
+  py::array array(py::reinterpret_borrow<py::object>(x));
+  if ((array.dtype().flags() & holds_references) != 0) {
+    throw py::type_error(std::string(name) + " must have a dtype without Python objects, got " +
+                         text(array.dtype()));
+  }
+  return array;
+}
+
+axis_values extents_of(const py::array& array) { return copy_values(array.shape(), array.ndim()); }
+
+axis_values strides_of(const py::array& array) { return copy_values(array.strides(), array.ndim()); }
+
+py::array to_output(py::handle out, const py::dtype& dtype, const axis_values& extents) {
+  if (out.is_none()) return py::array(dtype, std::vector<py::ssize_t>(extents.begin(), extents.end()));
+  if (!py::isinstance<py::array>(out)) {
+    throw py::type_error("out must be a numpy.ndarray, got " + text(py::type::of(out).attr("__name__")));
+  }
+  const auto array = py::reinterpret_borrow<py::array>(out);
+  if (!array.dtype().equal(dtype)) {
+    throw py::type_error("out must have dtype " + text(dtype) + ", got " + text(array.dtype()));
+  }
+  error why;
+  if (extents_of(array) != extents) {
+    why << "out must have shape " << extents << ", got " << extents_of(array);
+    throw py::value_error(why.message());
+  }
+  if (!array.writeable()) throw py::value_error("out must be writeable, got a read-only array");
+  if (!is_c_contiguous(array) && detail::overlaps_itself(extents, strides_of(array), array.itemsize())) {
+    why << "out must not overlap itself, got shape " << extents << " with strides (in bytes) "
+        << strides_of(array);
+    throw py::value_error(why.message());
+  }
+  return array;
+}
+
+py::array apart_from(const py::array& input, const py::array& output) {
+  if (!detail::share_memory(placement_of(input), placement_of(output))) return input;
+  return py::array(input.attr("copy")());
+}
+
+detail::summation summation_of(const py::dtype& dtype, const char* name) {
+  const auto size = static_cast<std::size_t>(dtype.itemsize());
+  const bool builtin = dtype.num() < builtin_types;
+  if (dtype.attr("isnative").cast<bool>()) {
+    switch (builtin ? dtype.kind() : ' ') {
+      case 'b': return detail::summation_of<bool>();
+      case 'i':
+      case 'u':
+        if (size == 1) return detail::summation_of<std::uint8_t>();
+        if (size == 2) return detail::summation_of<std::uint16_t>();
+        if (size == 4) return detail::summation_of<std::uint32_t>();
+        if (size == 8) return detail::summation_of<std::uint64_t>();
+        break;
+      case 'f':
+        if (size == 2) return detail::summation_of<float16>();
+        if (size == 4) return detail::summation_of<float>();
+        if (size == 8) return detail::summation_of<double>();
+        if (size == sizeof(long double)) return detail::summation_of<long double>();
+        break;
+      case 'c':
+        if (size == 8) return detail::summation_of<std::complex<float>>();
+        if (size == 16) return detail::summation_of<std::complex<double>>();
+        if (size == sizeof(std::complex<long double>)) {
+          return detail::summation_of<std::complex<long double>>();
+        }
+        break;
+      default:
+        // NumPy has no bfloat16 of its own; ml_dtypes' is the one that arrays have.
+        if (!builtin && size == 2 && text(dtype.attr("name")) == "bfloat16") {
+          return detail::summation_of<bfloat16>();
+        }
+        break;
+    }
+  }
+  throw py::type_error(std::string(name) +
+                       " must have a dtype that can be summed (bool, integer, floating point or complex, in "
+                       "native byte order), got " +
+                       text(dtype));
+}
+
+}  // namespace reblock::python

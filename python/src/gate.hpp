@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The one gate from NumPy's arrays to the core: what comes in is viewed where it lies, what goes out is
+// allocated or checked here, and bytes move without the GIL.
+#pragma once
+
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+
+#include <reblock/reblock.hpp>
+
+namespace reblock::python {
+
+namespace py = pybind11;
+
+/// An array-like as an ndarray, a view where NumPy can make one. TypeError for elements that hold
+/// references, which bytes must not duplicate.
+py::array to_input(py::handle x, const char* name);
+
+axis_values extents_of(const py::array& array);
+/// In bytes.
+axis_values strides_of(const py::array& array);
+
+/// `out` after its checks, or a new C-contiguous array where it is None.
+py::array to_output(py::handle out, const py::dtype& dtype, const axis_values& extents);
+
+/// `input`, or a copy of it where it shares memory with `output`.
+py::array apart_from(const py::array& input, const py::array& output);
+
+/// How fold adds elements of this type; TypeError for a type that has no sum.
+detail::summation summation_of(const py::dtype& dtype, const char* name);
+
+/// Runs an operator on arrays. `plan` makes the operation from the strides of both, in bytes. Returns
+/// `out` itself where it is given.
+template <class Plan>
+py::object run(const py::array& input, py::handle out, const axis_values& output_extents, Plan&& plan) {
+  py::array output = to_output(out, input.dtype(), output_extents);
+  const py::array source = apart_from(input, output);
+  const detail::operation operation = plan(strides_of(source), strides_of(output));
+  {
+    const void* from = source.data();
+    void* to = output.mutable_data();
+    const py::gil_scoped_release release;
+    serial_executor executor;
+    operation.run(from, to, executor);
+  }
+  return output;
+}
+
+}  // namespace reblock::python

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <pybind11/pybind11.h>
+
+#include <reblock/version.hpp>
+
+#include "register.hpp"
+
+PYBIND11_MODULE(_core, m) {
+  // Docstrings carry their own signatures, in the form that inspect.signature() reads.
+  pybind11::options options;
+  options.disable_function_signatures();
+
+  m.doc() = "The compiled part of reblock.";
+  m.attr("__version__") = reblock::version;
+  m.attr("compiler") = REBLOCK_COMPILER;
+  reblock::python::register_depth_space(m);
+  reblock::python::register_window(m);
+  reblock::python::register_descriptors(m);
+  reblock::python::register_operator(m);
+}

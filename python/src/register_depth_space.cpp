@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "arguments.hpp"
+#include "gate.hpp"
+#include "register.hpp"
+
+namespace reblock::python {
+
+namespace {
+
+using detail::depth_space_direction;
+using detail::depth_space_geometry;
+
+constexpr const char* depth_to_space_doc = R"(depth_to_space(x, block_size, *, order='DCR', channel_axis=1, out=None)
+--
+
+Move channels into blocks of space, the inverse of `space_to_depth`.
+
+With block extents ``B_d`` and their product ``P``, the result of shape
+``(N, C, S_1*B_1, ..., S_k*B_k)`` is
+
+``result[n, c, s_1*B_1 + j_1, ..., s_k*B_k + j_k] == x[n, q, s_1, ..., s_k]``
+
+where ``q = rank(j) * C + c`` in DCR order and ``q = c * P + rank(j)`` in CRD
+order, and ``rank(j)`` is the row-major rank of ``j`` in the block.
+
+Parameters
+----------
+x : array_like
+    Shape ``(N, C*P, S_1, ..., S_k)``, with 1 to 6 spatial axes. Any dtype without
+    Python objects; elements are moved bit for bit. Any strides; an ndarray is
+    read where it lies.
+block_size : int or sequence of int
+    Elements of a block, for all spatial axes or one for each; at least 1.
+order : {"DCR", "CRD"} or DepthSpaceOrder, default "DCR"
+    Whether the block position (DCR) or the channel (CRD) is the slow index in the
+    channels of `x`. ONNX's and TensorFlow's default is DCR, PyTorch's
+    ``pixel_shuffle`` is CRD.
+channel_axis : int, default 1
+    The axis of the channels in `x` and in the result; any axis but 0. A negative
+    one counts from the end.
+out : ndarray, optional
+    Where the result goes: exactly its shape and dtype, any strides that do not
+    overlap themselves. Memory between its elements is not written. If it shares
+    memory with `x`, `x` is copied first; nothing else of the tensor's size is
+    allocated but the result.
+
+Returns
+-------
+ndarray
+    `out` if given, else a new C-contiguous array of the dtype of `x`.
+
+Raises
+------
+ValueError
+    If the channels are not a multiple of ``P``, for a rank outside of 3 to 8, or
+    for any other argument out of range. Nothing has been written then.
+TypeError
+    For an argument of the wrong kind or an `out` of another dtype.
+
+See Also
+--------
+depth_to_space_shape : The shape of the result, without data.
+
+Notes
+-----
+The definition is that of DirectML's ``DML_DEPTH_TO_SPACE1_OPERATOR_DESC``, for any
+number of spatial axes, rectangular blocks and any channel axis.
+
+Examples
+--------
+>>> import numpy as np
+>>> import reblock
+>>> x = np.arange(8).reshape(1, 4, 1, 2)
+>>> reblock.depth_to_space(x, 2)
+array([[[[0, 2, 1, 3],
+         [4, 6, 5, 7]]]])
+>>> reblock.depth_to_space(np.zeros((1, 8, 2, 3)), 2).shape
+(1, 2, 4, 6)
+>>> reblock.depth_to_space(np.zeros((1, 2, 3, 12)), (2, 3), channel_axis=-1).shape
+(1, 4, 9, 2)
+)";
+
+constexpr const char* space_to_depth_doc = R"(space_to_depth(x, block_size, *, order='DCR', channel_axis=1, out=None)
+--
+
+Move blocks of space into channels, the inverse of `depth_to_space`.
+
+With block extents ``B_d`` and their product ``P``, the result of shape
+``(N, C*P, S_1, ..., S_k)`` is
+
+``result[n, q, s_1, ..., s_k] == x[n, c, s_1*B_1 + j_1, ..., s_k*B_k + j_k]``
+
+where ``q = rank(j) * C + c`` in DCR order and ``q = c * P + rank(j)`` in CRD
+order, and ``rank(j)`` is the row-major rank of ``j`` in the block.
+
+Parameters
+----------
+x : array_like
+    Shape ``(N, C, S_1*B_1, ..., S_k*B_k)``, with 1 to 6 spatial axes. Any dtype
+    without Python objects; elements are moved bit for bit. Any strides; an
+    ndarray is read where it lies.
+block_size : int or sequence of int
+    Elements of a block, for all spatial axes or one for each; at least 1.
+order : {"DCR", "CRD"} or DepthSpaceOrder, default "DCR"
+    Whether the block position (DCR) or the channel (CRD) becomes the slow index
+    in the channels of the result. ONNX's and TensorFlow's is DCR, PyTorch's
+    ``pixel_unshuffle`` is CRD.
+channel_axis : int, default 1
+    The axis of the channels in `x` and in the result; any axis but 0. A negative
+    one counts from the end.
+out : ndarray, optional
+    Where the result goes: exactly its shape and dtype, any strides that do not
+    overlap themselves. Memory between its elements is not written. If it shares
+    memory with `x`, `x` is copied first; nothing else of the tensor's size is
+    allocated but the result.
+
+Returns
+-------
+ndarray
+    `out` if given, else a new C-contiguous array of the dtype of `x`.
+
+Raises
+------
+ValueError
+    If a spatial extent is not a multiple of the block's, for a rank outside of 3
+    to 8, or for any other argument out of range. Nothing has been written then.
+TypeError
+    For an argument of the wrong kind or an `out` of another dtype.
+
+See Also
+--------
+space_to_depth_shape : The shape of the result, without data.
+
+Notes
+-----
+The definition is that of DirectML's ``DML_SPACE_TO_DEPTH1_OPERATOR_DESC``, for any
+number of spatial axes, rectangular blocks and any channel axis.
+
+Examples
+--------
+>>> import numpy as np
+>>> import reblock
+>>> x = np.arange(8).reshape(1, 1, 2, 4)
+>>> reblock.space_to_depth(x, 2).reshape(4, 2)
+array([[0, 2],
+       [1, 3],
+       [4, 6],
+       [5, 7]])
+>>> reblock.space_to_depth(np.zeros((1, 2, 4, 6)), 2).shape
+(1, 8, 2, 3)
+>>> reblock.space_to_depth(np.zeros((2, 1, 6)), 3).shape
+(2, 3, 2)
+)";
+
+constexpr const char* depth_to_space_shape_doc = R"(depth_to_space_shape(shape, block_size, *, channel_axis=1)
+--
+
+The shape that `depth_to_space` gives, by the same rules, without data.
+
+Parameters
+----------
+shape : sequence of int
+    The shape of the input, ``(N, C*P, S_1, ..., S_k)``.
+block_size : int or sequence of int
+    As in `depth_to_space`.
+channel_axis : int, default 1
+    As in `depth_to_space`.
+
+Returns
+-------
+tuple of int
+    ``(N, C, S_1*B_1, ..., S_k*B_k)``.
+
+Raises
+------
+ValueError, TypeError
+    As `depth_to_space`.
+
+Examples
+--------
+>>> import reblock
+>>> reblock.depth_to_space_shape((1, 8, 2, 3), 2)
+(1, 2, 4, 6)
+)";
+
+constexpr const char* space_to_depth_shape_doc = R"(space_to_depth_shape(shape, block_size, *, channel_axis=1)
+--
+
+The shape that `space_to_depth` gives, by the same rules, without data.
+
+Parameters
+----------
+shape : sequence of int
+    The shape of the input, ``(N, C, S_1*B_1, ..., S_k*B_k)``.
+block_size : int or sequence of int
+    As in `space_to_depth`.
+channel_axis : int, default 1
+    As in `space_to_depth`.
+
+Returns
+-------
+tuple of int
+    ``(N, C*P, S_1, ..., S_k)``.
+
+Raises
+------
+ValueError, TypeError
+    As `space_to_depth`.
+
+Examples
+--------
+>>> import reblock
+>>> reblock.space_to_depth_shape((1, 2, 4, 6), 2)
+(1, 8, 2, 3)
+)";
+
+template <depth_space_direction Direction>
+py::object move(py::handle x, py::handle block_size, py::handle order, py::handle channel_axis,
+                py::handle out) {
+  const py::array input = to_input(x, "x");
+  const auto geometry = depth_space_geometry::make(
+      Direction, extents_of(input), to_spatial_values(block_size, "block_size"), to_order(order),
+      to_int(channel_axis, "channel_axis"), input.itemsize(), "x");
+  return run(input, out, value_or_raise(geometry).output_extents(),
+             [&](const axis_values& from, const axis_values& to) {
+               return geometry->plan(from, to, input.itemsize());
+             });
+}
+
+template <depth_space_direction Direction>
+py::tuple shape(py::handle shape, py::handle block_size, py::handle channel_axis) {
+  const auto geometry = depth_space_geometry::make(
+      Direction, to_axis_values(shape, "shape"), to_spatial_values(block_size, "block_size"),
+      depth_space_order::depth_column_row, to_int(channel_axis, "channel_axis"), 1, "shape");
+  return to_tuple(value_or_raise(geometry).output_extents());
+}
+
+template <depth_space_direction Direction>
+void register_direction(py::module_& m, const char* name, const char* doc, const char* shape_name,
+                        const char* shape_doc) {
+  m.def(name, &move<Direction>, doc, py::arg("x"), py::arg("block_size"), py::kw_only(),
+        py::arg("order") = "DCR", py::arg("channel_axis") = 1, py::arg("out") = py::none());
+  m.def(shape_name, &shape<Direction>, shape_doc, py::arg("shape"), py::arg("block_size"), py::kw_only(),
+        py::arg("channel_axis") = 1);
+}
+
+}  // namespace
+
+void register_depth_space(py::module_& m) {
+  register_direction<depth_space_direction::depth_to_space>(
+      m, "depth_to_space", depth_to_space_doc, "depth_to_space_shape", depth_to_space_shape_doc);
+  register_direction<depth_space_direction::space_to_depth>(
+      m, "space_to_depth", space_to_depth_doc, "space_to_depth_shape", space_to_depth_shape_doc);
+}
+
+}  // namespace reblock::python

@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# doctest, the framework of the C++ tests: a single header that compiles fast. MIT licence. Used by the
+# tests alone, never by what is installed. Debian has it as doctest-dev.
+find_package(doctest 2.4.9 QUIET CONFIG)
+if(NOT TARGET doctest::doctest)
+  include(FetchContent)
+  FetchContent_Declare(
+    doctest
+    GIT_REPOSITORY https://github.com/doctest/doctest.git
+    GIT_TAG ae7a13539fb71f270b87eb2e874fbac80bc8dda2 # v2.4.11
+    SYSTEM
+  )
+  FetchContent_MakeAvailable(doctest)
+endif()
