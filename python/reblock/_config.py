@@ -15,6 +15,11 @@ _installed = Path(_core.__file__).parent
 def get_include() -> str:
     """Return the directory to add to the include path for ``#include <reblock/reblock.hpp>``.
 
+    Returns
+    -------
+    str
+        A directory below the installed package.
+
     Examples
     --------
     >>> import pathlib, reblock
@@ -26,6 +31,11 @@ def get_include() -> str:
 
 def get_cmake_dir() -> str:
     """Return the directory in which CMake's ``find_package(reblock CONFIG)`` finds the headers.
+
+    Returns
+    -------
+    str
+        A directory below the installed package.
 
     Examples
     --------

@@ -207,15 +207,17 @@ void register_enums(py::module_& m) {
                                         "What a version of DirectML can do: DirectML's DML_FEATURE_LEVEL.");
   for (std::uint32_t value = 0x1000; value <= 0x6400; value += 0x100) {
     const auto level = static_cast<feature_level>(value);
-    if (name(level) != nullptr) levels.value((std::string("LEVEL_") + name(level)).c_str(), level);
+    if (name(level) != nullptr) levels.value(name(level), level);
   }
   levels.finalize();
 }
 
 data_type to_data_type(py::handle value) {
   const std::int64_t number = to_int(value, "data_type");
-  // What is beyond the enum, negative values among it, is no type that a tensor can have either.
-  return static_cast<data_type>(static_cast<std::uint32_t>(number < 0 || number > 0xffff ? 0xffff : number));
+  if (number < 0 || number > static_cast<std::int64_t>(data_type::int4)) {
+    throw py::value_error("data_type must be a DataType, got " + std::to_string(number));
+  }
+  return static_cast<data_type>(number);
 }
 
 tensor_desc make_tensor_desc(py::handle type, py::handle sizes, py::handle strides) {
@@ -253,7 +255,7 @@ std::string describe(py::handle self, std::initializer_list<const char*> attribu
 }
 
 void register_tensor_desc(py::module_& m) {
-  py::class_<tensor_desc>(m, "TensorDesc", tensor_doc)
+  plain_class<tensor_desc>(m, "TensorDesc", tensor_doc)
       .def(py::init(&make_tensor_desc), "__init__(self, data_type, sizes, strides=None)\n--\n\n",
            py::arg("data_type"), py::arg("sizes"), py::arg("strides") = py::none())
       .def_property_readonly(
@@ -283,7 +285,7 @@ void register_tensor_desc(py::module_& m) {
 
 template <class Desc>
 void register_depth_space_desc(py::module_& m, const char* name, const char* doc) {
-  py::class_<Desc>(m, name, doc)
+  plain_class<Desc>(m, name, doc)
       .def(py::init([](py::handle input, py::handle output, py::handle block_size, py::handle order) {
              return Desc{to_tensor_desc(input, "input"), to_optional_tensor_desc(output, "output"),
                          to_spatial_values(block_size, "block_size"), to_order(order)};
@@ -336,7 +338,7 @@ void register_window_properties(py::class_<Desc>& desc_class) {
 }
 
 void register_unfold_desc(py::module_& m) {
-  py::class_<unfold_desc> desc_class(m, "UnfoldDesc", unfold_doc);
+  auto desc_class = plain_class<unfold_desc>(m, "UnfoldDesc", unfold_doc);
   desc_class.def(py::init([](py::handle input, py::handle output, py::handle window_sizes,
                              py::handle strides, py::handle dilations, py::handle start_padding,
                              py::handle end_padding) {
@@ -353,7 +355,7 @@ void register_unfold_desc(py::module_& m) {
 }
 
 void register_fold_desc(py::module_& m) {
-  py::class_<fold_desc> desc_class(m, "FoldDesc", fold_doc);
+  auto desc_class = plain_class<fold_desc>(m, "FoldDesc", fold_doc);
   desc_class.def(py::init([](py::handle input, py::handle output, py::handle window_sizes,
                              py::handle strides, py::handle dilations, py::handle start_padding,
                              py::handle end_padding) {

@@ -183,8 +183,11 @@ py::object call(const compiled_operator& op, py::handle x, py::handle out) {
 std::optional<feature_level> to_feature_level(py::handle value) {
   if (value.is_none()) return std::nullopt;
   const std::int64_t number = to_int(value, "feature_level");
-  const bool in_range = number >= 0 && number <= 0xffff;
-  return static_cast<feature_level>(static_cast<std::uint32_t>(in_range ? number : 0xffff));
+  const auto level = static_cast<feature_level>(number);
+  if (static_cast<std::int64_t>(level) != number || name(level) == nullptr) {
+    throw py::value_error("feature_level must be a FeatureLevel, got " + std::to_string(number));
+  }
+  return level;
 }
 
 template <class... Desc>
@@ -202,7 +205,7 @@ compiled_operator compile_any(py::handle desc, std::optional<feature_level> leve
 }  // namespace
 
 void register_operator(py::module_& m) {
-  py::class_<compiled_operator>(m, "CompiledOperator", operator_doc)
+  plain_class<compiled_operator>(m, "CompiledOperator", operator_doc)
       .def("__call__", &call, call_doc, py::arg("x"), py::arg("out") = py::none())
       .def("dispatch", &dispatch, dispatch_doc, py::arg("input_buffer"), py::arg("output_buffer"))
       .def_property_readonly(

@@ -14,7 +14,7 @@ inline constexpr std::size_t max_rank = 8;
 /// A short list with one integer per axis: extents, strides, sizes. It lives in place, without a heap.
 ///
 /// It holds one value more than a tensor may have axes, so that a list that is too long is seen as
-/// such and refused. What follows after that is dropped, see cut().
+/// such and refused. What follows after that is counted, but dropped.
 class axis_values {
  public:
   using value_type = std::int64_t;
@@ -38,14 +38,11 @@ class axis_values {
   constexpr const std::int64_t* end() const noexcept { return values_.data() + size_; }
 
   constexpr void push_back(std::int64_t value) noexcept {
-    if (size_ < capacity) {
-      values_[size_++] = value;
-    } else {
-      cut_ = true;
-    }
+    ++given_;
+    if (size_ < capacity) values_[size_++] = value;
   }
-  /// Whether there were more values than size().
-  constexpr bool cut() const noexcept { return cut_; }
+  /// How many values there were, of which the first size() are kept.
+  constexpr std::size_t given() const noexcept { return given_; }
 
   friend constexpr bool operator==(const axis_values& a, const axis_values& b) noexcept {
     if (a.size_ != b.size_) return false;
@@ -59,7 +56,7 @@ class axis_values {
   static constexpr std::size_t capacity = max_rank + 1;
   std::array<std::int64_t, capacity> values_{};
   std::size_t size_ = 0;
-  bool cut_ = false;
+  std::size_t given_ = 0;
 };
 
 /// A parameter of the spatial axes: one value that stands for all of them, or one value each.

@@ -25,24 +25,24 @@ enum class feature_level : std::uint32_t {
   level_6_4 = 0x6400,
 };
 
-/// DirectML's name without its prefix, for example "2_1"; nullptr for a value that is no level.
+/// DirectML's name without its first words, for example "LEVEL_2_1"; nullptr for a value that is no level.
 constexpr const char* name(feature_level level) noexcept {
   switch (level) {
-    case feature_level::level_1_0: return "1_0";
-    case feature_level::level_2_0: return "2_0";
-    case feature_level::level_2_1: return "2_1";
-    case feature_level::level_3_0: return "3_0";
-    case feature_level::level_3_1: return "3_1";
-    case feature_level::level_4_0: return "4_0";
-    case feature_level::level_4_1: return "4_1";
-    case feature_level::level_5_0: return "5_0";
-    case feature_level::level_5_1: return "5_1";
-    case feature_level::level_5_2: return "5_2";
-    case feature_level::level_6_0: return "6_0";
-    case feature_level::level_6_1: return "6_1";
-    case feature_level::level_6_2: return "6_2";
-    case feature_level::level_6_3: return "6_3";
-    case feature_level::level_6_4: return "6_4";
+    case feature_level::level_1_0: return "LEVEL_1_0";
+    case feature_level::level_2_0: return "LEVEL_2_0";
+    case feature_level::level_2_1: return "LEVEL_2_1";
+    case feature_level::level_3_0: return "LEVEL_3_0";
+    case feature_level::level_3_1: return "LEVEL_3_1";
+    case feature_level::level_4_0: return "LEVEL_4_0";
+    case feature_level::level_4_1: return "LEVEL_4_1";
+    case feature_level::level_5_0: return "LEVEL_5_0";
+    case feature_level::level_5_1: return "LEVEL_5_1";
+    case feature_level::level_5_2: return "LEVEL_5_2";
+    case feature_level::level_6_0: return "LEVEL_6_0";
+    case feature_level::level_6_1: return "LEVEL_6_1";
+    case feature_level::level_6_2: return "LEVEL_6_2";
+    case feature_level::level_6_3: return "LEVEL_6_3";
+    case feature_level::level_6_4: return "LEVEL_6_4";
   }
   return nullptr;
 }

@@ -124,7 +124,7 @@ namespace detail {
 inline status check_known(feature_level level) {
   if (name(level) != nullptr) return success{};
   error why;
-  return why << "feature_level must be one of DirectML's, 0x1000 (1_0) to 0x6400 (6_4), got "
+  return why << "feature_level must be one of DirectML's, LEVEL_1_0 (4096) to LEVEL_6_4 (25600), got "
              << static_cast<std::uint32_t>(level);
 }
 
@@ -137,10 +137,10 @@ inline status check_depth_space_level(const tensor_desc& input, const axis_value
   const bool small_float = input.type == data_type::float32 || input.type == data_type::float16;
   if (!small_float && (level < feature_level::level_2_1 || (bytes == 8 && level < feature_level::level_5_0))) {
     return why << "input: data_type " << name(input.type) << " needs feature_level "
-               << (bytes == 8 ? "5_0" : "2_1") << ", got " << name(level);
+               << name(bytes == 8 ? feature_level::level_5_0 : feature_level::level_2_1) << ", got " << name(level);
   }
   if (order != depth_space_order::depth_column_row && level < feature_level::level_2_1) {
-    return why << "order COLUMN_ROW_DEPTH needs feature_level 2_1, got " << name(level);
+    return why << "order COLUMN_ROW_DEPTH needs feature_level LEVEL_2_1, got " << name(level);
   }
   if (input.sizes.size() != 4) {
     return why << "input: sizes must have 4 values with a feature_level, got " << input.sizes;
@@ -155,7 +155,7 @@ inline status check_window_level(feature_level level) {
   if (const status known = check_known(level); !known) return known;
   if (level >= feature_level::level_6_4) return success{};
   error why;
-  return why << "unfold and fold need feature_level 6_4, got " << name(level);
+  return why << "unfold and fold need feature_level LEVEL_6_4, got " << name(level);
 }
 
 /// The last three sizes of a columns tensor; those before them must be 1, and there are no more than

@@ -50,7 +50,7 @@ class error {
       if (i != 0) *this << ", ";
       *this << values[i];
     }
-    return *this << (values.cut() ? ", ...)" : values.size() == 1 ? ",)" : ")");
+    return *this << (values.given() > values.size() ? ", ...)" : values.size() == 1 ? ",)" : ")");
   }
   /// The plain number where one value stands for every axis, else the tuple.
   constexpr error& operator<<(const spatial_values& given) noexcept {

@@ -94,7 +94,7 @@ constexpr result<std::uint64_t> try_total_size_in_bytes(const tensor_desc& desc,
                << ") is not one that a tensor can have: FLOAT16 to FLOAT64, INT8 to INT64, UINT8 to UINT64";
   }
   if (desc.sizes.empty() || desc.sizes.size() > max_rank) {
-    return why << "sizes must have 1 to 8 values, got " << desc.sizes;
+    return why << "sizes must have 1 to 8 values, got " << desc.sizes.given() << ": " << desc.sizes;
   }
   for (const std::int64_t size : desc.sizes) {
     if (size < 1) return why << "sizes must be at least 1, got " << desc.sizes;

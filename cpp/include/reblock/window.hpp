@@ -109,15 +109,16 @@ class window_geometry {
       std::int64_t channel_axis, std::int64_t element_size, const char* columns_name) {
     error why;
     if (columns.size() != 3) {
-      return why << columns_name << " must have 3 axes (batch, channels * window elements, blocks), got shape "
-                 << columns;
+      return why << columns_name << " must have 3 axes (batch, channels * window elements, blocks), got "
+                 << columns.given() << ": shape " << columns;
     }
     for (const std::int64_t extent : columns) {
       if (extent < 0) return why << columns_name << " must not have a negative extent, got " << columns;
     }
     const std::size_t spatial_axes = count_spatial_axes(output_sizes, parameters);
     if (spatial_axes < 1 || spatial_axes > max_rank - 2) {
-      return why << "output_sizes must have 1 to 6 values, got " << output_sizes;
+      return why << "output_sizes must have 1 to 6 values, got " << output_sizes.values().given() << ": "
+                 << output_sizes;
     }
     const auto spatial = check_spatial(output_sizes, "output_sizes", spatial_axes, 0);
     if (!spatial) return spatial.why();

@@ -29,8 +29,8 @@ struct tensor_names {
 constexpr status check_extents(const axis_values& extents, const char* name) {
   error why;
   if (extents.size() < 3 || extents.size() > max_rank) {
-    return why << name << " must have 3 to 8 axes (batch, channels, 1 to 6 spatial), got shape "
-               << extents;
+    return why << name << " must have 3 to 8 axes (batch, channels, 1 to 6 spatial), got "
+               << extents.given() << ": shape " << extents;
   }
   for (const std::int64_t extent : extents) {
     if (extent < 0) return why << name << " must not have a negative extent, got " << extents;
@@ -54,7 +54,7 @@ constexpr result<axis_values> check_spatial(const spatial_values& given, const c
   error why;
   if (!given.fits(spatial_axes)) {
     return why << name << " must be one value, or one for each of the " << spatial_axes
-               << " spatial axes, got " << given;
+               << " spatial axes, got " << given.values().given() << ": " << given;
   }
   const axis_values values = given.expand(spatial_axes);
   for (const std::int64_t value : values) {

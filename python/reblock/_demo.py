@@ -1,0 +1,395 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What `reblock demo` does: a photo goes there and back through every operator.
+
+The sections follow the order in which they run: read, round trips, timing, table, picture.
+"""
+
+import time
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import skimage.data
+from PIL import Image, ImageDraw, ImageFont, ImageOps
+from rich import box
+from rich.console import Console
+from rich.table import Column, Table
+
+from reblock import depth_to_space, fold, space_to_depth, unfold
+
+Array = npt.NDArray[Any]
+Order = Literal["DCR", "CRD"]
+
+BLOCK = 2
+WINDOW = 64
+STRIDE = 32  # half a window: away from the border, four patches share each pixel
+LONGEST_SIDE = 1024  # the patches of a photo take sixteen times its bytes
+REPETITIONS = 5
+
+
+class DemoError(Exception):
+    """A reason to stop, told in one line, and the exit status that goes with it."""
+
+    def __init__(self, reason: str, exit_status: int) -> None:
+        super().__init__(reason)
+        self.exit_status = exit_status
+
+
+def run(image: Path | None, output: Path) -> None:
+    """Show the operators on a photo; DemoError if it cannot be read, drawn, or restored exactly."""
+    photo = read_photo(image or Path(skimage.data.data_dir) / "coffee.png")
+    trips = round_trips(photo)
+    wrong = [trip.name for trip in trips if not np.array_equal(trip.back, photo)]
+    if wrong:
+        raise DemoError(f"not exact: {', '.join(wrong)}", 1)
+    console = Console(highlight=False)
+    console.print(table(comparisons(photo, trips)))
+    for trip in trips:
+        console.print(f"{trip.name}: [green]exact[/green]", soft_wrap=True)
+    write(draw(photo, trips), output)
+    print(f"picture: {output}")
+
+
+# Read -------------------------------------------------------------------------------------------
+
+
+def read_photo(path: Path) -> Array:
+    """Return the photo as uint8 (1, 3, height, width), both extents multiples of the window."""
+    try:
+        # Pillow warns of a doubtful file, then reads it or fails; the failure is enough.
+        with warnings.catch_warnings(action="ignore"), Image.open(path) as file:
+            image = as_rgb(ImageOps.exif_transpose(file))
+    except Exception as error:  # decoders fail in ways of their own
+        raise DemoError(f"cannot read {path}: {reason(error)}", 2) from error
+    width, height = image.size
+    image.thumbnail((LONGEST_SIDE, LONGEST_SIDE))
+    if min(image.size) < WINDOW:
+        raise DemoError(
+            f"cannot use {path}: {width} x {height} pixels are too small or too narrow"
+            f" for a window of {WINDOW} x {WINDOW}",
+            2,
+        )
+    left, top = (extent % WINDOW // 2 for extent in image.size)
+    right, bottom = left + image.width // WINDOW * WINDOW, top + image.height // WINDOW * WINDOW
+    pixels = np.asarray(image.crop((left, top, right, bottom)))
+    return np.ascontiguousarray(pixels.transpose(2, 0, 1)[np.newaxis])
+
+
+def as_rgb(image: Image.Image) -> Image.Image:
+    if image.mode.startswith(("I", "F")):
+        # Samples of more than 8 bits have no agreed white: their own range becomes black to white.
+        samples = np.nan_to_num(np.asarray(image)).astype(np.float64)
+        samples -= samples.min()
+        samples *= 255 / (samples.max() or 1)
+        return Image.fromarray(samples.round().astype(np.uint8)).convert("RGB")
+    if image.has_transparency_data:
+        image = image.convert("RGBA")
+        image = Image.alpha_composite(Image.new("RGBA", image.size, "white"), image)
+    return image.convert("RGB")
+
+
+def reason(error: Exception) -> str:
+    """Return what went wrong; of an OSError without the path, which the caller names already."""
+    return getattr(error, "strerror", None) or str(error) or type(error).__name__
+
+
+# Round trips ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class RoundTrip:
+    """What an operator made of the photo (`there`), and its inverse of that (`back`)."""
+
+    name: str
+    there: Array
+    back: Array
+
+
+Trips = tuple[RoundTrip, RoundTrip, RoundTrip]  # in DCR order, in CRD order, through patches
+
+
+def round_trips(photo: Array) -> Trips:
+    return through_depth(photo, "DCR"), through_depth(photo, "CRD"), through_patches(photo)
+
+
+def through_depth(photo: Array, order: Order) -> RoundTrip:
+    depth = space_to_depth(photo, BLOCK, order=order)
+    space = depth_to_space(depth, BLOCK, order=order)
+    return RoundTrip(f"space_to_depth, then depth_to_space, {order}", depth, space)
+
+
+def through_patches(photo: Array) -> RoundTrip:
+    """Cut and rebuild: each pixel's sum over its patches, divided by how many those are.
+
+    Sums of a few values below 256 are exact in float32, and so is their division by their count.
+    """
+    extents = photo.shape[2:]
+    pixels = photo.astype(np.float32)
+    patches = unfold(pixels, WINDOW, strides=STRIDE)
+    sums = fold(patches, extents, WINDOW, strides=STRIDE)
+    ones = np.ones((1, 1, *extents), np.float32)
+    counts = fold(unfold(ones, WINDOW, strides=STRIDE), extents, WINDOW, strides=STRIDE)
+    return RoundTrip("unfold, then fold divided by the fold of ones", patches, sums / counts)
+
+
+# Timing -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """An operator and the same thing written in NumPy alone, both to be called with `operand`."""
+
+    name: str
+    operand: Array
+    by_reblock: Callable[[Array], Array]
+    by_numpy: Callable[[Array], Array]
+
+
+def comparisons(photo: Array, trips: Trips) -> Iterator[Comparison]:
+    dcr, crd, patches = trips
+    depths: tuple[tuple[Order, Array], ...] = (("DCR", dcr.there), ("CRD", crd.there))
+    for order, depth in depths:
+        yield Comparison(
+            f"space_to_depth {order}",
+            photo,
+            partial(space_to_depth, block_size=BLOCK, order=order),
+            partial(numpy_space_to_depth, order=order),
+        )
+        yield Comparison(
+            f"depth_to_space {order}",
+            depth,
+            partial(depth_to_space, block_size=BLOCK, order=order),
+            partial(numpy_depth_to_space, order=order),
+        )
+    yield Comparison(
+        "unfold",
+        photo.astype(np.float32),
+        partial(unfold, window_sizes=WINDOW, strides=STRIDE),
+        numpy_unfold,
+    )
+    extents = photo.shape[2:]
+    yield Comparison(
+        "fold",
+        patches.there,
+        partial(fold, output_sizes=extents, window_sizes=WINDOW, strides=STRIDE),
+        partial(numpy_fold, output_sizes=extents),
+    )
+
+
+def numpy_space_to_depth(space: Array, order: Order) -> Array:
+    batch, channels, height, width = space.shape
+    rows, columns = height // BLOCK, width // BLOCK
+    split = space.reshape(batch, channels, rows, BLOCK, columns, BLOCK)
+    axes = (0, 3, 5, 1, 2, 4) if order == "DCR" else (0, 1, 3, 5, 2, 4)
+    return split.transpose(axes).reshape(batch, channels * BLOCK**2, rows, columns)
+
+
+def numpy_depth_to_space(depth: Array, order: Order) -> Array:
+    batch, planes, rows, columns = depth.shape
+    channels = planes // BLOCK**2
+    if order == "DCR":
+        split = depth.reshape(batch, BLOCK, BLOCK, channels, rows, columns)
+        joined = split.transpose(0, 3, 4, 1, 5, 2)
+    else:
+        split = depth.reshape(batch, channels, BLOCK, BLOCK, rows, columns)
+        joined = split.transpose(0, 1, 4, 2, 5, 3)
+    return joined.reshape(batch, channels, rows * BLOCK, columns * BLOCK)
+
+
+def numpy_unfold(x: Array) -> Array:
+    windows = np.lib.stride_tricks.sliding_window_view(x, (WINDOW, WINDOW), axis=(2, 3))
+    windows = windows[:, :, ::STRIDE, ::STRIDE]
+    batch, channels, rows, columns = windows.shape[:4]
+    by_offset = windows.transpose(0, 1, 4, 5, 2, 3)
+    return by_offset.reshape(batch, channels * WINDOW**2, rows * columns)
+
+
+def numpy_fold(columns: Array, output_sizes: tuple[int, ...]) -> Array:
+    blocks = block_counts(output_sizes)
+    by_offset = columns.reshape(columns.shape[0], -1, WINDOW, WINDOW, *blocks)
+    output = np.zeros((*by_offset.shape[:2], *output_sizes), columns.dtype)
+    height, width = (STRIDE * count for count in blocks)
+    for row, column in np.ndindex(WINDOW, WINDOW):
+        reached = output[:, :, row : row + height : STRIDE, column : column + width : STRIDE]
+        reached += by_offset[:, :, row, column]
+    return output
+
+
+def block_counts(extents: tuple[int, ...]) -> tuple[int, ...]:
+    """Return how many windows fit along each axis."""
+    return tuple((extent - WINDOW) // STRIDE + 1 for extent in extents)
+
+
+def measure(comparison: Comparison) -> tuple[float, float]:
+    """Return the median seconds that reblock and NumPy take, measured turn by turn."""
+    calls = comparison.by_reblock, comparison.by_numpy
+    turns = [[seconds(call, comparison.operand) for call in calls] for _ in range(REPETITIONS)]
+    by_reblock, by_numpy = np.median(turns, axis=0)
+    return float(by_reblock), float(by_numpy)
+
+
+def seconds(call: Callable[[Array], Array], operand: Array) -> float:
+    start = time.perf_counter()
+    call(operand)
+    return time.perf_counter() - start
+
+
+# Table ------------------------------------------------------------------------------------------
+
+
+def table(rows: Iterable[Comparison]) -> Table:
+    result = Table(
+        Column("operation", no_wrap=True),
+        Column("input", no_wrap=True),
+        Column("output", no_wrap=True),
+        Column("ms", justify="right", no_wrap=True),
+        Column("times NumPy's speed", justify="right"),
+        box=box.SIMPLE_HEAD,
+        collapse_padding=True,
+        pad_edge=False,
+        caption=f"medians of {REPETITIONS}; block {BLOCK}, window {WINDOW}, stride {STRIDE}",
+    )
+    for row in rows:
+        by_reblock, by_numpy = measure(row)
+        result.add_row(
+            row.name,
+            str(row.operand.shape),
+            str(row.by_reblock(row.operand).shape),
+            f"{1000 * by_reblock:.2f}",
+            f"{by_numpy / by_reblock:.1f}",
+        )
+    return result
+
+
+# Picture ----------------------------------------------------------------------------------------
+
+WIDTH = 1024
+MARGIN = 32
+GUTTER = 48  # between panels, with an arrow in it
+PANEL = (WIDTH - 2 * MARGIN - 2 * GUTTER) // 3
+GAP = 12  # between planes, and between patches in the photo's own pixels
+TILE = (WIDTH - 2 * MARGIN - 11 * GAP) // 12
+CAPTION = 52  # the height of a title and the line below it
+MARK = 20  # from a plane down to the middle of the mark below it
+
+BACKGROUND = (22, 24, 29)
+BRIGHT = (236, 237, 240)
+DIM = (140, 145, 156)
+UNLIT = (52, 56, 64)
+TINTS = ((255, 120, 100), (120, 225, 130), (115, 165, 255))  # of the red, green and blue planes
+
+
+def draw(photo: Array, trips: Trips) -> Image.Image:
+    """Compose photo, patches and rebuilt photo above the planes of both orders."""
+    dcr, crd, patches = trips
+    extents = photo.shape[2:]
+    panels = (
+        ("photo", f"{photo.shape}, uint8", photo),
+        (
+            "unfold",
+            f"{WINDOW} x {WINDOW}, {STRIDE} apart; every other patch shown",
+            spread(patches.there, extents),
+        ),
+        ("fold", "sums / counts: the same photo, bit for bit", patches.back),
+    )
+    # What each plane holds: one colour of the pixel at one offset within every block.
+    colours, offsets = range(3), range(BLOCK**2)
+    strips = (
+        (
+            "space_to_depth DCR",
+            f"{dcr.there.shape}: pixel by pixel of the block, in every colour",
+            dcr.there,
+            [(colour, offset) for offset in offsets for colour in colours],
+        ),
+        (
+            "space_to_depth CRD",
+            f"{crd.there.shape}: colour by colour, at every pixel of the block",
+            crd.there,
+            [(colour, offset) for colour in colours for offset in offsets],
+        ),
+    )
+
+    aspect = min(1, extents[0] / extents[1])
+    panel_height, tile_height = round(PANEL * aspect), round(TILE * aspect)
+    strips_top = MARGIN + CAPTION + panel_height + MARGIN
+    strip_height = CAPTION + tile_height + MARK + MARGIN
+    picture = Image.new("RGB", (WIDTH, strips_top + len(strips) * strip_height), BACKGROUND)
+    pen = ImageDraw.Draw(picture)
+    for index, (title, detail, pixels) in enumerate(panels):
+        left, top = MARGIN + index * (PANEL + GUTTER), MARGIN + CAPTION
+        caption(pen, (left, MARGIN), title, detail)
+        place(picture, as_image(pixels), (left, top), (PANEL, panel_height))
+        if index > 0:
+            arrow(pen, (left - GUTTER // 2, top + panel_height // 2))
+    for index, (title, detail, depth, contents) in enumerate(strips):
+        top = strips_top + index * strip_height
+        caption(pen, (MARGIN, top), title, detail)
+        for plane, (colour, offset) in enumerate(contents):
+            left = MARGIN + plane * (TILE + GAP)
+            tile = ImageOps.colorize(Image.fromarray(depth[0, plane]), "black", TINTS[colour])
+            place(picture, tile, (left, top + CAPTION), (TILE, tile_height))
+            below = top + CAPTION + tile_height + MARK
+            mark(pen, (left + TILE // 2, below), offset, TINTS[colour])
+    return picture
+
+
+def mark(
+    pen: ImageDraw.ImageDraw, middle: tuple[int, int], offset: int, tint: tuple[int, int, int]
+) -> None:
+    """Draw a block with one of its pixels lit."""
+    for pixel, (row, column) in enumerate(np.ndindex(BLOCK, BLOCK)):
+        left, top = middle[0] + 10 * (column - 1), middle[1] + 10 * (row - 1)
+        pen.rectangle((left, top, left + 8, top + 8), tint if pixel == offset else UNLIT)
+
+
+def caption(pen: ImageDraw.ImageDraw, at: tuple[int, int], title: str, detail: str) -> None:
+    left, top = at
+    pen.text((left, top), title, BRIGHT, ImageFont.load_default(20))
+    pen.text((left, top + 25), detail, DIM, ImageFont.load_default(14))
+
+
+def arrow(pen: ImageDraw.ImageDraw, middle: tuple[int, int]) -> None:
+    x, y = middle
+    pen.line([(x - 6, y - 12), (x + 6, y), (x - 6, y + 12)], DIM, 3, joint="curve")
+
+
+def as_image(pixels: Array) -> Image.Image:
+    """Return the picture of an array (1, 3, height, width)."""
+    return Image.fromarray(pixels[0].transpose(1, 2, 0).astype(np.uint8))
+
+
+def place(
+    picture: Image.Image, image: Image.Image, at: tuple[int, int], size: tuple[int, int]
+) -> None:
+    """Paste the image, scaled to fit, into the middle of the box that starts at `at`."""
+    fitting = ImageOps.contain(image, size, Image.Resampling.LANCZOS)
+    left, top = (
+        start + (room - extent) // 2
+        for start, room, extent in zip(at, size, fitting.size, strict=True)
+    )
+    picture.paste(fitting, (left, top))
+
+
+def spread(patches: Array, extents: tuple[int, ...]) -> Array:
+    """Lay patches that tile the photo beside each other with gaps: every other one each way."""
+    by_place = patches.reshape(3, WINDOW, WINDOW, *block_counts(extents))[..., ::2, ::2]
+    _, _, _, rows, columns = by_place.shape
+    pitch = WINDOW + GAP
+    cells = np.empty((3, rows, pitch, columns, pitch), np.uint8)
+    cells[...] = np.reshape(BACKGROUND, (3, 1, 1, 1, 1))
+    cells[:, :, :WINDOW, :, :WINDOW] = by_place.transpose(0, 3, 1, 4, 2)
+    return cells.reshape(1, 3, rows * pitch, columns * pitch)[..., :-GAP, :-GAP]
+
+
+def write(picture: Image.Image, path: Path) -> None:
+    try:
+        picture.save(path)
+    except KeyError as error:
+        raise DemoError(f"cannot write {path}: Pillow only reads this format", 2) from error
+    except Exception as error:  # and so do encoders
+        raise DemoError(f"cannot write {path}: {reason(error)}", 2) from error
