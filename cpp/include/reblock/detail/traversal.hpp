@@ -68,8 +68,11 @@ class traversal {
     source = wrapping_add(source, wrapping_multiply(inside.begin, axis.source_stride));
     destination = wrapping_add(destination, wrapping_multiply(inside.begin, axis.destination_stride));
     for (std::int64_t index = inside.begin; index < inside.end; ++index) {
-      decide(i, index);
-      walk(i + 1, source, destination);
+      if (decide(i, index)) {
+        walk(i + 1, source, destination);
+      } else {
+        Outside::range(plan_, i + 1, destination_, destination, 0, plan_.axes[i + 1].extent);
+      }
       source = wrapping_add(source, axis.source_stride);
       destination = wrapping_add(destination, axis.destination_stride);
     }
@@ -83,10 +86,11 @@ class traversal {
     return inside;
   }
 
-  /// Works out the range of the axis that `index` on axis `i` decides.
-  void decide(std::size_t i, std::int64_t index) {
+  /// Works out the range of the axis behind axis `i` that `index` decides, if there is one. Returns
+  /// whether anything lies inside.
+  bool decide(std::size_t i, std::int64_t index) {
     const std::size_t j = plan_.decides[i];
-    if (j == no_axis) return;
+    if (j == no_axis) return true;
     const layout_axis& other = plan_.axes[j];
     const axis_bound& bound = plan_.bounds[other.bound];
     // begin <= low + other index * step <= high, seen upwards
@@ -102,6 +106,7 @@ class traversal {
     range& decided = ranges_[j];
     decided.begin = std::clamp<std::int64_t>(floor_divide(low + step - 1, step), 0, other.extent);
     decided.end = std::clamp<std::int64_t>(floor_divide(high, step) + 1, decided.begin, other.extent);
+    return decided.begin < decided.end;
   }
 
   void move_tile(std::int64_t source, std::int64_t destination) {
