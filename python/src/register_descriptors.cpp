@@ -232,9 +232,13 @@ const tensor_desc& to_tensor_desc(py::handle value, const char* name) {
   throw py::type_error(std::string(name) + " must be a TensorDesc, got " + std::string(py::repr(value)));
 }
 
-std::optional<tensor_desc> to_optional_tensor_desc(py::handle value, const char* name) {
-  if (value.is_none()) return std::nullopt;
-  return to_tensor_desc(value, name);
+/// An output that is due, or one that may be None.
+template <class Output>
+Output to_output(py::handle value) {
+  if constexpr (!std::is_same_v<Output, tensor_desc>) {
+    if (value.is_none()) return std::nullopt;
+  }
+  return to_tensor_desc(value, "output");
 }
 
 py::object strides_object(const tensor_desc& desc) {
@@ -287,7 +291,7 @@ template <class Desc>
 void register_depth_space_desc(py::module_& m, const char* name, const char* doc) {
   plain_class<Desc>(m, name, doc)
       .def(py::init([](py::handle input, py::handle output, py::handle block_size, py::handle order) {
-             return Desc{to_tensor_desc(input, "input"), to_optional_tensor_desc(output, "output"),
+             return Desc{to_tensor_desc(input, "input"), to_output<decltype(Desc::output)>(output),
                          to_spatial_values(block_size, "block_size"), to_order(order)};
            }),
            "__init__(self, input, output=None, *, block_size, order='DCR')\n--\n\n", py::arg("input"),
@@ -316,11 +320,24 @@ window to_optional_window(py::handle window_sizes, py::handle strides, py::handl
                    given_or(end_padding, 0));
 }
 
-template <class Desc>
-void register_window_properties(py::class_<Desc>& desc_class) {
-  const auto add = [&](const char* name, spatial_values window::*parameter, const char* doc) {
+template <class Desc, class Output>
+void register_window_desc(py::module_& m, const char* name, const char* doc, const char* signature,
+                          const Output& output) {
+  auto desc_class = plain_class<Desc>(m, name, doc);
+  desc_class.def(py::init([](py::handle input, py::handle output, py::handle window_sizes,
+                             py::handle strides, py::handle dilations, py::handle start_padding,
+                             py::handle end_padding) {
+                   return Desc{to_tensor_desc(input, "input"),
+                               to_output<decltype(Desc::output)>(output),
+                               to_optional_window(window_sizes, strides, dilations, start_padding,
+                                                  end_padding)};
+                 }),
+                 signature, py::arg("input"), output, py::kw_only(), py::arg("window_sizes"),
+                 py::arg("strides") = py::none(), py::arg("dilations") = py::none(),
+                 py::arg("start_padding") = py::none(), py::arg("end_padding") = py::none());
+  const auto add = [&](const char* property, spatial_values window::*parameter, const char* about) {
     desc_class.def_property_readonly(
-        name, [parameter](const Desc& desc) { return to_object(desc.window.*parameter); }, doc);
+        property, [parameter](const Desc& desc) { return to_object(desc.window.*parameter); }, about);
   };
   desc_class.def_property_readonly(
       "input", [](const Desc& desc) { return desc.input; }, "The tensor to read from.");
@@ -337,39 +354,6 @@ void register_window_properties(py::class_<Desc>& desc_class) {
   });
 }
 
-void register_unfold_desc(py::module_& m) {
-  auto desc_class = plain_class<unfold_desc>(m, "UnfoldDesc", unfold_doc);
-  desc_class.def(py::init([](py::handle input, py::handle output, py::handle window_sizes,
-                             py::handle strides, py::handle dilations, py::handle start_padding,
-                             py::handle end_padding) {
-                   return unfold_desc{to_tensor_desc(input, "input"),
-                                      to_optional_tensor_desc(output, "output"),
-                                      to_optional_window(window_sizes, strides, dilations, start_padding,
-                                                         end_padding)};
-                 }),
-                 unfold_signature, py::arg("input"), py::arg("output") = py::none(), py::kw_only(),
-                 py::arg("window_sizes"), py::arg("strides") = py::none(),
-                 py::arg("dilations") = py::none(), py::arg("start_padding") = py::none(),
-                 py::arg("end_padding") = py::none());
-  register_window_properties(desc_class);
-}
-
-void register_fold_desc(py::module_& m) {
-  auto desc_class = plain_class<fold_desc>(m, "FoldDesc", fold_doc);
-  desc_class.def(py::init([](py::handle input, py::handle output, py::handle window_sizes,
-                             py::handle strides, py::handle dilations, py::handle start_padding,
-                             py::handle end_padding) {
-                   return fold_desc{to_tensor_desc(input, "input"), to_tensor_desc(output, "output"),
-                                    to_optional_window(window_sizes, strides, dilations, start_padding,
-                                                       end_padding)};
-                 }),
-                 fold_signature, py::arg("input"), py::arg("output"), py::kw_only(),
-                 py::arg("window_sizes"), py::arg("strides") = py::none(),
-                 py::arg("dilations") = py::none(), py::arg("start_padding") = py::none(),
-                 py::arg("end_padding") = py::none());
-  register_window_properties(desc_class);
-}
-
 }  // namespace
 
 void register_descriptors(py::module_& m) {
@@ -377,8 +361,9 @@ void register_descriptors(py::module_& m) {
   register_tensor_desc(m);
   register_depth_space_desc<depth_to_space_desc>(m, "DepthToSpaceDesc", depth_to_space_doc);
   register_depth_space_desc<space_to_depth_desc>(m, "SpaceToDepthDesc", space_to_depth_doc);
-  register_unfold_desc(m);
-  register_fold_desc(m);
+  register_window_desc<unfold_desc>(m, "UnfoldDesc", unfold_doc, unfold_signature,
+                                    py::arg("output") = py::none());
+  register_window_desc<fold_desc>(m, "FoldDesc", fold_doc, fold_signature, py::arg("output"));
 }
 
 }  // namespace reblock::python
