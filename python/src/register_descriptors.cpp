@@ -322,7 +322,7 @@ window to_optional_window(py::handle window_sizes, py::handle strides, py::handl
 
 template <class Desc, class Output>
 void register_window_desc(py::module_& m, const char* name, const char* doc, const char* signature,
-                          const Output& output) {
+                          const Output& output_argument) {
   auto desc_class = plain_class<Desc>(m, name, doc);
   desc_class.def(py::init([](py::handle input, py::handle output, py::handle window_sizes,
                              py::handle strides, py::handle dilations, py::handle start_padding,
@@ -332,7 +332,7 @@ void register_window_desc(py::module_& m, const char* name, const char* doc, con
                                to_optional_window(window_sizes, strides, dilations, start_padding,
                                                   end_padding)};
                  }),
-                 signature, py::arg("input"), output, py::kw_only(), py::arg("window_sizes"),
+                 signature, py::arg("input"), output_argument, py::kw_only(), py::arg("window_sizes"),
                  py::arg("strides") = py::none(), py::arg("dilations") = py::none(),
                  py::arg("start_padding") = py::none(), py::arg("end_padding") = py::none());
   const auto add = [&](const char* property, spatial_values window::*parameter, const char* about) {
