@@ -14,6 +14,8 @@ _Scalar = TypeVar("_Scalar", bound=np.generic)
 _Out = TypeVar("_Out", bound=NDArray[Any])
 _Ints: TypeAlias = Sequence[SupportsIndex] | NDArray[np.integer[Any]]
 _IntOrInts: TypeAlias = SupportsIndex | _Ints
+# Before Python 3.12 a type checker does not know that an array is a buffer.
+_Buffer: TypeAlias = Buffer | NDArray[Any]
 _Order: TypeAlias = Literal["DCR", "CRD", 0, 1] | DepthSpaceOrder
 
 @overload
@@ -338,7 +340,7 @@ class CompiledOperator:
     def __call__(self, x: ArrayLike, out: None = None) -> NDArray[Any]: ...
     @overload
     def __call__(self, x: ArrayLike, out: _Out) -> _Out: ...
-    def dispatch(self, input_buffer: Buffer, output_buffer: Buffer) -> None: ...
+    def dispatch(self, input_buffer: _Buffer, output_buffer: _Buffer) -> None: ...
 
 def compile(
     desc: DepthToSpaceDesc | SpaceToDepthDesc | UnfoldDesc | FoldDesc,

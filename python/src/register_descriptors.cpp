@@ -245,19 +245,6 @@ py::object strides_object(const tensor_desc& desc) {
   return desc.strides ? py::object(to_tuple(*desc.strides)) : py::none();
 }
 
-/// Name(a=..., b=...), from attributes.
-std::string describe(py::handle self, std::initializer_list<const char*> attributes) {
-  std::string text(py::str(py::type::of(self).attr("__name__")));
-  char separator = '(';
-  for (const char* attribute : attributes) {
-    text += separator;
-    if (separator == ',') text += ' ';
-    text += std::string(attribute) + "=" + std::string(py::repr(self.attr(attribute)));
-    separator = ',';
-  }
-  return text + ")";
-}
-
 void register_tensor_desc(py::module_& m) {
   plain_class<tensor_desc>(m, "TensorDesc", tensor_doc)
       .def(py::init(&make_tensor_desc), "__init__(self, data_type, sizes, strides=None)\n--\n\n",

@@ -213,7 +213,8 @@ void register_operator(py::module_& m) {
           "What is read: a TensorDesc.")
       .def_property_readonly(
           "output", [](const compiled_operator& op) { return op.output(); },
-          "What is written: a TensorDesc.");
+          "What is written: a TensorDesc.")
+      .def("__repr__", [](py::handle self) { return describe(self, {"input", "output"}); });
   m.def(
       "compile",
       [](py::handle desc, py::handle level) {

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the installed package carries, and that its parts agree."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.resources
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import reblock
+
+FUNCTIONS = """
+    depth_to_space space_to_depth unfold fold
+    depth_to_space_shape space_to_depth_shape unfold_shape fold_shape
+    compile show_config get_include get_cmake_dir
+"""
+CLASSES = """
+    TensorDesc DepthToSpaceDesc SpaceToDepthDesc UnfoldDesc FoldDesc CompiledOperator
+    DataType DepthSpaceOrder FeatureLevel
+"""
+
+
+def test_all_names_the_public_surface() -> None:
+    expected = {*FUNCTIONS.split(), *CLASSES.split(), "__version__"}
+    assert set(reblock.__all__) == expected
+    assert len(reblock.__all__) == len(expected)
+
+
+def test_there_is_one_version() -> None:
+    header = Path(reblock.get_include(), "reblock", "version.hpp").read_text(encoding="utf-8")
+    found = re.search(r'version\[\] = "([^"]+)"', header)
+    assert found is not None
+    assert reblock.__version__ == found[1] == importlib.metadata.version("reblock")
+
+
+def test_the_types_are_shipped() -> None:
+    package = importlib.resources.files(reblock)
+    assert package.joinpath("py.typed").is_file()
+    assert package.joinpath("_core.pyi").is_file()
+
+
+def test_the_headers_are_shipped() -> None:
+    include = Path(reblock.get_include())
+    assert include.is_absolute()
+    names = "reblock data_type tensor depth_space window operator executor version"
+    for name in names.split():
+        assert (include / "reblock" / f"{name}.hpp").is_file(), name
+
+
+def test_the_cmake_package_is_shipped() -> None:
+    directory = Path(reblock.get_cmake_dir())
+    assert directory.is_absolute()
+    assert (directory / "reblockConfig.cmake").is_file()
+
+
+def test_show_config_prints_the_version(capsys: pytest.CaptureFixture[str]) -> None:
+    reblock.show_config()
+    assert reblock.__version__ in capsys.readouterr().out
+
+
+def test_the_stubs_agree_with_the_module(tmp_path: Path) -> None:
+    allowlist = Path(__file__).with_name("stubtest_allowlist.txt")
+    result = subprocess.run(
+        [sys.executable, "-m", "mypy.stubtest", "reblock._core", "--allowlist", str(allowlist)],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,  # away from the sources: the installed package is meant
+    )
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+def test_importing_the_package_imports_no_more_than_numpy() -> None:
+    script = (
+        "import sys, numpy; before = set(sys.modules); import reblock;"
+        "print(*sorted({name.split('.')[0] for name in set(sys.modules) - before}))"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    extra = set(result.stdout.split()) - {"reblock"} - set(sys.stdlib_module_names)
+    assert not extra
