@@ -4,7 +4,6 @@
 #include <pybind11/pybind11.h>
 
 #include <initializer_list>
-#include <string>
 
 namespace reblock::python {
 
@@ -18,14 +17,13 @@ pybind11::class_<T> plain_class(pybind11::module_& m, const char* name, const ch
 }
 
 /// The repr of an object: Name(a=..., b=...), from its attributes.
-inline std::string describe(pybind11::handle self, std::initializer_list<const char*> attributes) {
-  std::string text(pybind11::str(pybind11::type::of(self).attr("__name__")));
-  const char* separator = "(";
+inline pybind11::str describe(pybind11::handle self, std::initializer_list<const char*> attributes) {
+  pybind11::list parts;
   for (const char* attribute : attributes) {
-    text += separator + std::string(attribute) + "=" + std::string(pybind11::repr(self.attr(attribute)));
-    separator = ", ";
+    parts.append(pybind11::str("{}={!r}").format(attribute, self.attr(attribute)));
   }
-  return text + ")";
+  const pybind11::object joined = pybind11::str(", ").attr("join")(parts);
+  return pybind11::str("{}({})").format(pybind11::type::of(self).attr("__name__"), joined);
 }
 
 void register_depth_space(pybind11::module_& m);
