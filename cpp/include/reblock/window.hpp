@@ -210,10 +210,11 @@ class window_geometry {
                    << " elements along that axis";
       }
       blocks_.push_back((padded.value() - span.value()) / (*strides)[d] + 1);
+      // A step that is never taken may have been given as anything.
+      strides_.push_back(blocks_[d] == 1 ? 1 : (*strides)[d]);
+      dilations_.push_back((*sizes)[d] == 1 ? 1 : (*dilations)[d]);
     }
     sizes_ = *sizes;
-    strides_ = *strides;
-    dilations_ = *dilations;
     start_padding_ = *start_padding;
     return success{};
   }

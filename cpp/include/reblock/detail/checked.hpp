@@ -64,4 +64,9 @@ constexpr std::int64_t floor_divide(std::int64_t a, std::int64_t b) noexcept {
   return a / b - (a % b < 0 ? 1 : 0);
 }
 
+/// ceil(a / b) for b > 0.
+constexpr std::int64_t ceil_divide(std::int64_t a, std::int64_t b) noexcept {
+  return a / b + (a % b > 0 ? 1 : 0);
+}
+
 }  // namespace reblock::detail

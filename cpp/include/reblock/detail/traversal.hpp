@@ -104,7 +104,7 @@ class traversal {
       step = -step;
     }
     range& decided = ranges_[j];
-    decided.begin = std::clamp<std::int64_t>(floor_divide(low + step - 1, step), 0, other.extent);
+    decided.begin = std::clamp<std::int64_t>(ceil_divide(low, step), 0, other.extent);
     decided.end = std::clamp<std::int64_t>(floor_divide(high, step) + 1, decided.begin, other.extent);
     return decided.begin < decided.end;
   }
