@@ -11,5 +11,6 @@ if(NOT TARGET doctest::doctest)
     GIT_TAG ae7a13539fb71f270b87eb2e874fbac80bc8dda2 # v2.4.11
     SYSTEM
   )
+  set(CMAKE_POLICY_VERSION_MINIMUM 3.5) # doctest asks for an older one than CMake 4 knows
   FetchContent_MakeAvailable(doctest)
 endif()

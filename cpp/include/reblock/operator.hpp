@@ -24,7 +24,7 @@ namespace reblock {
 /// DirectML's DML_DEPTH_TO_SPACE1_OPERATOR_DESC; also for 1 to 6 spatial axes and rectangular blocks.
 /// An output that is left out is packed, of the input's type and the extents that result.
 struct depth_to_space_desc {
-  tensor_desc input;
+  tensor_desc input{};
   std::optional<tensor_desc> output = std::nullopt;
   spatial_values block_size = 1;
   depth_space_order order = depth_space_order::depth_column_row;
@@ -32,7 +32,7 @@ struct depth_to_space_desc {
 
 /// DirectML's DML_SPACE_TO_DEPTH1_OPERATOR_DESC, as depth_to_space_desc.
 struct space_to_depth_desc {
-  tensor_desc input;
+  tensor_desc input{};
   std::optional<tensor_desc> output = std::nullopt;
   spatial_values block_size = 1;
   depth_space_order order = depth_space_order::depth_column_row;
@@ -41,17 +41,17 @@ struct space_to_depth_desc {
 /// DirectML's DML_UNFOLD_OPERATOR_DESC. The output is {N, C*K, L}, with leading sizes of 1 up to the
 /// input's rank if that is wanted; left out, it is packed and of rank 3.
 struct unfold_desc {
-  tensor_desc input;
+  tensor_desc input{};
   std::optional<tensor_desc> output = std::nullopt;
-  reblock::window window;
+  reblock::window window{};
 };
 
 /// DirectML's DML_FOLD_OPERATOR_DESC. The input is {N, C*K, L}, with leading sizes of 1 up to the
 /// output's rank if that is wanted.
 struct fold_desc {
-  tensor_desc input;
-  tensor_desc output;
-  reblock::window window;
+  tensor_desc input{};
+  tensor_desc output{};
+  reblock::window window{};
 };
 
 /// An operator with its plan: a trivially copyable value that any number of threads may use at once.

@@ -64,7 +64,7 @@ class tensor_view {
 ///     tensor_desc broadcast{data_type::float32, {4, 8, 2, 3}, axis_values{0, 6, 3, 1}};
 struct tensor_desc {
   data_type type = data_type::unknown;
-  axis_values sizes;
+  axis_values sizes{};
   std::optional<axis_values> strides = std::nullopt;
 
   /// In elements.

@@ -17,6 +17,8 @@ namespace reblock::detail {
 
 /// Less than this many destination bytes a chunk are not worth handing to another thread.
 inline constexpr std::int64_t least_chunk_bytes = 64 * 1024;
+/// More chunks than this are not made, however many an executor asks for.
+inline constexpr std::size_t most_chunks = 1024;
 
 /// Moves by a plan, or sums by a gather. A trivially copyable value: make it once, run it often.
 class operation {
@@ -37,7 +39,7 @@ class operation {
   template <executor Executor>
   void run_sums(const std::byte* from, std::byte* to, Executor& executor) const {
     const std::int64_t boxes = sums_.boxes();
-    const auto chunks = std::min(boxes, static_cast<std::int64_t>(executor.concurrency()));
+    const std::int64_t chunks = std::min(boxes, concurrency(executor));
     if (chunks == 0) return;
     executor.run(static_cast<std::size_t>(chunks), [&, this](std::size_t chunk) {
       const auto i = static_cast<std::int64_t>(chunk);
@@ -51,7 +53,7 @@ class operation {
   void run_moves(const std::byte* from, std::byte* to, Executor& executor) const {
     if (moves_.empty) return;
     const std::size_t axis = longest_axis();
-    const std::int64_t chunks = chunk_count(axis, static_cast<std::int64_t>(executor.concurrency()));
+    const std::int64_t chunks = chunk_count(axis, concurrency(executor));
     if (chunks <= 1) {
       traversal<fill_outside>(moves_, from, to).run();
       return;
@@ -65,6 +67,11 @@ class operation {
           plan_moves(part, static_cast<std::int64_t>(moves_.leaf_tile.element_size));
       traversal<fill_outside>(part_plan, from, to).run();
     });
+  }
+
+  template <executor Executor>
+  static std::int64_t concurrency(Executor& executor) {
+    return static_cast<std::int64_t>(std::clamp<std::size_t>(executor.concurrency(), 1, most_chunks));
   }
 
   /// Where the share of the i-th of `chunks` begins.

@@ -76,8 +76,8 @@ constexpr bool overlaps_itself(const axis_values& extents, const axis_values& st
     sums.add(stride, extents[i] - 2);
     std::int64_t reach = 0;
     for (std::size_t j = 0; j < extents.size(); ++j) {
-      const std::int64_t other = strides[j] < 0 ? -strides[j] : strides[j];
       if (j <= i || extents[j] == 1) continue;
+      const std::int64_t other = strides[j] < 0 ? -strides[j] : strides[j];
       reach += other * (extents[j] - 1);
       sums.add(other, 2 * (extents[j] - 1));
     }
@@ -102,12 +102,14 @@ constexpr bool share_memory(const placement& a, const placement& b) noexcept {
   std::int64_t distance = b.address - a.address;
   for (std::size_t i = 0; i < a.extents.size(); ++i) {
     if (a.extents[i] == 0) return false;
+    if (a.extents[i] == 1) continue;
     const std::int64_t reach = (a.extents[i] - 1) * a.strides[i];
     if (a.strides[i] < 0) distance -= reach;
     sums.add(a.strides[i] < 0 ? -a.strides[i] : a.strides[i], a.extents[i] - 1);
   }
   for (std::size_t i = 0; i < b.extents.size(); ++i) {
     if (b.extents[i] == 0) return false;
+    if (b.extents[i] == 1) continue;
     const std::int64_t reach = (b.extents[i] - 1) * b.strides[i];
     if (b.strides[i] > 0) distance += reach;
     sums.add(b.strides[i] < 0 ? -b.strides[i] : b.strides[i], b.extents[i] - 1);

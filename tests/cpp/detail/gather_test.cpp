@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <complex>
+#include <cstddef>
+#include <cstdint>
+#include <random>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include <reblock/detail/gather.hpp>
+#include <reblock/window.hpp>
+
+#include "../draw.hpp"
+#include "../executors.hpp"
+#include "../oracle.hpp"
+#include "../strided_tensor.hpp"
+
+namespace reblock {
+namespace {
+
+using namespace detail;
+using test::draw;
+using test::strided_tensor;
+
+constexpr std::int64_t floats_in_box = box_bytes / sizeof(float);
+
+static_assert(choose_box({2, 3, 4, 5}, 4) == axis_values{2, 3, 4, 5});
+static_assert(choose_box({2, 3, floats_in_box}, 4) == axis_values{1, 1, floats_in_box});
+static_assert(choose_box({2, 3, floats_in_box + 1}, 4) == axis_values{1, 1, floats_in_box});
+static_assert(choose_box({2, 3, 100, floats_in_box / 10}, 4) == axis_values{1, 1, 10, floats_in_box / 10});
+static_assert(choose_box({2, 3, 0, 5}, 4) == axis_values{2, 3, 1, 5});
+
+TEST_CASE("a box fits its buffer") {
+  for (unsigned seed = 0; seed < 1000; ++seed) {
+    INFO("seed ", seed);
+    std::mt19937 random(seed);
+    const axis_values extents =
+        test::draw_values(random, static_cast<std::size_t>(draw(random, 3, 8)), 0, 200);
+    for (const std::int64_t size : {1, 2, 4, 8, 16, 32}) {
+      const axis_values box = choose_box(extents, size);
+      REQUIRE(box.size() == extents.size());
+      for (std::size_t i = 0; i < box.size(); ++i) {
+        CHECK(box[i] >= 1);
+        CHECK(box[i] <= (extents[i] == 0 ? 1 : extents[i]));
+      }
+      CHECK(oracle::volume(box) * size <= static_cast<std::int64_t>(box_bytes));
+    }
+  }
+}
+
+/// Folds random columns to an image of more than one box; wide terms keep the oracle's work small.
+template <class T>
+void check_large_fold(const axis_values& image, std::mt19937& random) {
+  const std::size_t axes = image.size() - 2;
+  const window w{.sizes = test::draw_values(random, axes, 1, 3),
+                 .strides = test::draw_values(random, axes, 1, 3),
+                 .dilations = test::draw_values(random, axes, 1, 3),
+                 .start_padding = test::draw_values(random, axes, 0, 4),
+                 .end_padding = test::draw_values(random, axes, 4, 6)};
+  const axis_values columns = oracle::columns_extents(image, w, 1);
+  auto values = test::draw_integers<T>(random, columns);
+  for (T& value : values.values) value /= T{7};
+  REQUIRE(oracle::volume(image) > oracle::volume(choose_box(image, sizeof(T))));
+  const auto expected = oracle::fold(values, image, w);
+  const strided_tensor<T> input(values, test::draw_strides(random, columns));
+  const axis_values strides = test::draw_strides(random, image);
+  for (const std::size_t threads : {1u, 2u, 7u}) {
+    INFO("threads ", threads);
+    strided_tensor<T> output(image, strides);
+    fold(input.view(), output.view(), w, test::thread_executor{threads});
+    CHECK(output.holds_exactly(expected));
+  }
+}
+
+TEST_CASE("several boxes, some of them partial, sum to the same as one") {
+  for (unsigned seed = 0; seed < 6; ++seed) {
+    INFO("seed ", seed);
+    std::mt19937 random(seed);
+    check_large_fold<double>({1, 1, draw(random, 2100, 5000)}, random);
+    check_large_fold<std::complex<double>>({2, 3, draw(random, 19, 33), draw(random, 35, 50)}, random);
+    check_large_fold<std::complex<double>>({1, 3, 3, draw(random, 19, 25), draw(random, 35, 40)}, random);
+    check_large_fold<float>({2, draw(random, 60, 70), 8, 9}, random);
+  }
+}
+
+TEST_CASE("long double sums, whose elements have padding bytes") {
+  const axis_values image{1, 2, 20, 40};
+  const window w{.sizes = {2, 3},
+                 .strides = {1, 2},
+                 .dilations = {1, 1},
+                 .start_padding = {1, 1},
+                 .end_padding = {0, 2}};
+  std::mt19937 random(1);
+  const auto columns = test::draw_integers<long double>(random, oracle::columns_extents(image, w, 1));
+  oracle::tensor<long double> result(image);
+  fold(tensor_view<const long double>(columns.values.data(), columns.extents),
+       tensor_view<long double>(result.values.data(), image), w);
+  CHECK(result.values == oracle::fold(columns, image, w).values);
+}
+
+/// Half floats against sums in float that are rounded once.
+template <class T>
+void check_half_fold(unsigned seed) {
+  std::mt19937 random(seed);
+  const axis_values image{1, 2, draw(random, 3, 8), draw(random, 3, 8)};
+  const window w{.sizes = {3, 2},
+                 .strides = {1, 1},
+                 .dilations = {1, 1},
+                 .start_padding = {1, 1},
+                 .end_padding = {1, 0}};
+  const axis_values extents = oracle::columns_extents(image, w, 1);
+  oracle::tensor<T> columns(extents);
+  oracle::tensor<float> terms(extents);
+  for (std::size_t i = 0; i < columns.values.size(); ++i) {
+    round_to(columns.values[i], static_cast<float>(draw(random, -999, 999)) / 7);
+    terms.values[i] = to_float(columns.values[i]);
+  }
+  const oracle::tensor<float> sums = oracle::fold(terms, image, w);
+  oracle::tensor<T> expected(image);
+  for (std::size_t i = 0; i < sums.values.size(); ++i) round_to(expected.values[i], sums.values[i]);
+  const strided_tensor<T> input(columns, test::draw_strides(random, extents));
+  strided_tensor<T> output(image, test::draw_strides(random, image));
+  fold(input.view(), output.view(), w);
+  CHECK(output.holds_exactly(expected));
+}
+
+TEST_CASE("fold sums half floats in float and rounds once") {
+  for (unsigned seed = 0; seed < 50; ++seed) {
+    INFO("seed ", seed);
+    check_half_fold<float16>(seed);
+    check_half_fold<bfloat16>(seed);
+  }
+}
+
+/// The sum of `count` ones, all of them the same element in memory.
+template <class T>
+float count_ones(T one, std::int64_t count) {
+  T sum{};
+  fold(tensor_view<const T>(&one, {1, count, count}, {0, 0, 0}), tensor_view<T>(&sum, {1, 1, 1}),
+       {.sizes = count, .start_padding = count - 1, .end_padding = count - 1});
+  return to_float(sum);
+}
+
+TEST_CASE("half floats do not stop counting where the next value is 2 away") {
+  CHECK(count_ones(float16{0x3c00}, 400) == 400);
+  CHECK(count_ones(float16{0x3c00}, 4000) == 4000);  // in float16 alone 2048 + 1 is 2048
+  CHECK(count_ones(bfloat16{0x3f80}, 400) == 400);   // in bfloat16 alone 256 + 1 is 256
+}
+
+TEST_CASE("terms are added in ascending order of the window position") {
+  // One element under three windows: 1, then 1e30, then -1e30 give 0; any other order gives 1 or keeps it.
+  const float columns[9] = {0, 0, 1, 0, 1e30f, 0, -1e30f, 0, 0};
+  float image[1] = {5};
+  fold(tensor_view<const float>(columns, {1, 3, 3}), tensor_view<float>(image, {1, 1, 1}),
+       {.sizes = 3, .start_padding = 2, .end_padding = 2});
+  CHECK(image[0] == 0);
+  const float other[9] = {0, 0, 1e30f, 0, -1e30f, 0, 1, 0, 0};
+  fold(tensor_view<const float>(other, {1, 3, 3}), tensor_view<float>(image, {1, 1, 1}),
+       {.sizes = 3, .start_padding = 2, .end_padding = 2});
+  CHECK(image[0] == 1);
+}
+
+TEST_CASE("an element that no block reaches is 0") {
+  const float columns[2] = {1, 2};
+  std::vector<float> image(7, 9);
+  fold(tensor_view<const float>(columns, {1, 1, 2}), tensor_view<float>(image.data(), {1, 1, 7}),
+       {.sizes = 1, .strides = 4});
+  CHECK(image == std::vector<float>{1, 0, 0, 0, 2, 0, 0});
+}
+
+}  // namespace
+}  // namespace reblock

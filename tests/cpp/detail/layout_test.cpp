@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <cstddef>
+#include <cstdint>
+#include <random>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include <reblock/detail/layout.hpp>
+
+#include "../draw.hpp"
+#include "layout_oracle.hpp"
+
+namespace reblock {
+namespace {
+
+using namespace detail;
+using test::draw;
+using test::layout_point;
+
+layout draw_layout(std::mt19937& random) {
+  layout l = test::draw_moves(random, static_cast<std::size_t>(draw(random, 0, 2))).layout;
+  if (l.rank == 0) l.add({.extent = 3, .source_stride = 4, .destination_stride = -8});
+  return l;
+}
+
+TEST_CASE("narrow keeps the points of a range of indices") {
+  for (unsigned seed = 0; seed < 200; ++seed) {
+    INFO("seed ", seed);
+    std::mt19937 random(seed);
+    layout l = draw_layout(random);
+    const auto axis = static_cast<std::size_t>(random() % l.rank);
+    const std::int64_t begin = draw(random, 0, l.axes[axis].extent);
+    const std::int64_t end = draw(random, begin, l.axes[axis].extent);
+    std::vector<layout_point> expected;
+    for (layout_point point : test::points(l)) {
+      if (point.index[axis] < begin || point.index[axis] >= end) continue;
+      point.index[axis] -= begin;
+      expected.push_back(point);
+    }
+    l.narrow(axis, begin, end);
+    CHECK(test::points(l) == expected);
+  }
+}
+
+TEST_CASE("reverse walks the same points from the other end") {
+  for (unsigned seed = 0; seed < 200; ++seed) {
+    INFO("seed ", seed);
+    std::mt19937 random(seed);
+    layout l = draw_layout(random);
+    const auto axis = static_cast<std::size_t>(random() % l.rank);
+    const std::vector<layout_point> before = test::points(l);
+    l.reverse(axis);
+    const std::vector<layout_point> after = test::points(l);
+    REQUIRE(after.size() == before.size());
+    for (layout_point point : after) {
+      point.index[axis] = l.axes[axis].extent - 1 - point.index[axis];
+      std::size_t number = 0;
+      for (std::size_t i = 0; i < l.rank; ++i) {
+        number =
+            number * static_cast<std::size_t>(l.axes[i].extent) + static_cast<std::size_t>(point.index[i]);
+      }
+      CHECK(before[number] == point);
+    }
+  }
+}
+
+TEST_CASE("swap_sides moves the other way round") {
+  std::mt19937 random(1);
+  layout l = draw_layout(random);
+  const std::vector<layout_point> before = test::points(l);
+  l.swap_sides();
+  const std::vector<layout_point> after = test::points(l);
+  REQUIRE(after.size() == before.size());
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    CHECK(after[i].source == before[i].destination);
+    CHECK(after[i].destination == before[i].source);
+  }
+}
+
+TEST_CASE("remove closes the gap") {
+  layout l;
+  for (std::int64_t extent = 2; extent <= 5; ++extent) l.add({.extent = extent});
+  l.remove(1);
+  REQUIRE(l.rank == 3);
+  CHECK(l.axes[0].extent == 2);
+  CHECK(l.axes[1].extent == 4);
+  CHECK(l.axes[2].extent == 5);
+  l.remove(2);
+  CHECK(l.rank == 2);
+}
+
+}  // namespace
+}  // namespace reblock

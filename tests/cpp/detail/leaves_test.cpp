@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Every leaf, for every row below two 64-byte vectors, at every misalignment, with guards before,
+// between and after the elements.
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <random>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include <reblock/detail/leaves.hpp>
+
+#include "layout_oracle.hpp"
+
+namespace reblock {
+namespace {
+
+using namespace detail;
+
+constexpr std::size_t element_sizes[] = {1, 2, 3, 4, 5, 8, 12, 16, 24};
+constexpr std::int64_t stream_counts[] = {2, 3, 4, 5, 7, 8};
+constexpr std::size_t misalignments = 16;
+constexpr std::size_t guard_bytes = 64;
+
+/// The bytes from a tile's first element to the end of its last one. Strides are not negative.
+std::size_t span(const tile& t, std::int64_t tile_axis::* stride) {
+  return static_cast<std::size_t>((t.outer.extent - 1) * t.outer.*stride +
+                                  (t.inner.extent - 1) * t.inner.*stride) +
+         t.element_size;
+}
+
+bool same(const std::vector<std::byte>& a, const std::vector<std::byte>& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size()) == 0;
+}
+
+/// Moves a tile at every misalignment. The source ends with its last element, so that a sanitizer sees
+/// a read beyond it; the destination has guards on both sides.
+bool moves_rightly(const tile& t, leaf_function leaf, const std::vector<std::byte>& bytes) {
+  for (std::size_t shift = 0; shift < misalignments; ++shift) {
+    const std::size_t source_shift = (5 * shift + 3) % misalignments;
+    const std::size_t source_end = source_shift + span(t, &tile_axis::source_stride);
+    const std::vector<std::byte> source(bytes.begin(),
+                                        bytes.begin() + static_cast<std::ptrdiff_t>(source_end));
+    std::vector<std::byte> result(guard_bytes + shift + span(t, &tile_axis::destination_stride) + guard_bytes,
+                                  std::byte{0xa5});
+    std::vector<std::byte> expected = result;
+    const std::byte* const from = source.data() + source_shift;
+    const std::size_t first = guard_bytes + shift;
+    for (std::int64_t i = 0; i < t.outer.extent; ++i) {
+      for (std::int64_t j = 0; j < t.inner.extent; ++j) {
+        std::memcpy(expected.data() + first + i * t.outer.destination_stride + j * t.inner.destination_stride,
+                    from + i * t.outer.source_stride + j * t.inner.source_stride, t.element_size);
+      }
+    }
+    leaf(t, from, result.data() + first);
+    if (!same(result, expected)) return false;
+  }
+  return true;
+}
+
+/// Checks the tile that `make` describes for every element size, number of streams and row length.
+template <class Make>
+void check_tiles(Make&& make) {
+  std::mt19937 random(1);
+  const std::vector<std::byte> bytes = test::draw_bytes(random, 16384);
+  for (const std::size_t element_size : element_sizes) {
+    const auto size = static_cast<std::int64_t>(element_size);
+    for (const std::int64_t streams : stream_counts) {
+      for (std::int64_t count = 1; count * size < 2 * 64; ++count) {
+        CAPTURE(element_size);
+        CAPTURE(streams);
+        CAPTURE(count);
+        tile t = make(size, streams, count);
+        t.element_size = element_size;
+        CHECK(moves_rightly(t, choose_leaf(t, true), bytes));
+      }
+    }
+  }
+}
+
+TEST_CASE("streams are interleaved") {
+  check_tiles([](std::int64_t size, std::int64_t streams, std::int64_t count) {
+    return tile{{count, size, streams * size}, {streams, count * size + 3, size}};
+  });
+}
+
+TEST_CASE("streams that follow each other are interleaved") {
+  check_tiles([](std::int64_t size, std::int64_t streams, std::int64_t count) {
+    return tile{{count, size, streams * size}, {streams, count * size, size}};
+  });
+}
+
+TEST_CASE("streams are separated") {
+  check_tiles([](std::int64_t size, std::int64_t streams, std::int64_t count) {
+    return tile{{streams, size, count * size + 3}, {count, streams * size, size}};
+  });
+}
+
+TEST_CASE("runs are copied and the bytes between them left alone") {
+  check_tiles([](std::int64_t size, std::int64_t streams, std::int64_t count) {
+    return tile{{streams, count * size + 1, count * size + 5}, {count, size, size}};
+  });
+}
+
+TEST_CASE("a run is read again and again") {
+  check_tiles([](std::int64_t size, std::int64_t streams, std::int64_t count) {
+    return tile{{streams, 0, count * size}, {count, size, size}};
+  });
+}
+
+TEST_CASE("transposed tiles with gaps between their rows") {
+  check_tiles([](std::int64_t size, std::int64_t streams, std::int64_t count) {
+    return tile{{count, size, streams * size + 7}, {streams, count * size + 2, size}};
+  });
+}
+
+TEST_CASE("strided elements and the bytes between them") {
+  check_tiles([](std::int64_t size, std::int64_t streams, std::int64_t count) {
+    const std::int64_t row = count * (size + 3) + 2;
+    return tile{{streams, count * 2 * size + 1, row}, {count, 2 * size, size + 3}};
+  });
+}
+
+TEST_CASE("an element is broadcast along a row") {
+  check_tiles([](std::int64_t size, std::int64_t streams, std::int64_t count) {
+    return tile{{streams, size, count * size}, {count, 0, size}};
+  });
+}
+
+TEST_CASE("rows are read backwards") {
+  std::mt19937 random(1);
+  for (const std::size_t element_size : element_sizes) {
+    const auto size = static_cast<std::int64_t>(element_size);
+    for (std::int64_t count = 1; count * size < 2 * 64; ++count) {
+      CAPTURE(element_size);
+      CAPTURE(count);
+      const auto row = static_cast<std::size_t>(count * size);
+      const auto source = test::draw_bytes(random, row);
+      std::vector<std::byte> result(row);
+      std::vector<std::byte> expected(row);
+      for (std::int64_t i = 0; i < count; ++i) {
+        std::memcpy(expected.data() + i * size, source.data() + (count - 1 - i) * size, element_size);
+      }
+      const tile t{{1, 0, 0}, {count, -size, size}, element_size};
+      choose_leaf(t, true)(t, source.data() + (count - 1) * size, result.data());
+      CHECK(same(result, expected));
+    }
+  }
+}
+
+TEST_CASE("the leaf for a tile whose extents vary is right for each part of it") {
+  std::mt19937 random(1);
+  const std::vector<std::byte> bytes = test::draw_bytes(random, 16384);
+  for (const std::size_t element_size : element_sizes) {
+    const auto size = static_cast<std::int64_t>(element_size);
+    const tile shapes[] = {
+        {{9, size, 4 * size}, {4, 9 * size, size}, element_size},
+        {{4, size, 9 * size}, {9, 4 * size, size}, element_size},
+        {{4, 9 * size, 9 * size}, {9, size, size}, element_size},
+        {{4, 9 * size, 18 * size}, {9, size, 2 * size}, element_size},
+    };
+    for (const tile& whole : shapes) {
+      for (std::int64_t outer = 1; outer <= whole.outer.extent; ++outer) {
+        for (std::int64_t inner = 1; inner <= whole.inner.extent; ++inner) {
+          CAPTURE(element_size);
+          CAPTURE(outer);
+          CAPTURE(inner);
+          tile part = whole;
+          part.outer.extent = outer;
+          part.inner.extent = inner;
+          CHECK(moves_rightly(part, choose_leaf(whole, false), bytes));
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace reblock

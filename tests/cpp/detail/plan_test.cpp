@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <random>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include <reblock/detail/leaves.hpp>
+#include <reblock/detail/plan.hpp>
+#include <reblock/detail/traversal.hpp>
+
+#include "layout_oracle.hpp"
+
+namespace reblock {
+namespace {
+
+using namespace detail;
+
+/// The layout as it was described: nothing dropped, ordered or merged.
+plan plan_as_described(const layout& l, std::int64_t element_size) {
+  plan p{l};
+  set_out_tile(p, element_size, element_size);
+  p.leaf = move_strided<0>;
+  return p;
+}
+
+std::vector<std::byte> run(const plan& p, const std::vector<std::byte>& source,
+                           std::vector<std::byte> destination) {
+  traversal<fill_outside>(p, source.data(), destination.data()).run();
+  return destination;
+}
+
+TEST_CASE("a plan moves what its layout describes") {
+  for (std::size_t bounds = 0; bounds <= 2; ++bounds) {
+    for (unsigned seed = 0; seed < 300; ++seed) {
+      INFO("bounds ", bounds, " seed ", seed);
+      std::mt19937 random(seed);
+      const test::moves moves = test::draw_moves(random, bounds);
+      const auto source = test::draw_bytes(random, moves.source_bytes);
+      const auto before = test::draw_bytes(random, moves.destination_bytes);
+      const auto expected = moves.expected(source, before, true);
+      CHECK(run(plan_moves(moves.layout, moves.element_size), source, before) == expected);
+      CHECK(run(plan_as_described(moves.layout, moves.element_size), source, before) == expected);
+      const plan visits = plan_visits(moves.layout, moves.element_size, moves.element_size, move_strided<0>);
+      CHECK(run(visits, source, before) == expected);
+    }
+  }
+}
+
+TEST_CASE("a plan is canonical: it has no idle axis, and planning it again changes nothing") {
+  for (unsigned seed = 0; seed < 300; ++seed) {
+    INFO("seed ", seed);
+    std::mt19937 random(seed);
+    const test::moves moves = test::draw_moves(random, seed % 3);
+    const plan p = plan_moves(moves.layout, moves.element_size);
+    CHECK(p.rank <= moves.layout.rank);
+    for (std::size_t i = 0; i < p.rank; ++i) {
+      CHECK(p.axes[i].destination_stride > 0);
+      CHECK((p.axes[i].extent > 1 || p.axes[i].bounded()));
+    }
+    const plan again = plan_moves(p, static_cast<std::int64_t>(p.leaf_tile.element_size));
+    CHECK(again.leaf_tile.element_size == p.leaf_tile.element_size);
+    CHECK((again.leaf == p.leaf));
+    REQUIRE(again.rank == p.rank);
+    for (std::size_t i = 0; i < p.rank; ++i) {
+      CHECK(again.axes[i].extent == p.axes[i].extent);
+      CHECK(again.axes[i].source_stride == p.axes[i].source_stride);
+      CHECK(again.axes[i].destination_stride == p.axes[i].destination_stride);
+    }
+  }
+}
+
+/// Axes with strides in elements.
+layout of(std::initializer_list<layout_axis> axes, std::int64_t element_size) {
+  layout l;
+  for (layout_axis axis : axes) {
+    axis.source_stride *= element_size;
+    axis.destination_stride *= element_size;
+    l.add(axis);
+  }
+  return l;
+}
+
+TEST_CASE("a contiguous copy is one element") {
+  const plan p = plan_moves(of({{2, 12, 12}, {3, 4, 4}, {4, 1, 1}}, 8), 8);
+  CHECK(p.rank == 0);
+  CHECK(p.leaf_tile.element_size == 192);
+  const plan reversed = plan_moves(of({{2, -12, -12}, {3, 4, 4}, {4, -1, -1}}, 8), 8);
+  CHECK(reversed.rank == 0);
+  CHECK(reversed.source_offset == -15 * 8);
+  CHECK(reversed.destination_offset == -15 * 8);
+}
+
+TEST_CASE("axes that nest become one, however they were ordered") {
+  const plan permuted = plan_moves(of({{4, 1, 2}, {2, 12, 24}, {3, 4, 8}}, 4), 4);
+  REQUIRE(permuted.rank == 1);
+  CHECK(permuted.axes[0].extent == 24);
+  CHECK(permuted.axes[0].source_stride == 4);
+  CHECK(permuted.axes[0].destination_stride == 8);
+  const plan gap = plan_moves(of({{2, 13, 24}, {3, 4, 8}, {4, 1, 2}}, 4), 4);
+  CHECK(gap.rank == 2);
+}
+
+TEST_CASE("axes of extent 1 vanish") {
+  const plan p = plan_moves(of({{1, 99, 5}, {3, 1, 2}, {1, -7, 0}}, 4), 4);
+  CHECK(p.rank == 1);
+  CHECK(p.axes[0].extent == 3);
+}
+
+TEST_CASE("a bound that holds everywhere does not keep axes apart") {
+  layout l;
+  l.add({2, 4, 12, 0, 1});
+  l.add({3, 4, 4, 0, 1});
+  l.bound_count = 1;
+  l.bounds[0] = {0, 4};
+  CHECK_FALSE(plan_moves(l, 4).axes[0].bounded());
+  l.bounds[0] = {0, 3};
+  CHECK(plan_moves(l, 4).axes[0].bounded());
+  l.bounds[0] = {-1, 4};
+  CHECK(plan_moves(l, 4).axes[0].bounded());
+}
+
+TEST_CASE("nothing to move makes an empty plan") {
+  CHECK(plan_moves(of({{2, 1, 1}, {0, 2, 2}}, 4), 4).empty);
+  CHECK(plan_moves(of({{2, 1, 1}}, 0), 0).empty);
+  CHECK_FALSE(plan_moves(layout{}, 4).empty);
+}
+
+/// depth_to_space of channels-first floats, one row of `width` blocks, a block of 1 x `streams`.
+layout rows_to_interleave(std::int64_t streams, std::int64_t width, std::int64_t element_size) {
+  const std::int64_t channels = 3;
+  return of({{channels, width, streams * width}, {streams, channels * width, 1}, {width, 1, streams}},
+            element_size);
+}
+
+TEST_CASE("channels-first depth_to_space interleaves and its inverse deinterleaves") {
+  const auto leaf = [](layout l, std::int64_t element_size, bool inverse) {
+    if (inverse) l.swap_sides();
+    const plan p = plan_moves(l, element_size);
+    CHECK(p.rank == 2);  // channels and blocks nest
+    CHECK(p.walked == 0);
+    return p.leaf;
+  };
+  CHECK((leaf(rows_to_interleave(2, 10, 4), 4, false) == move_interleaved<4, 2>));
+  CHECK((leaf(rows_to_interleave(3, 10, 1), 1, false) == move_interleaved<1, 3>));
+  CHECK((leaf(rows_to_interleave(4, 10, 2), 2, false) == move_interleaved<2, 4>));
+  CHECK((leaf(rows_to_interleave(8, 10, 16), 16, false) == move_interleaved<16, 8>));
+  CHECK((leaf(rows_to_interleave(5, 10, 4), 4, false) == move_transposed<4>));
+  CHECK((leaf(rows_to_interleave(2, 10, 12), 12, false) == move_transposed<0>));
+  CHECK((leaf(rows_to_interleave(2, 10, 4), 4, true) == move_deinterleaved<4, 2>));
+  CHECK((leaf(rows_to_interleave(3, 10, 1), 1, true) == move_deinterleaved<1, 3>));
+  CHECK((leaf(rows_to_interleave(4, 10, 2), 2, true) == move_deinterleaved<2, 4>));
+  CHECK((leaf(rows_to_interleave(8, 10, 8), 8, true) == move_deinterleaved<8, 8>));
+  CHECK((leaf(rows_to_interleave(5, 10, 4), 4, true) == move_transposed<4>));
+}
+
+TEST_CASE("channels-first depth_to_space with a square block keeps four axes") {
+  // {1, 8, 2, 6} -> {1, 2, 4, 12}, DCR: axes c, j1, j2, s1, s2; c and s1 nest.
+  const plan p = plan_moves(of({{2, 12, 48}, {2, 48, 12}, {2, 24, 1}, {2, 6, 24}, {6, 1, 2}}, 4), 4);
+  CHECK(p.rank == 4);
+  CHECK(p.walked == 2);
+  CHECK((p.leaf == move_interleaved<4, 2>));
+}
+
+TEST_CASE("channels-last axes that both sides share become a bigger element") {
+  // {1, 2, 6, 12} -> {1, 4, 12, 3}, DCR: axes c, j1, j2, s1, s2; j2 and c move together.
+  const plan dcr = plan_moves(of({{3, 1, 1}, {2, 6, 36}, {2, 3, 3}, {2, 72, 72}, {6, 12, 6}}, 1), 1);
+  CHECK(dcr.leaf_tile.element_size == 6);
+  CHECK(dcr.rank == 3);
+  // In CRD order the channels are 4 apart.
+  const plan crd = plan_moves(of({{3, 4, 1}, {2, 2, 36}, {2, 1, 3}, {2, 72, 72}, {6, 12, 6}}, 1), 1);
+  CHECK(crd.leaf_tile.element_size == 1);
+  CHECK(crd.leaf_tile.outer.source_stride == 1);
+  CHECK(crd.leaf_tile.inner.destination_stride == 1);
+}
+
+TEST_CASE("visits keep the order of their axes") {
+  const layout l = of({{2, 1, 1}, {3, 2, 0}, {4, 6, 2}}, 4);
+  const plan p = plan_visits(l, 4, 4, move_strided<4>);
+  REQUIRE(p.rank == 3);
+  for (std::size_t i = 0; i < 3; ++i) CHECK(p.axes[i].extent == l.axes[i].extent);
+  CHECK(plan_visits(of({{2, 12, 12}, {3, 4, 4}, {4, 1, 1}}, 4), 4, 4, move_strided<4>).rank == 1);
+}
+
+}  // namespace
+}  // namespace reblock

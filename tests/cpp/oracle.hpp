@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What the operators mean, by index arithmetic straight from their definitions: dense tensors, one
+// element at a time, no strides and no layouts.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include <reblock/axis_values.hpp>
+#include <reblock/depth_space.hpp>
+#include <reblock/window.hpp>
+
+namespace reblock::oracle {
+
+inline std::int64_t volume(const axis_values& extents) {
+  std::int64_t elements = 1;
+  for (const std::int64_t extent : extents) elements *= extent;
+  return elements;
+}
+
+/// The row-major rank of a multi-index among all those of a box.
+inline std::int64_t rank(const axis_values& index, const axis_values& extents) {
+  std::int64_t result = 0;
+  for (std::size_t i = 0; i < extents.size(); ++i) result = result * extents[i] + index[i];
+  return result;
+}
+
+/// The multi-index of a row-major rank.
+inline axis_values unrank(std::int64_t rank, const axis_values& extents) {
+  axis_values index = extents;
+  for (std::size_t i = extents.size(); i-- > 0; rank /= extents[i]) index[i] = rank % extents[i];
+  return index;
+}
+
+/// Calls f with every multi-index of a box, in row-major order.
+template <class F>
+void for_each_index(const axis_values& extents, F&& f) {
+  for (std::int64_t i = 0; i < volume(extents); ++i) f(unrank(i, extents));
+}
+
+/// The elements of a tensor in C order.
+template <class T>
+struct tensor {
+  explicit tensor(const axis_values& all_extents)
+      : extents(all_extents), values(static_cast<std::size_t>(volume(all_extents))) {}
+
+  T& at(const axis_values& index) { return values[static_cast<std::size_t>(rank(index, extents))]; }
+  const T& at(const axis_values& index) const {
+    return values[static_cast<std::size_t>(rank(index, extents))];
+  }
+
+  axis_values extents;
+  std::vector<T> values;
+};
+
+/// The values of all axes: n, the spatial ones, and c at the channel axis.
+inline axis_values join(std::int64_t n, std::int64_t c, const axis_values& spatial,
+                        std::size_t channel_axis) {
+  axis_values all{n};
+  for (const std::int64_t value : spatial) {
+    if (all.size() == channel_axis) all.push_back(c);
+    all.push_back(value);
+  }
+  if (all.size() == channel_axis) all.push_back(c);
+  return all;
+}
+
+inline axis_values spatial(const axis_values& all, std::size_t channel_axis) {
+  axis_values result;
+  for (std::size_t i = 1; i < all.size(); ++i) {
+    if (i != channel_axis) result.push_back(all[i]);
+  }
+  return result;
+}
+
+inline axis_values depth_extents(const axis_values& space, const axis_values& block,
+                                 std::size_t channel_axis) {
+  axis_values blocks = spatial(space, channel_axis);
+  for (std::size_t d = 0; d < block.size(); ++d) blocks[d] /= block[d];
+  return join(space[0], space[channel_axis] * volume(block), blocks, channel_axis);
+}
+
+/// Calls f(depth index, space index) for every two elements that are equal by definition.
+template <class F>
+void for_each_depth_space_pair(const axis_values& space_extents, const axis_values& block,
+                               depth_space_order order, std::size_t channel_axis, F&& f) {
+  const std::int64_t channels = space_extents[channel_axis];
+  for_each_index(space_extents, [&](const axis_values& space) {
+    axis_values s = spatial(space, channel_axis);
+    axis_values j = s;
+    for (std::size_t d = 0; d < block.size(); ++d) {
+      j[d] = s[d] % block[d];
+      s[d] = s[d] / block[d];
+    }
+    const std::int64_t c = space[channel_axis];
+    const std::int64_t q = order == depth_space_order::depth_column_row ? rank(j, block) * channels + c
+                                                                        : c * volume(block) + rank(j, block);
+    f(join(space[0], q, s, channel_axis), space);
+  });
+}
+
+/// The block counts L_d. Every parameter of the window must have one value per spatial axis.
+inline axis_values block_counts(const axis_values& spatial_extents, const window& w) {
+  axis_values counts = spatial_extents;
+  for (std::size_t d = 0; d < counts.size(); ++d) {
+    const std::int64_t padded = counts[d] + w.start_padding.values()[d] + w.end_padding.values()[d];
+    const std::int64_t span = w.dilations.values()[d] * (w.sizes.values()[d] - 1) + 1;
+    counts[d] = padded < span ? 0 : (padded - span) / w.strides.values()[d] + 1;
+  }
+  return counts;
+}
+
+inline axis_values columns_extents(const axis_values& image, const window& w, std::size_t channel_axis) {
+  return {image[0], image[channel_axis] * volume(w.sizes.values()),
+          volume(block_counts(spatial(image, channel_axis), w))};
+}
+
+/// Calls f(column index, image index, whether it lies inside the image) for every element of the
+/// columns, where o, the position in the window, ascends.
+template <class F>
+void for_each_window_pair(const axis_values& image_extents, const window& w, std::size_t channel_axis,
+                          F&& f) {
+  const axis_values& sizes = w.sizes.values();
+  const axis_values spatial_extents = spatial(image_extents, channel_axis);
+  const axis_values blocks = block_counts(spatial_extents, w);
+  for_each_index({image_extents[0], image_extents[channel_axis]}, [&](const axis_values& n_c) {
+    for_each_index(sizes, [&](const axis_values& o) {
+      for_each_index(blocks, [&](const axis_values& l) {
+        axis_values p = l;
+        bool inside = true;
+        for (std::size_t d = 0; d < p.size(); ++d) {
+          p[d] = l[d] * w.strides.values()[d] + o[d] * w.dilations.values()[d] - w.start_padding.values()[d];
+          inside = inside && p[d] >= 0 && p[d] < spatial_extents[d];
+        }
+        f(axis_values{n_c[0], n_c[1] * volume(sizes) + rank(o, sizes), rank(l, blocks)},
+          join(n_c[0], n_c[1], p, channel_axis), inside);
+      });
+    });
+  });
+}
+
+template <class T>
+tensor<T> depth_to_space(const tensor<T>& depth, const axis_values& space_extents, const axis_values& block,
+                         depth_space_order order, std::size_t channel_axis = 1) {
+  tensor<T> space(space_extents);
+  for_each_depth_space_pair(space_extents, block, order, channel_axis,
+                            [&](const axis_values& in_depth, const axis_values& in_space) {
+                              space.at(in_space) = depth.at(in_depth);
+                            });
+  return space;
+}
+
+template <class T>
+tensor<T> unfold(const tensor<T>& image, const window& w, std::size_t channel_axis = 1) {
+  tensor<T> columns(columns_extents(image.extents, w, channel_axis));
+  for_each_window_pair(image.extents, w, channel_axis,
+                       [&](const axis_values& in_columns, const axis_values& in_image, bool inside) {
+                         columns.at(in_columns) = inside ? image.at(in_image) : T{};
+                       });
+  return columns;
+}
+
+/// Sums in type T, in ascending order of o, starting from zero.
+template <class T>
+tensor<T> fold(const tensor<T>& columns, const axis_values& image_extents, const window& w,
+               std::size_t channel_axis = 1) {
+  tensor<T> image(image_extents);
+  for_each_window_pair(image_extents, w, channel_axis,
+                       [&](const axis_values& in_columns, const axis_values& in_image, bool inside) {
+                         if (!inside) return;
+                         T& sum = image.at(in_image);
+                         sum = static_cast<T>(sum + columns.at(in_columns));
+                       });
+  return image;
+}
+
+}  // namespace reblock::oracle

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <cstdint>
+#include <optional>
+#include <stdexcept>
+
+#include <doctest/doctest.h>
+
+#include <reblock/tensor.hpp>
+
+#include "refusal.hpp"
+
+namespace reblock {
+namespace {
+
+using test::check_refused;
+
+static_assert(total_size_in_bytes({data_type::float32, {1, 8, 2, 3}}) == 192);
+static_assert(tensor_desc{data_type::float32, {2, 3}}.strides_or_packed() == axis_values{3, 1});
+static_assert(tensor_desc{data_type::float32, {2, 3}, axis_values{8, 2}}.strides_or_packed() ==
+              axis_values{8, 2});
+static_assert(tensor_desc{data_type::float32, {2, 3}} !=
+              tensor_desc{data_type::float32, {2, 3}, axis_values{3, 1}});
+
+TEST_CASE("a view without strides is packed in C order") {
+  float data[24] = {};
+  const tensor_view<float> view(data, {2, 3, 4});
+  CHECK(view.data() == data);
+  CHECK(view.extents() == axis_values{2, 3, 4});
+  CHECK(view.strides() == axis_values{12, 4, 1});
+  CHECK(tensor_view<float>(data, {2, 0, 4}).strides() == axis_values{4, 4, 1});
+  CHECK(tensor_view<float>(data, {2, 3}, {-3, 1}).strides() == axis_values{-3, 1});
+}
+
+TEST_CASE("the total size counts the span of the strides and is a multiple of 4") {
+  const auto size = [](data_type type, const axis_values& sizes, std::optional<axis_values> strides = {}) {
+    return total_size_in_bytes({type, sizes, strides});
+  };
+  for (std::int64_t elements = 1; elements <= 9; ++elements) {
+    CHECK(size(data_type::uint8, {elements}) == static_cast<std::uint64_t>((elements + 3) / 4 * 4));
+  }
+  CHECK(size(data_type::float16, {3}) == 8);
+  CHECK(size(data_type::float64, {3}) == 24);
+  CHECK(size(data_type::float32, {2, 3, 4, 5}) == 480);
+  CHECK(size(data_type::float32, {4, 8}, axis_values{0, 1}) == 32);
+  CHECK(size(data_type::uint8, {2, 3}, axis_values{10, 2}) == 16);
+  CHECK(size(data_type::uint8, {1, 3}, axis_values{1000, 1}) == 4);
+  CHECK(size(data_type::uint8, {1, 1, 1, 1, 1, 1, 1, 1}) == 4);
+}
+
+TEST_CASE("the total size does not wrap at 32 bits") {
+  CHECK(total_size_in_bytes({data_type::float32, {2}, axis_values{std::int64_t{1} << 32}}) ==
+        ((std::uint64_t{1} << 32) + 1) * 4);
+  CHECK(total_size_in_bytes({data_type::float64, {65535, 65537}}) == 0xffffffffu * std::uint64_t{8});
+}
+
+TEST_CASE("the largest span is accepted and one more byte is not") {
+  const std::int64_t most = (std::int64_t{1} << 61) - 1;
+  CHECK(total_size_in_bytes({data_type::uint8, {2}, axis_values{most - 1}}) == std::uint64_t{1} << 61);
+  check_refused(try_total_size_in_bytes({data_type::uint8, {2}, axis_values{most}}),
+                {"tensor: ", "sizes (2,)", "strides (2305843009213693951,)", "2305843009213693951 bytes"});
+  check_refused(try_total_size_in_bytes({data_type::float64, {3, 3}, axis_values{most, most}}), {"span"});
+}
+
+TEST_CASE("what is no tensor is refused with its name and its values") {
+  const auto outcome = [](const tensor_desc& desc) { return try_total_size_in_bytes(desc, "input"); };
+  check_refused(outcome({data_type::unknown, {1}}), {"input: ", "data_type UNKNOWN (0)"});
+  check_refused(outcome({data_type::uint4, {1}}), {"input: ", "data_type UINT4 (12)"});
+  check_refused(outcome({static_cast<data_type>(99), {1}}), {"input: ", "data_type", "(99)"});
+  check_refused(outcome({data_type::uint8, {}}), {"input: ", "sizes", "1 to 8", "()"});
+  check_refused(outcome({data_type::uint8, axis_values::repeat(9, 1)}),
+                {"input: ", "sizes", "(1, 1, 1, 1, 1, 1, 1, 1, 1)"});
+  check_refused(outcome({data_type::uint8, axis_values::repeat(20, 1)}), {"input: ", "sizes", "...)"});
+  check_refused(outcome({data_type::uint8, {2, 0}}), {"input: ", "sizes", "at least 1", "(2, 0)"});
+  check_refused(outcome({data_type::uint8, {-1}}), {"input: ", "sizes", "(-1,)"});
+  check_refused(outcome({data_type::uint8, {65536, 65536}}), {"input: ", "(65536, 65536)", "2**32 - 1"});
+  check_refused(outcome({data_type::uint8, {std::int64_t{1} << 62, 4}}), {"input: ", "2**32 - 1"});
+  check_refused(outcome({data_type::uint8, {2, 3}, axis_values{1}}),
+                {"input: ", "strides", "2 sizes", "(1,)"});
+  check_refused(outcome({data_type::uint8, {2, 3}, axis_values{3, -1}}),
+                {"input: ", "strides", "negative", "(3, -1)"});
+  CHECK_THROWS_AS((void)total_size_in_bytes({data_type::uint8, {0}}), std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace reblock
