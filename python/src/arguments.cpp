@@ -8,7 +8,8 @@ namespace reblock::python {
 namespace {
 
 std::string describe(py::handle value) {
-  return std::string(py::repr(value)) + " (" + std::string(py::str(py::type::of(value).attr("__name__"))) + ")";
+  return std::string(py::repr(value)) + " (" + std::string(py::str(py::type::of(value).attr("__name__"))) +
+         ")";
 }
 
 [[noreturn]] void raise_type_error(const char* name, const char* expected, py::handle value) {
@@ -84,8 +85,8 @@ depth_space_order to_order(py::handle value) {
   throw py::value_error(std::string("order must be ") + expected + ", got " + std::string(py::repr(value)));
 }
 
-window to_window(py::handle window_sizes, py::handle strides, py::handle dilations,
-                 py::handle start_padding, py::handle end_padding) {
+window to_window(py::handle window_sizes, py::handle strides, py::handle dilations, py::handle start_padding,
+                 py::handle end_padding) {
   return {.sizes = to_spatial_values(window_sizes, "window_sizes"),
           .strides = to_spatial_values(strides, "strides"),
           .dilations = to_spatial_values(dilations, "dilations"),

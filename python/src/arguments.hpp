@@ -27,8 +27,8 @@ spatial_values to_spatial_values(py::handle value, const char* name);
 /// "DCR", "CRD", a DepthSpaceOrder or its value.
 depth_space_order to_order(py::handle value);
 
-window to_window(py::handle window_sizes, py::handle strides, py::handle dilations,
-                 py::handle start_padding, py::handle end_padding);
+window to_window(py::handle window_sizes, py::handle strides, py::handle dilations, py::handle start_padding,
+                 py::handle end_padding);
 
 py::tuple to_tuple(const axis_values& values);
 /// As it was given: an int or a tuple.

@@ -10,7 +10,8 @@ namespace {
 using detail::depth_space_direction;
 using detail::depth_space_geometry;
 
-constexpr const char* depth_to_space_doc = R"(depth_to_space(x, block_size, *, order='DCR', channel_axis=1, out=None)
+constexpr const char* depth_to_space_doc =
+    R"(depth_to_space(x, block_size, *, order='DCR', channel_axis=1, out=None)
 --
 
 Move channels into blocks of space, the inverse of `space_to_depth`.
@@ -80,7 +81,8 @@ array([[[[0, 2, 1, 3],
 (1, 4, 9, 2)
 )";
 
-constexpr const char* space_to_depth_doc = R"(space_to_depth(x, block_size, *, order='DCR', channel_axis=1, out=None)
+constexpr const char* space_to_depth_doc =
+    R"(space_to_depth(x, block_size, *, order='DCR', channel_axis=1, out=None)
 --
 
 Move blocks of space into channels, the inverse of `depth_to_space`.
@@ -247,10 +249,10 @@ void register_direction(py::module_& m, const char* name, const char* doc, const
 }  // namespace
 
 void register_depth_space(py::module_& m) {
-  register_direction<depth_space_direction::depth_to_space>(
-      m, "depth_to_space", depth_to_space_doc, "depth_to_space_shape", depth_to_space_shape_doc);
-  register_direction<depth_space_direction::space_to_depth>(
-      m, "space_to_depth", space_to_depth_doc, "space_to_depth_shape", space_to_depth_shape_doc);
+  register_direction<depth_space_direction::depth_to_space>(m, "depth_to_space", depth_to_space_doc,
+                                                            "depth_to_space_shape", depth_to_space_shape_doc);
+  register_direction<depth_space_direction::space_to_depth>(m, "space_to_depth", space_to_depth_doc,
+                                                            "space_to_depth_shape", space_to_depth_shape_doc);
 }
 
 }  // namespace reblock::python

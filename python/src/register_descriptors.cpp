@@ -112,7 +112,8 @@ Examples
 (1, 8, 2, 3)
 )";
 
-constexpr const char* unfold_doc = R"(UnfoldDesc(input, output=None, *, window_sizes, strides=None, dilations=None, start_padding=None, end_padding=None)
+constexpr const char* unfold_doc =
+    R"(UnfoldDesc(input, output=None, *, window_sizes, strides=None, dilations=None, start_padding=None, end_padding=None)
 --
 
 Describes an `unfold`, to be compiled. Its channels are axis 1.
@@ -146,7 +147,8 @@ Examples
 (1, 9, 9)
 )";
 
-constexpr const char* fold_doc = R"(FoldDesc(input, output, *, window_sizes, strides=None, dilations=None, start_padding=None, end_padding=None)
+constexpr const char* fold_doc =
+    R"(FoldDesc(input, output, *, window_sizes, strides=None, dilations=None, start_padding=None, end_padding=None)
 --
 
 Describes a `fold`, to be compiled. Its channels are axis 1.
@@ -288,13 +290,11 @@ void register_depth_space_desc(py::module_& m, const char* name, const char* doc
       .def_property_readonly(
           "output", [](const Desc& desc) { return desc.output; }, "The tensor to write to, or None.")
       .def_property_readonly(
-          "block_size", [](const Desc& desc) { return to_object(desc.block_size); },
-          "Elements of a block.")
+          "block_size", [](const Desc& desc) { return to_object(desc.block_size); }, "Elements of a block.")
       .def_property_readonly(
           "order", [](const Desc& desc) { return desc.order; }, "The order of the channels.")
-      .def("__repr__", [](py::handle self) {
-        return describe(self, {"input", "output", "block_size", "order"});
-      });
+      .def("__repr__",
+           [](py::handle self) { return describe(self, {"input", "output", "block_size", "order"}); });
 }
 
 /// The window of a descriptor, whose parameters may be left out.
@@ -311,18 +311,16 @@ template <class Desc, class Output>
 void register_window_desc(py::module_& m, const char* name, const char* doc, const char* signature,
                           const Output& output_argument) {
   auto desc_class = plain_class<Desc>(m, name, doc);
-  desc_class.def(py::init([](py::handle input, py::handle output, py::handle window_sizes,
-                             py::handle strides, py::handle dilations, py::handle start_padding,
-                             py::handle end_padding) {
-                   return Desc{to_tensor_desc(input, "input"),
-                               to_output<decltype(Desc::output)>(output),
-                               to_optional_window(window_sizes, strides, dilations, start_padding,
-                                                  end_padding)};
+  desc_class.def(py::init([](py::handle input, py::handle output, py::handle window_sizes, py::handle strides,
+                             py::handle dilations, py::handle start_padding, py::handle end_padding) {
+                   return Desc{
+                       to_tensor_desc(input, "input"), to_output<decltype(Desc::output)>(output),
+                       to_optional_window(window_sizes, strides, dilations, start_padding, end_padding)};
                  }),
                  signature, py::arg("input"), output_argument, py::kw_only(), py::arg("window_sizes"),
                  py::arg("strides") = py::none(), py::arg("dilations") = py::none(),
                  py::arg("start_padding") = py::none(), py::arg("end_padding") = py::none());
-  const auto add = [&](const char* property, spatial_values window::*parameter, const char* about) {
+  const auto add = [&](const char* property, spatial_values window::* parameter, const char* about) {
     desc_class.def_property_readonly(
         property, [parameter](const Desc& desc) { return to_object(desc.window.*parameter); }, about);
   };
@@ -336,8 +334,8 @@ void register_window_desc(py::module_& m, const char* name, const char* doc, con
   add("start_padding", &window::start_padding, "Implicit zeros before each spatial axis.");
   add("end_padding", &window::end_padding, "Implicit zeros behind each spatial axis.");
   desc_class.def("__repr__", [](py::handle self) {
-    return describe(self, {"input", "output", "window_sizes", "strides", "dilations", "start_padding",
-                           "end_padding"});
+    return describe(
+        self, {"input", "output", "window_sizes", "strides", "dilations", "start_padding", "end_padding"});
   });
 }
 

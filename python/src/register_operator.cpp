@@ -127,7 +127,8 @@ class held_buffer {
     }
   }
   void require_writable(const char* name) const {
-    if (view_.readonly != 0) throw py::value_error(std::string(name) + " must be writable, got a read-only buffer");
+    if (view_.readonly != 0)
+      throw py::value_error(std::string(name) + " must be writable, got a read-only buffer");
   }
   detail::placement place(const tensor_desc& desc) const {
     const auto size = static_cast<std::int64_t>(element_size(desc.type));
@@ -175,9 +176,8 @@ py::object call(const compiled_operator& op, py::handle x, py::handle out) {
     why << "x must have shape " << op.input().sizes << ", got " << extents_of(input);
     throw py::value_error(why.message());
   }
-  return run(input, out, op.output().sizes, [&](const axis_values& from, const axis_values& to) {
-    return op.plan(from, to);
-  });
+  return run(input, out, op.output().sizes,
+             [&](const axis_values& from, const axis_values& to) { return op.plan(from, to); });
 }
 
 std::optional<feature_level> to_feature_level(py::handle value) {
@@ -209,11 +209,9 @@ void register_operator(py::module_& m) {
       .def("__call__", &call, call_doc, py::arg("x"), py::arg("out") = py::none())
       .def("dispatch", &dispatch, dispatch_doc, py::arg("input_buffer"), py::arg("output_buffer"))
       .def_property_readonly(
-          "input", [](const compiled_operator& op) { return op.input(); },
-          "What is read: a TensorDesc.")
+          "input", [](const compiled_operator& op) { return op.input(); }, "What is read: a TensorDesc.")
       .def_property_readonly(
-          "output", [](const compiled_operator& op) { return op.output(); },
-          "What is written: a TensorDesc.")
+          "output", [](const compiled_operator& op) { return op.output(); }, "What is written: a TensorDesc.")
       .def("__repr__", [](py::handle self) { return describe(self, {"input", "output"}); });
   m.def(
       "compile",

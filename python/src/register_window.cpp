@@ -9,7 +9,8 @@ namespace {
 
 using detail::window_geometry;
 
-constexpr const char* unfold_doc = R"(unfold(x, window_sizes, *, strides=1, dilations=1, start_padding=0, end_padding=0, channel_axis=1, out=None)
+constexpr const char* unfold_doc =
+    R"(unfold(x, window_sizes, *, strides=1, dilations=1, start_padding=0, end_padding=0, channel_axis=1, out=None)
 --
 
 Copy every position of a sliding window into a column (im2col).
@@ -88,7 +89,8 @@ array([[[0, 1],
 (1, 768, 196)
 )";
 
-constexpr const char* fold_doc = R"(fold(columns, output_sizes, window_sizes, *, strides=1, dilations=1, start_padding=0, end_padding=0, channel_axis=1, out=None)
+constexpr const char* fold_doc =
+    R"(fold(columns, output_sizes, window_sizes, *, strides=1, dilations=1, start_padding=0, end_padding=0, channel_axis=1, out=None)
 --
 
 Sum overlapping blocks up into an image (col2im), the adjoint of `unfold`.
@@ -168,7 +170,8 @@ array([[[[1, 2, 1],
 (1, 3, 224, 224)
 )";
 
-constexpr const char* unfold_shape_doc = R"(unfold_shape(shape, window_sizes, *, strides=1, dilations=1, start_padding=0, end_padding=0, channel_axis=1)
+constexpr const char* unfold_shape_doc =
+    R"(unfold_shape(shape, window_sizes, *, strides=1, dilations=1, start_padding=0, end_padding=0, channel_axis=1)
 --
 
 The shape that `unfold` gives, by the same rules, without data.
@@ -199,7 +202,8 @@ Examples
 (1, 768, 196)
 )";
 
-constexpr const char* fold_shape_doc = R"(fold_shape(shape, output_sizes, window_sizes, *, strides=1, dilations=1, start_padding=0, end_padding=0, channel_axis=1)
+constexpr const char* fold_shape_doc =
+    R"(fold_shape(shape, output_sizes, window_sizes, *, strides=1, dilations=1, start_padding=0, end_padding=0, channel_axis=1)
 --
 
 The shape that `fold` gives, by the same rules, without data.
@@ -254,25 +258,22 @@ py::object fold_array(py::handle columns, py::handle output_sizes, py::handle wi
       extents_of(input), to_spatial_values(output_sizes, "output_sizes"),
       to_window(window_sizes, strides, dilations, start_padding, end_padding),
       to_int(channel_axis, "channel_axis"), input.itemsize(), "columns");
-  return run(input, out, value_or_raise(geometry).image(),
-             [&](const axis_values& from, const axis_values& to) {
-               return geometry->plan_fold(from, to, sum);
-             });
+  return run(
+      input, out, value_or_raise(geometry).image(),
+      [&](const axis_values& from, const axis_values& to) { return geometry->plan_fold(from, to, sum); });
 }
 
-py::tuple unfold_shape(py::handle shape, py::handle window_sizes, py::handle strides,
-                       py::handle dilations, py::handle start_padding, py::handle end_padding,
-                       py::handle channel_axis) {
+py::tuple unfold_shape(py::handle shape, py::handle window_sizes, py::handle strides, py::handle dilations,
+                       py::handle start_padding, py::handle end_padding, py::handle channel_axis) {
   const auto geometry = window_geometry::make(
-      to_axis_values(shape, "shape"),
-      to_window(window_sizes, strides, dilations, start_padding, end_padding),
+      to_axis_values(shape, "shape"), to_window(window_sizes, strides, dilations, start_padding, end_padding),
       to_int(channel_axis, "channel_axis"), 1, "shape");
   return to_tuple(value_or_raise(geometry).columns());
 }
 
-py::tuple fold_shape(py::handle shape, py::handle output_sizes, py::handle window_sizes,
-                     py::handle strides, py::handle dilations, py::handle start_padding,
-                     py::handle end_padding, py::handle channel_axis) {
+py::tuple fold_shape(py::handle shape, py::handle output_sizes, py::handle window_sizes, py::handle strides,
+                     py::handle dilations, py::handle start_padding, py::handle end_padding,
+                     py::handle channel_axis) {
   const auto geometry = window_geometry::make_from_columns(
       to_axis_values(shape, "shape"), to_spatial_values(output_sizes, "output_sizes"),
       to_window(window_sizes, strides, dilations, start_padding, end_padding),
@@ -291,14 +292,12 @@ void register_window(py::module_& m) {
   const auto out = py::arg("out") = py::none();
   m.def("unfold", &unfold_array, unfold_doc, py::arg("x"), py::arg("window_sizes"), py::kw_only(), strides,
         dilations, start_padding, end_padding, channel_axis, out);
-  m.def("fold", &fold_array, fold_doc, py::arg("columns"), py::arg("output_sizes"),
-        py::arg("window_sizes"), py::kw_only(), strides, dilations, start_padding, end_padding,
-        channel_axis, out);
+  m.def("fold", &fold_array, fold_doc, py::arg("columns"), py::arg("output_sizes"), py::arg("window_sizes"),
+        py::kw_only(), strides, dilations, start_padding, end_padding, channel_axis, out);
   m.def("unfold_shape", &unfold_shape, unfold_shape_doc, py::arg("shape"), py::arg("window_sizes"),
         py::kw_only(), strides, dilations, start_padding, end_padding, channel_axis);
   m.def("fold_shape", &fold_shape, fold_shape_doc, py::arg("shape"), py::arg("output_sizes"),
-        py::arg("window_sizes"), py::kw_only(), strides, dilations, start_padding, end_padding,
-        channel_axis);
+        py::arg("window_sizes"), py::kw_only(), strides, dilations, start_padding, end_padding, channel_axis);
 }
 
 }  // namespace reblock::python

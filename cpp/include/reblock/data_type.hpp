@@ -28,22 +28,17 @@ enum class data_type : std::uint32_t {
 constexpr std::size_t element_size(data_type type) noexcept {
   switch (type) {
     case data_type::uint8:
-    case data_type::int8:
-      return 1;
+    case data_type::int8: return 1;
     case data_type::float16:
     case data_type::uint16:
-    case data_type::int16:
-      return 2;
+    case data_type::int16: return 2;
     case data_type::float32:
     case data_type::uint32:
-    case data_type::int32:
-      return 4;
+    case data_type::int32: return 4;
     case data_type::float64:
     case data_type::uint64:
-    case data_type::int64:
-      return 8;
-    default:
-      return 0;
+    case data_type::int64: return 8;
+    default: return 0;
   }
 }
 

@@ -130,11 +130,10 @@ class depth_space_geometry {
       other_channels *= positions;
       too_large = too_large || other_channels.overflow();
     }
-    const axis_values output =
-        with_channel_axis(input[0], other_channels.value(), other_spatial, *axis);
+    const axis_values output = with_channel_axis(input[0], other_channels.value(), other_spatial, *axis);
     if (too_large || !addressable(output, element_size)) {
-      return why << "block_size " << block_size << " is too large for " << input_name << " of shape "
-                 << input << ": the output cannot be addressed";
+      return why << "block_size " << block_size << " is too large for " << input_name << " of shape " << input
+                 << ": the output cannot be addressed";
     }
     const bool from_depth = direction == depth_space_direction::depth_to_space;
     g.depth_ = from_depth ? input : output;
@@ -155,8 +154,8 @@ class depth_space_geometry {
   operation plan(const axis_values& input_strides, const axis_values& output_strides,
                  std::int64_t element_size) const noexcept {
     const bool from_depth = direction_ == depth_space_direction::depth_to_space;
-    layout moves = from_depth ? describe(input_strides, output_strides)
-                              : describe(output_strides, input_strides);
+    layout moves =
+        from_depth ? describe(input_strides, output_strides) : describe(output_strides, input_strides);
     if (!from_depth) moves.swap_sides();
     return operation(plan_moves(moves, element_size));
   }
@@ -196,8 +195,7 @@ class depth_space_geometry {
   axis_values space_;
 };
 
-constexpr result<axis_values> depth_space_extents(depth_space_direction direction,
-                                                  const axis_values& input,
+constexpr result<axis_values> depth_space_extents(depth_space_direction direction, const axis_values& input,
                                                   const spatial_values& block_size,
                                                   std::int64_t channel_axis) {
   const auto geometry =
@@ -216,10 +214,9 @@ status run_depth_space(depth_space_direction direction, const tensor_view<In>& i
   const auto geometry = depth_space_geometry::make(direction, input.extents(), block_size, order,
                                                    channel_axis, element_size, names.input);
   if (!geometry) return geometry.why();
-  return run_on_views(input, output, geometry->output_extents(), names, executor,
-                      [&](const axis_values& from, const axis_values& to) {
-                        return geometry->plan(from, to, element_size);
-                      });
+  return run_on_views(
+      input, output, geometry->output_extents(), names, executor,
+      [&](const axis_values& from, const axis_values& to) { return geometry->plan(from, to, element_size); });
 }
 
 }  // namespace detail
@@ -250,16 +247,16 @@ constexpr axis_values space_to_depth_extents(const axis_values& input, const spa
 
 template <class In, class T, class Executor>
 status try_depth_to_space(const tensor_view<In>& input, const tensor_view<T>& output,
-                          const spatial_values& block_size, depth_space_order order,
-                          Executor&& executor, std::int64_t channel_axis) {
+                          const spatial_values& block_size, depth_space_order order, Executor&& executor,
+                          std::int64_t channel_axis) {
   return detail::run_depth_space(detail::depth_space_direction::depth_to_space, input, output, block_size,
                                  order, executor, channel_axis);
 }
 
 template <class In, class T, class Executor>
 status try_space_to_depth(const tensor_view<In>& input, const tensor_view<T>& output,
-                          const spatial_values& block_size, depth_space_order order,
-                          Executor&& executor, std::int64_t channel_axis) {
+                          const spatial_values& block_size, depth_space_order order, Executor&& executor,
+                          std::int64_t channel_axis) {
   return detail::run_depth_space(detail::depth_space_direction::space_to_depth, input, output, block_size,
                                  order, executor, channel_axis);
 }

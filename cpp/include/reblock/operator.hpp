@@ -135,9 +135,11 @@ inline status check_depth_space_level(const tensor_desc& input, const axis_value
   error why;
   const std::size_t bytes = element_size(input.type);
   const bool small_float = input.type == data_type::float32 || input.type == data_type::float16;
-  if (!small_float && (level < feature_level::level_2_1 || (bytes == 8 && level < feature_level::level_5_0))) {
+  if (!small_float &&
+      (level < feature_level::level_2_1 || (bytes == 8 && level < feature_level::level_5_0))) {
     return why << "input: data_type " << name(input.type) << " needs feature_level "
-               << name(bytes == 8 ? feature_level::level_5_0 : feature_level::level_2_1) << ", got " << name(level);
+               << name(bytes == 8 ? feature_level::level_5_0 : feature_level::level_2_1) << ", got "
+               << name(level);
   }
   if (order != depth_space_order::depth_column_row && level < feature_level::level_2_1) {
     return why << "order COLUMN_ROW_DEPTH needs feature_level LEVEL_2_1, got " << name(level);
@@ -160,13 +162,14 @@ inline status check_window_level(feature_level level) {
 
 /// The last three sizes of a columns tensor; those before them must be 1, and there are no more than
 /// the image has.
-inline result<axis_values> columns_part(const axis_values& sizes, std::size_t image_rank, const char* argument) {
+inline result<axis_values> columns_part(const axis_values& sizes, std::size_t image_rank,
+                                        const char* argument) {
   bool fits = sizes.size() >= 3 && sizes.size() <= image_rank;
   for (std::size_t i = 0; fits && i + 3 < sizes.size(); ++i) fits = sizes[i] == 1;
   if (fits) return axis_values{*(sizes.end() - 3), *(sizes.end() - 2), *(sizes.end() - 1)};
   error why;
-  return why << argument << ": sizes must be 3, or up to " << image_rank
-             << " with leading sizes of 1, got " << sizes;
+  return why << argument << ": sizes must be 3, or up to " << image_rank << " with leading sizes of 1, got "
+             << sizes;
 }
 
 /// The output as it is described, or else as it is inferred from the input.
@@ -211,13 +214,12 @@ result<compiled_operator> compiled_operator::compile_depth_space(const Desc& des
                                                                  detail::depth_space_direction direction,
                                                                  std::optional<feature_level> level) {
   if (const auto bytes = try_total_size_in_bytes(desc.input, "input"); !bytes) return bytes.why();
-  const auto geometry = detail::depth_space_geometry::make(
-      direction, desc.input.sizes, desc.block_size, desc.order, 1,
-      static_cast<std::int64_t>(element_size(desc.input.type)), "input");
+  const auto geometry =
+      detail::depth_space_geometry::make(direction, desc.input.sizes, desc.block_size, desc.order, 1,
+                                         static_cast<std::int64_t>(element_size(desc.input.type)), "input");
   if (!geometry) return geometry.why();
   if (level) {
-    const status fits =
-        detail::check_depth_space_level(desc.input, geometry->block(), desc.order, *level);
+    const status fits = detail::check_depth_space_level(desc.input, geometry->block(), desc.order, *level);
     if (!fits) return fits.why();
   }
   const auto output = detail::check_output(desc.output, desc.input, geometry->output_extents());

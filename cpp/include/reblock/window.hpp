@@ -133,8 +133,7 @@ class window_geometry {
       return elements.overflow() ? why << "their product overflows"
                                  : why << "a multiple of " << elements.value() << " is needed";
     }
-    const axis_values image =
-        with_channel_axis(columns[0], columns[1] / elements.value(), *spatial, *axis);
+    const axis_values image = with_channel_axis(columns[0], columns[1] / elements.value(), *spatial, *axis);
     if (!addressable(image, element_size)) {
       return why << "output_sizes " << output_sizes << " are too large for " << columns_name << " of shape "
                  << columns << ": the output cannot be addressed";
@@ -173,9 +172,9 @@ class window_geometry {
  private:
   static constexpr std::size_t count_spatial_axes(const spatial_values& output_sizes,
                                                   const window& parameters) noexcept {
-    for (const spatial_values* given : {&output_sizes, &parameters.sizes, &parameters.strides,
-                                        &parameters.dilations, &parameters.start_padding,
-                                        &parameters.end_padding}) {
+    for (const spatial_values* given :
+         {&output_sizes, &parameters.sizes, &parameters.strides, &parameters.dilations,
+          &parameters.start_padding, &parameters.end_padding}) {
       if (!given->uniform()) return given->values().size();
     }
     return 1;
@@ -236,11 +235,11 @@ class window_geometry {
                  dilations_[d]});
     }
     for (std::size_t d = 0; d < sizes_.size(); ++d) {
-      moves.add({blocks_[d], wrapping_multiply(image_steps[d], strides_[d]), block_strides[d], d,
-                 strides_[d]});
+      moves.add(
+          {blocks_[d], wrapping_multiply(image_steps[d], strides_[d]), block_strides[d], d, strides_[d]});
       moves.bounds[d] = {-start_padding_[d], spatial_[d]};
-      moves.source_offset = wrapping_add(moves.source_offset,
-                                         wrapping_multiply(-start_padding_[d], image_steps[d]));
+      moves.source_offset =
+          wrapping_add(moves.source_offset, wrapping_multiply(-start_padding_[d], image_steps[d]));
     }
     moves.bound_count = sizes_.size();
     return moves;
@@ -270,11 +269,10 @@ constexpr result<axis_values> try_unfold_extents(const axis_values& input, const
   return geometry->columns();
 }
 
-constexpr result<axis_values> try_fold_extents(const axis_values& columns,
-                                               const spatial_values& output_sizes, const window& window,
-                                               std::int64_t channel_axis) {
-  const auto geometry = detail::window_geometry::make_from_columns(columns, output_sizes, window,
-                                                                   channel_axis, 1, "columns");
+constexpr result<axis_values> try_fold_extents(const axis_values& columns, const spatial_values& output_sizes,
+                                               const window& window, std::int64_t channel_axis) {
+  const auto geometry =
+      detail::window_geometry::make_from_columns(columns, output_sizes, window, channel_axis, 1, "columns");
   if (!geometry) return geometry.why();
   return geometry->image();
 }

@@ -29,8 +29,8 @@ struct tensor_names {
 constexpr status check_extents(const axis_values& extents, const char* name) {
   error why;
   if (extents.size() < 3 || extents.size() > max_rank) {
-    return why << name << " must have 3 to 8 axes (batch, channels, 1 to 6 spatial), got "
-               << extents.given() << ": shape " << extents;
+    return why << name << " must have 3 to 8 axes (batch, channels, 1 to 6 spatial), got " << extents.given()
+               << ": shape " << extents;
   }
   for (const std::int64_t extent : extents) {
     if (extent < 0) return why << name << " must not have a negative extent, got " << extents;
@@ -73,8 +73,8 @@ constexpr axis_values spatial_part(const axis_values& values, std::size_t channe
 }
 
 /// The values of all axes: batch, spatial, and channels at `channel_axis`.
-constexpr axis_values with_channel_axis(std::int64_t batch, std::int64_t channels,
-                                        const axis_values& spatial, std::size_t channel_axis) noexcept {
+constexpr axis_values with_channel_axis(std::int64_t batch, std::int64_t channels, const axis_values& spatial,
+                                        std::size_t channel_axis) noexcept {
   axis_values values{batch};
   for (std::size_t d = 0; d < spatial.size() + 1; ++d) {
     if (values.size() == channel_axis) values.push_back(channels);
@@ -116,8 +116,10 @@ constexpr status check_strides(const tensor_view<T>& view, const char* name) {
   for (std::size_t i = 0; i < view.extents().size(); ++i) {
     const std::int64_t stride = view.strides()[i];
     if (view.extents()[i] < 2) continue;
-    if (stride == std::numeric_limits<std::int64_t>::min()) span *= std::numeric_limits<std::int64_t>::max();
-    else span += checked_size(view.extents()[i] - 1) * (stride < 0 ? -stride : stride);
+    if (stride == std::numeric_limits<std::int64_t>::min())
+      span *= std::numeric_limits<std::int64_t>::max();
+    else
+      span += checked_size(view.extents()[i] - 1) * (stride < 0 ? -stride : stride);
   }
   span *= static_cast<std::int64_t>(4 * sizeof(T));
   if (span.overflow()) {

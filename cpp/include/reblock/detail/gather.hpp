@@ -62,8 +62,8 @@ constexpr axis_values choose_box(const axis_values& extents, std::int64_t accumu
 }
 
 inline void gather::fill_box(std::int64_t number, const std::byte* columns, std::byte* image) const {
-  layout sums = moves;   // columns -> accumulators
-  layout result;         // accumulators -> image
+  layout sums = moves;  // columns -> accumulators
+  layout result;        // accumulators -> image
   result.rank = extents.size();
   std::int64_t stride = sum.accumulator_size;
   for (std::size_t i = extents.size(); i-- > 0;) {

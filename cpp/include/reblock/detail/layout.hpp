@@ -69,8 +69,7 @@ struct layout {
     layout_axis& axis = axes[i];
     axis.extent = end - begin;
     source_offset = wrapping_add(source_offset, wrapping_multiply(begin, axis.source_stride));
-    destination_offset =
-        wrapping_add(destination_offset, wrapping_multiply(begin, axis.destination_stride));
+    destination_offset = wrapping_add(destination_offset, wrapping_multiply(begin, axis.destination_stride));
     if (axis.bounded()) bounds[axis.bound].offset += begin * axis.bound_step;
   }
 

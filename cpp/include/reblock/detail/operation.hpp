@@ -63,8 +63,7 @@ class operation {
       const std::int64_t extent = moves_.axes[axis].extent;
       layout part = moves_;
       part.narrow(axis, share(extent, i, chunks), share(extent, i + 1, chunks));
-      const plan part_plan =
-          plan_moves(part, static_cast<std::int64_t>(moves_.leaf_tile.element_size));
+      const plan part_plan = plan_moves(part, static_cast<std::int64_t>(moves_.leaf_tile.element_size));
       traversal<fill_outside>(part_plan, from, to).run();
     });
   }

@@ -44,8 +44,7 @@ constexpr std::uint32_t shift_and_round(std::uint32_t bits, unsigned shift) noex
 constexpr void round_to(bfloat16& result, float value) noexcept {
   const auto bits = std::bit_cast<std::uint32_t>(value);
   const bool not_a_number = (bits & 0x7fffffffu) > 0x7f800000u;
-  result.bits =
-      static_cast<std::uint16_t>(not_a_number ? bits >> 16 | 0x40u : shift_and_round(bits, 16));
+  result.bits = static_cast<std::uint16_t>(not_a_number ? bits >> 16 | 0x40u : shift_and_round(bits, 16));
 }
 
 /// Rounded to nearest, ties to even; a NaN stays a NaN; beyond the range lies infinity.
@@ -59,7 +58,7 @@ constexpr void round_to(float16& result, float value) noexcept {
     narrow = 0x7e00u | (magnitude >> 13 & 0x3ffu);
   } else if (exponent >= 127 - 14 && exponent <= 127 + 15) {
     narrow = shift_and_round(magnitude - ((127u - 15u) << 23), 13);  // may carry into infinity
-  } else if (exponent < 127 - 14) {  // subnormal: units of 2^-24
+  } else if (exponent < 127 - 14) {                                  // subnormal: units of 2^-24
     const std::uint32_t fraction = (magnitude & 0x7fffffu) | 0x800000u;
     const std::uint32_t shift = 127 - 14 + 13 - exponent;
     narrow = shift < 26 ? shift_and_round(fraction, shift) : 0;
