@@ -7,7 +7,7 @@
 #include <type_traits>
 
 #include <reblock/axis_values.hpp>
-#include <reblock/detail/config.hpp>
+#include <reblock/detail/compiler.hpp>
 
 namespace reblock {
 

@@ -26,9 +26,9 @@ constexpr std::size_t guard_bytes = 64;
 
 /// The bytes from a tile's first element to the end of its last one. Strides are not negative.
 std::size_t span(const tile& t, std::int64_t tile_axis::* stride) {
-  return static_cast<std::size_t>((t.outer.extent - 1) * t.outer.*stride +
-                                  (t.inner.extent - 1) * t.inner.*stride) +
-         t.element_size;
+  std::int64_t last = 0;
+  for (const auto axis : tile_axes) last += ((t.*axis).extent - 1) * ((t.*axis).*stride);
+  return static_cast<std::size_t>(last) + t.element_size;
 }
 
 bool same(const std::vector<std::byte>& a, const std::vector<std::byte>& b) {
@@ -48,11 +48,18 @@ bool moves_rightly(const tile& t, leaf_function leaf, const std::vector<std::byt
     std::vector<std::byte> expected = result;
     const std::byte* const from = source.data() + source_shift;
     const std::size_t first = guard_bytes + shift;
-    for (std::int64_t i = 0; i < t.outer.extent; ++i) {
-      for (std::int64_t j = 0; j < t.inner.extent; ++j) {
-        std::memcpy(expected.data() + first + i * t.outer.destination_stride + j * t.inner.destination_stride,
-                    from + i * t.outer.source_stride + j * t.inner.source_stride, t.element_size);
+    const std::int64_t elements = t.slices.extent * t.rows.extent * t.outer.extent * t.inner.extent;
+    for (std::int64_t number = 0; number < elements; ++number) {
+      std::int64_t rest = number;
+      std::int64_t source_offset = 0;
+      std::int64_t destination_offset = 0;
+      for (const auto member : {&tile::inner, &tile::outer, &tile::rows, &tile::slices}) {
+        const tile_axis& axis = t.*member;
+        source_offset += rest % axis.extent * axis.source_stride;
+        destination_offset += rest % axis.extent * axis.destination_stride;
+        rest /= axis.extent;
       }
+      std::memcpy(expected.data() + first + destination_offset, from + source_offset, t.element_size);
     }
     leaf(t, from, result.data() + first);
     if (!same(result, expected)) return false;
@@ -127,6 +134,30 @@ TEST_CASE("an element is broadcast along a row") {
   check_tiles([](std::int64_t size, std::int64_t streams, std::int64_t count) {
     return tile{{streams, size, count * size}, {count, 0, size}};
   });
+}
+
+TEST_CASE("a leaf repeats itself for every row of every slice") {
+  std::mt19937 random(1);
+  const std::vector<std::byte> bytes = test::draw_bytes(random, 16384);
+  for (const std::size_t element_size : element_sizes) {
+    const auto size = static_cast<std::int64_t>(element_size);
+    for (const std::int64_t count : {1, 3, 7, 20}) {
+      const std::int64_t row = 3 * count * size + 1;
+      const tile_axis rows{2, row, row + 2};
+      const tile_axis slices{3, 2 * row + 5, 2 * row + 9};
+      const tile shapes[] = {
+          {{count, size, 3 * size}, {3, count * size, size}, element_size, rows, slices},
+          {{3, size, count * size}, {count, 3 * size, size}, element_size, rows, slices},
+          {{3, count * size, count * size}, {count, size, size}, element_size, rows, slices},
+          {{count, 3 * size, 3 * size}, {3, 0, size}, element_size, rows, slices},
+      };
+      for (const tile& shape : shapes) {
+        CAPTURE(element_size);
+        CAPTURE(count);
+        CHECK(moves_rightly(shape, choose_leaf(shape, true), bytes));
+      }
+    }
+  }
 }
 
 TEST_CASE("rows are read backwards") {

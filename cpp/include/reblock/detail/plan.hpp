@@ -16,8 +16,8 @@ namespace reblock::detail {
 
 inline constexpr std::size_t no_axis = max_axes;
 
-/// A trivially copyable value. Axes [0, walked) are walked one index at a time; the one or two axes
-/// behind them make up the tile of the leaf.
+/// A trivially copyable value. Axes [0, walked) are walked one index at a time; those behind them,
+/// up to four, make up the tile of the leaf.
 struct plan : layout {
   std::size_t walked = 0;
   /// For each axis the axis behind it whose range its index decides (they share a bound), or no_axis.
@@ -26,6 +26,9 @@ struct plan : layout {
   std::size_t dense_from = 0;
   tile leaf_tile{};
   leaf_function leaf = nullptr;
+  /// Whether the rows of the tile follow each other on both sides at the same distance with nothing but
+  /// elements of the source between them, so that they can be moved as one run and mended at their ends.
+  bool shifted = false;
   /// Whether there is nothing to move: an extent or the element size is 0.
   bool empty = false;
 };
@@ -102,14 +105,18 @@ constexpr void pair_contiguous_axes(layout& l, std::int64_t element_size) noexce
 /// Splits the axes into those that are walked and those of the leaf, and notes what the walk needs.
 /// `element_size` is the destination's.
 constexpr void set_out_tile(plan& p, std::int64_t source_size, std::int64_t element_size) noexcept {
-  const auto as_tile_axis = [&](std::size_t i) {
-    return tile_axis{p.axes[i].extent, p.axes[i].source_stride, p.axes[i].destination_stride};
-  };
-  const bool two = p.rank >= 2 && !share_bound(p.axes[p.rank - 2], p.axes[p.rank - 1]);
-  p.walked = p.rank - (two ? 2 : p.rank >= 1 ? 1 : 0);
+  const std::size_t most = tile_axes.size();
+  p.walked = p.rank;
+  for (std::size_t taken = 0; p.walked > 0 && taken < most; ++taken) {
+    const layout_axis& next = p.axes[p.walked - 1];
+    bool shares = false;
+    for (std::size_t i = p.walked; i < p.rank; ++i) shares = shares || share_bound(next, p.axes[i]);
+    if (shares) break;
+    --p.walked;
+    p.leaf_tile.*tile_axes[most - 1 - taken] = {next.extent, next.source_stride, next.destination_stride};
+  }
   p.leaf_tile.element_size = static_cast<std::size_t>(element_size);
-  p.leaf_tile.inner = p.rank >= 1 ? as_tile_axis(p.rank - 1) : tile_axis{1, source_size, element_size};
-  if (two) p.leaf_tile.outer = as_tile_axis(p.rank - 2);
+  if (p.rank == 0) p.leaf_tile.inner = {1, source_size, element_size};
 
   p.dense_from = p.rank;
   std::int64_t dense_bytes = element_size;
@@ -125,6 +132,16 @@ constexpr void set_out_tile(plan& p, std::int64_t source_size, std::int64_t elem
       if (share_bound(p.axes[i], p.axes[j])) p.decides[i] = j;
     }
   }
+}
+
+constexpr bool is_shifted(const plan& p, std::int64_t element_size) noexcept {
+  if (p.rank < 2 || p.rank - p.walked < 2) return false;
+  const layout_axis& inner = p.axes[p.rank - 1];
+  const layout_axis& outer = p.axes[p.rank - 2];
+  return inner.bounded() && inner.source_stride == element_size && inner.destination_stride == element_size &&
+         inner.bound_step == 1 && outer.source_stride == outer.destination_stride &&
+         outer.source_stride == p.bounds[inner.bound].extent * element_size &&
+         outer.destination_stride == inner.extent * element_size;
 }
 
 /// Plans to move every element of `l`, each `element_size` bytes, in whatever order is best. Requires
@@ -147,6 +164,7 @@ inline plan plan_moves(const layout& l, std::int64_t element_size) noexcept {
   bool fixed = true;
   for (std::size_t i = p.walked; i < p.rank; ++i) fixed = fixed && !p.axes[i].bounded();
   p.leaf = choose_leaf(p.leaf_tile, fixed);
+  p.shifted = is_shifted(p, element_size);
   return p;
 }
 

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
+#include <utility>
 
 #include <reblock/data_type.hpp>
 #include <reblock/detail/leaves.hpp>
@@ -20,24 +21,23 @@ constexpr float to_float(bfloat16 value) noexcept {
   return std::bit_cast<float>(static_cast<std::uint32_t>(value.bits) << 16);
 }
 
+// float16's conversions choose between results instead of branches, so that compilers make vectors of them.
+
 constexpr float to_float(float16 value) noexcept {
   const std::uint32_t sign = static_cast<std::uint32_t>(value.bits & 0x8000u) << 16;
-  const std::uint32_t exponent = (value.bits >> 10) & 0x1fu;
-  const std::uint32_t fraction = value.bits & 0x3ffu;
-  if (exponent == 0) {  // zero or subnormal: fraction * 2^-24, exact in float
-    const float magnitude = static_cast<float>(fraction) * 0x1p-24f;
-    return std::bit_cast<float>(std::bit_cast<std::uint32_t>(magnitude) | sign);
-  }
-  const std::uint32_t wide = exponent == 31 ? 255 : exponent + (127 - 15);
-  return std::bit_cast<float>(sign | wide << 23 | fraction << 13);
+  const std::uint32_t magnitude = value.bits & 0x7fffu;
+  // zero or subnormal: a multiple of 2^-24, exact in float
+  const auto small =
+      std::bit_cast<std::uint32_t>(static_cast<float>(static_cast<std::int32_t>(magnitude)) * 0x1p-24f);
+  const std::uint32_t normal = (magnitude << 13) + ((127u - 15u) << 23);
+  const std::uint32_t infinite = magnitude << 13 | 0x7f800000u;  // or a NaN
+  const std::uint32_t wide = magnitude < 0x0400u ? small : magnitude < 0x7c00u ? normal : infinite;
+  return std::bit_cast<float>(sign | wide);
 }
 
 /// `bits >> shift`, rounded to nearest, ties to even. 0 < shift < 32.
 constexpr std::uint32_t shift_and_round(std::uint32_t bits, unsigned shift) noexcept {
-  const std::uint32_t half = 1u << (shift - 1);
-  const std::uint32_t rest = bits & ((half << 1) - 1);
-  const std::uint32_t kept = bits >> shift;
-  return kept + ((rest > half || (rest == half && (kept & 1u) != 0)) ? 1u : 0u);
+  return (bits + ((1u << (shift - 1)) - 1) + (bits >> shift & 1u)) >> shift;
 }
 
 /// Rounded to nearest, ties to even; a NaN stays a NaN.
@@ -52,17 +52,17 @@ constexpr void round_to(float16& result, float value) noexcept {
   const auto bits = std::bit_cast<std::uint32_t>(value);
   const std::uint32_t sign = bits >> 16 & 0x8000u;
   const std::uint32_t magnitude = bits & 0x7fffffffu;
-  const std::uint32_t exponent = magnitude >> 23;
-  std::uint32_t narrow = 0x7c00u;  // infinity
-  if (magnitude > 0x7f800000u) {
-    narrow = 0x7e00u | (magnitude >> 13 & 0x3ffu);
-  } else if (exponent >= 127 - 14 && exponent <= 127 + 15) {
-    narrow = shift_and_round(magnitude - ((127u - 15u) << 23), 13);  // may carry into infinity
-  } else if (exponent < 127 - 14) {                                  // subnormal: units of 2^-24
-    const std::uint32_t fraction = (magnitude & 0x7fffffu) | 0x800000u;
-    const std::uint32_t shift = 127 - 14 + 13 - exponent;
-    narrow = shift < 26 ? shift_and_round(fraction, shift) : 0;
-  }
+  // Below 2^-14 a result is a multiple of 2^-24, to which a sum of 0.5 and less than 0.5 is rounded.
+  const float half = 0.5f;
+  const std::uint32_t small = std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude) + half) -
+                              std::bit_cast<std::uint32_t>(half);
+  const std::uint32_t normal =
+      shift_and_round(magnitude - ((127u - 15u) << 23), 13);  // may carry into infinity
+  const std::uint32_t not_a_number = 0x7e00u | (magnitude >> 13 & 0x3ffu);
+  const std::uint32_t narrow = magnitude < (127u - 14u) << 23   ? small
+                               : magnitude < (127u + 16u) << 23 ? normal
+                               : magnitude <= 0x7f800000u       ? 0x7c00u
+                                                                : not_a_number;
   result.bits = static_cast<std::uint16_t>(sign | narrow);
 }
 
@@ -114,18 +114,16 @@ struct sum_traits<T> {
 template <class T>
 using term_of = std::conditional_t<std::is_same_v<T, bool>, unsigned char, T>;
 
-template <class T, std::int64_t SourceStride, std::int64_t DestinationStride>
-void accumulate_row(const tile_axis& axis, const std::byte* source, std::byte* destination) {
-  using traits = sum_traits<T>;
-  using accumulator = typename traits::accumulator;
-  const std::int64_t from = SourceStride != 0 ? SourceStride : axis.source_stride;
-  const std::int64_t to = DestinationStride != 0 ? DestinationStride : axis.destination_stride;
-  for (std::int64_t i = 0; i < axis.extent; ++i) {
+/// Adds a row of elements to a row of accumulators; steps in bytes, constants where they can be.
+template <class T, class SourceStep, class DestinationStep>
+void accumulate_row(const std::byte* source, SourceStep from, std::byte* destination, DestinationStep to,
+                    std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) {
     term_of<T> term;
-    accumulator sum;
+    typename sum_traits<T>::accumulator sum;
     std::memcpy(&term, source + i * from, sizeof(term));
     std::memcpy(&sum, destination + i * to, sizeof(sum));
-    sum = traits::add(sum, term);
+    sum = sum_traits<T>::add(sum, term);
     std::memcpy(destination + i * to, &sum, sizeof(sum));
   }
 }
@@ -133,28 +131,41 @@ void accumulate_row(const tile_axis& axis, const std::byte* source, std::byte* d
 /// The leaf that adds a tile of elements of type T to a tile of accumulators.
 template <class T>
 void accumulate(const tile& t, const std::byte* source, std::byte* destination) {
-  constexpr auto term_size = static_cast<std::int64_t>(sizeof(T));
-  constexpr auto sum_size = static_cast<std::int64_t>(sizeof(typename sum_traits<T>::accumulator));
-  const bool contiguous = t.inner.source_stride == term_size && t.inner.destination_stride == sum_size;
-  const auto row = contiguous ? accumulate_row<T, term_size, sum_size> : accumulate_row<T, 0, 0>;
-  for (std::int64_t i = 0; i < t.outer.extent; ++i) {
-    row(t.inner, source + i * t.outer.source_stride, destination + i * t.outer.destination_stride);
+  using term_size = std::integral_constant<std::int64_t, std::int64_t{sizeof(T)}>;
+  using sum_size =
+      std::integral_constant<std::int64_t, std::int64_t{sizeof(typename sum_traits<T>::accumulator)}>;
+  const auto [outer, inner] = std::pair(t.outer, t.inner);
+  const auto add_rows = [&](auto from_step, auto to_step) {
+    for_each_row(t, source, destination, [=](const std::byte* from, std::byte* to) {
+      for (std::int64_t i = 0; i < outer.extent; ++i) {
+        accumulate_row<T>(from + i * outer.source_stride, from_step, to + i * outer.destination_stride,
+                          to_step, inner.extent);
+      }
+    });
+  };
+  if (inner.source_stride == term_size() && inner.destination_stride == sum_size()) {
+    add_rows(term_size(), sum_size());
+  } else {
+    add_rows(inner.source_stride, inner.destination_stride);
   }
 }
 
 /// The leaf that rounds a tile of float sums to elements of type T.
 template <class T>
 void round_sums(const tile& t, const std::byte* source, std::byte* destination) {
-  for (std::int64_t i = 0; i < t.outer.extent; ++i) {
-    for (std::int64_t j = 0; j < t.inner.extent; ++j) {
-      float sum;
-      T rounded;
-      std::memcpy(&sum, source + i * t.outer.source_stride + j * t.inner.source_stride, sizeof(sum));
-      round_to(rounded, sum);
-      std::memcpy(destination + i * t.outer.destination_stride + j * t.inner.destination_stride, &rounded,
-                  sizeof(rounded));
+  const auto [outer, inner] = std::pair(t.outer, t.inner);
+  for_each_row(t, source, destination, [&](const std::byte* from, std::byte* to) {
+    for (std::int64_t i = 0; i < outer.extent; ++i) {
+      for (std::int64_t j = 0; j < inner.extent; ++j) {
+        float sum;
+        T rounded;
+        std::memcpy(&sum, from + i * outer.source_stride + j * inner.source_stride, sizeof(sum));
+        round_to(rounded, sum);
+        std::memcpy(to + i * outer.destination_stride + j * inner.destination_stride, &rounded,
+                    sizeof(rounded));
+      }
     }
-  }
+  });
 }
 
 /// sum_traits without the type: what fold needs to know about its elements.

@@ -15,28 +15,45 @@
 namespace reblock::detail {
 
 /// The destination elements whose source lies outside of the image become zero (all bits 0).
-struct fill_outside {
+class fill_outside {
+ public:
+  /// Whether it overwrites whatever was there.
+  static constexpr bool overwrites = true;
+
   static void range(const plan& p, std::size_t axis, std::byte* destination, std::int64_t offset,
                     std::int64_t begin, std::int64_t end) {
     if (begin >= end) return;
     const std::int64_t stride = p.axes[axis].destination_stride;
     offset = wrapping_add(offset, wrapping_multiply(begin, stride));
     if (axis >= p.dense_from) {
-      std::memset(destination + offset, 0, static_cast<std::size_t>((end - begin) * stride));
+      zero(destination + offset, static_cast<std::size_t>((end - begin) * stride));
       return;
     }
     for (std::int64_t i = begin; i < end; ++i, offset = wrapping_add(offset, stride)) {
       if (axis + 1 < p.rank) {
         range(p, axis + 1, destination, offset, 0, p.axes[axis + 1].extent);
       } else {
-        std::memset(destination + offset, 0, p.leaf_tile.element_size);
+        zero(destination + offset, p.leaf_tile.element_size);
       }
     }
   }
+
+ private:
+  /// Borders are a few bytes wide, less than a call is worth.
+  static void zero(std::byte* destination, std::size_t size) {
+    if (size > 16) {
+      std::memset(destination, 0, size);
+    } else {
+      copy_short(destination, zeros, size);
+    }
+  }
+  static constexpr std::byte zeros[16] = {};
 };
 
 /// They are left as they are: for sums, to which padding adds nothing.
 struct skip_outside {
+  static constexpr bool overwrites = false;
+
   static void range(const plan&, std::size_t, std::byte*, std::int64_t, std::int64_t, std::int64_t) {}
 };
 
@@ -111,29 +128,39 @@ class traversal {
 
   void move_tile(std::int64_t source, std::int64_t destination) {
     tile t = plan_.leaf_tile;
-    const std::size_t inner = plan_.rank - 1;
-    if (plan_.rank - plan_.walked == 2) {
-      const range rows = clip(inner - 1, destination);
-      narrow(t.outer, rows, source, destination);
+    std::size_t narrowed = plan_.walked;  // the axes from here on are whole
+    std::int64_t from = source;
+    std::int64_t to = destination;
+    bool empty = false;
+    for (std::size_t i = plan_.walked; i < plan_.rank; ++i) {
+      tile_axis& axis = t.*tile_axes[tile_axes.size() - plan_.rank + i];
+      const range inside = ranges_[i];
+      if (inside.end - inside.begin != axis.extent) narrowed = i + 1;
+      axis.extent = inside.end - inside.begin;
+      empty = empty || axis.extent == 0;
+      from = wrapping_add(from, wrapping_multiply(inside.begin, axis.source_stride));
+      to = wrapping_add(to, wrapping_multiply(inside.begin, axis.destination_stride));
     }
-    if (plan_.rank > plan_.walked) {
-      const range columns = ranges_[inner];
-      if (columns.begin > 0 || columns.end < plan_.axes[inner].extent) {
-        for (std::int64_t i = 0; i < t.outer.extent; ++i) {
-          clip(inner, wrapping_add(destination, wrapping_multiply(i, t.outer.destination_stride)));
-        }
-      }
-      narrow(t.inner, columns, source, destination);
-    }
-    if (t.outer.extent > 0 && t.inner.extent > 0) {
-      plan_.leaf(t, source_ + source, destination_ + destination);
-    }
+    if (Outside::overwrites && plan_.shifted && !empty) join_rows(t);
+    if (!empty) plan_.leaf(t, source_ + from, destination_ + to);
+    clip_tile(plan_.walked, narrowed, destination);
   }
 
-  static void narrow(tile_axis& axis, range inside, std::int64_t& source, std::int64_t& destination) {
-    axis.extent = inside.end - inside.begin;
-    source = wrapping_add(source, wrapping_multiply(inside.begin, axis.source_stride));
-    destination = wrapping_add(destination, wrapping_multiply(inside.begin, axis.destination_stride));
+  /// Makes one run of the rows of a shifted plane.
+  static void join_rows(tile& t) {
+    const auto size = static_cast<std::int64_t>(t.element_size);
+    t.inner.extent += (t.outer.extent - 1) * (t.outer.source_stride / size);
+    t.outer.extent = 1;
+  }
+
+  /// Hands what lies outside of a tile over to `Outside`; the axes from `narrowed` on are whole.
+  void clip_tile(std::size_t i, std::size_t narrowed, std::int64_t destination) const {
+    if (i == narrowed) return;
+    const range inside = clip(i, destination);
+    const std::int64_t stride = plan_.axes[i].destination_stride;
+    for (std::int64_t index = inside.begin; i + 1 < narrowed && index < inside.end; ++index) {
+      clip_tile(i + 1, narrowed, wrapping_add(destination, wrapping_multiply(index, stride)));
+    }
   }
 
   const plan& plan_;
