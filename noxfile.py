@@ -17,7 +17,7 @@ CMAKE = ("cmake>=3.25", "ninja")
 @nox.session
 def tests(session: nox.Session) -> None:
     """Run the Python tests against the installed package; arguments after -- go to pytest."""
-    session.install(".[test]")
+    session.install(".[test]", "--config-settings=cmake.define.REBLOCK_WARNINGS_AS_ERRORS=ON")
     session.run("pytest", *session.posargs)
 
 
