@@ -35,34 +35,42 @@ using register_pairs [[gnu::vector_size(16)]] = std::uint16_t;
 using register_words [[gnu::vector_size(16)]] = std::uint32_t;
 using register_longs [[gnu::vector_size(16)]] = std::uint64_t;
 
-/// a0 b0 a1 b1 ...: the lower halves of both, element by element. Size: bytes of an element.
-template <std::size_t Size>
-register_bytes zip_low(register_bytes a, register_bytes b) noexcept {
+/// a0 b0 a1 b1 ...: the lower halves of both, or the upper ones, element by element. Size: bytes of an
+/// element, up to 8.
+template <std::size_t Size, bool Upper>
+register_bytes zip(register_bytes a, register_bytes b) noexcept {
   if constexpr (Size == 1) {
-    return __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+    constexpr int i = Upper ? 8 : 0;
+    return __builtin_shufflevector(a, b, i, i + 16, i + 1, i + 17, i + 2, i + 18, i + 3, i + 19, i + 4,
+                                   i + 20, i + 5, i + 21, i + 6, i + 22, i + 7, i + 23);
   } else if constexpr (Size == 2) {
-    return (register_bytes)__builtin_shufflevector((register_pairs)a, (register_pairs)b, 0, 8, 1, 9, 2, 10, 3,
-                                                   11);
+    constexpr int i = Upper ? 4 : 0;
+    return (register_bytes)__builtin_shufflevector((register_pairs)a, (register_pairs)b, i, i + 8, i + 1,
+                                                   i + 9, i + 2, i + 10, i + 3, i + 11);
   } else if constexpr (Size == 4) {
-    return (register_bytes)__builtin_shufflevector((register_words)a, (register_words)b, 0, 4, 1, 5);
+    constexpr int i = Upper ? 2 : 0;
+    return (register_bytes)__builtin_shufflevector((register_words)a, (register_words)b, i, i + 4, i + 1,
+                                                   i + 5);
   } else {
-    return (register_bytes)__builtin_shufflevector((register_longs)a, (register_longs)b, 0, 2);
+    constexpr int i = Upper ? 1 : 0;
+    return (register_bytes)__builtin_shufflevector((register_longs)a, (register_longs)b, i, i + 2);
   }
 }
 
-/// The same of the upper halves.
-template <std::size_t Size>
-register_bytes zip_high(register_bytes a, register_bytes b) noexcept {
-  if constexpr (Size == 1) {
-    return __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
-  } else if constexpr (Size == 2) {
-    return (register_bytes)__builtin_shufflevector((register_pairs)a, (register_pairs)b, 4, 12, 5, 13, 6, 14,
-                                                   7, 15);
-  } else if constexpr (Size == 4) {
-    return (register_bytes)__builtin_shufflevector((register_words)a, (register_words)b, 2, 6, 3, 7);
-  } else {
-    return (register_bytes)__builtin_shufflevector((register_longs)a, (register_longs)b, 1, 3);
-  }
+/// The 8 bytes of `low`, then those of `high`.
+inline register_bytes register_of(std::uint64_t low, std::uint64_t high) noexcept {
+  return (register_bytes)register_longs{low, high};
+}
+
+inline register_bytes register_of(std::uint32_t a, std::uint32_t b, std::uint32_t c,
+                                  std::uint32_t d) noexcept {
+  return (register_bytes)register_words{a, b, c, d};
+}
+
+/// The first (0) or the last (1) 8 bytes.
+template <std::size_t Half>
+std::uint64_t half_of(register_bytes value) noexcept {
+  return ((register_longs)value)[Half];
 }
 
 #else  // any other compiler: the same, as loops
@@ -71,8 +79,9 @@ struct register_bytes {
   std::uint8_t bytes[16];
 };
 
-template <std::size_t Size>
-register_bytes zip_half(const register_bytes& a, const register_bytes& b, std::size_t half) noexcept {
+template <std::size_t Size, bool Upper>
+register_bytes zip(const register_bytes& a, const register_bytes& b) noexcept {
+  constexpr std::size_t half = Upper ? 8 : 0;
   register_bytes zipped;
   for (std::size_t i = 0; i < 8; i += Size) {
     std::memcpy(zipped.bytes + 2 * i, a.bytes + half + i, Size);
@@ -81,14 +90,26 @@ register_bytes zip_half(const register_bytes& a, const register_bytes& b, std::s
   return zipped;
 }
 
-template <std::size_t Size>
-register_bytes zip_low(const register_bytes& a, const register_bytes& b) noexcept {
-  return zip_half<Size>(a, b, 0);
+inline register_bytes register_of(std::uint64_t low, std::uint64_t high) noexcept {
+  register_bytes value;
+  std::memcpy(value.bytes, &low, 8);
+  std::memcpy(value.bytes + 8, &high, 8);
+  return value;
 }
 
-template <std::size_t Size>
-register_bytes zip_high(const register_bytes& a, const register_bytes& b) noexcept {
-  return zip_half<Size>(a, b, 8);
+inline register_bytes register_of(std::uint32_t a, std::uint32_t b, std::uint32_t c,
+                                  std::uint32_t d) noexcept {
+  const std::uint32_t words[] = {a, b, c, d};
+  register_bytes value;
+  std::memcpy(value.bytes, words, sizeof(words));
+  return value;
+}
+
+template <std::size_t Half>
+std::uint64_t half_of(const register_bytes& value) noexcept {
+  std::uint64_t half;
+  std::memcpy(&half, value.bytes + 8 * Half, 8);
+  return half;
 }
 
 #endif

@@ -39,13 +39,6 @@ struct groups {
   static constexpr std::size_t step = Streams * Size;                  ///< bytes of a group in memory
   static constexpr std::size_t chunk = std::min(padded, sizeof(register_bytes));
 
-  /// `chunk` bytes at the beginning of a register.
-  static register_bytes load_chunk(const std::byte* source) noexcept {
-    register_bytes value{};
-    std::memcpy(&value, source, chunk);
-    return value;
-  }
-
   static registers<count> load_all(const std::byte* source, bool last) noexcept {
     registers<count> v;
     if constexpr (padded == step) {
@@ -59,10 +52,10 @@ struct groups {
       unrolled<count>([&](auto k) {
         const std::byte* first = source + k * (sizeof(register_bytes) / chunk) * step;
         if constexpr (chunk == 8) {
-          v[k] = zip_low<8>(load_chunk(first), load_chunk(first + step));
+          v[k] = register_of(read<std::uint64_t>(first), read<std::uint64_t>(first + step));
         } else {
-          v[k] = zip_low<8>(zip_low<4>(load_chunk(first), load_chunk(first + step)),
-                            zip_low<4>(load_chunk(first + 2 * step), load_chunk(first + 3 * step)));
+          v[k] = register_of(read<std::uint32_t>(first), read<std::uint32_t>(first + step),
+                             read<std::uint32_t>(first + 2 * step), read<std::uint32_t>(first + 3 * step));
         }
       });
     }
@@ -91,16 +84,38 @@ struct groups {
 
   /// The first `some` groups, and nothing beyond them in memory.
   static registers<count> load_some(const std::byte* source, std::size_t some) noexcept {
-    std::byte bytes[count * sizeof(register_bytes)] = {};
-    for (std::size_t i = 0; i < some; ++i) std::memcpy(bytes + i * padded, source + i * step, step);
-    registers<count> v;
-    std::memcpy(v.data(), bytes, sizeof(bytes));
+    registers<count> v{};
+    if constexpr (padded == step) {
+      unrolled<count>([&](auto k) {
+        constexpr std::size_t begin = k * sizeof(register_bytes);
+        if (begin + sizeof(register_bytes) <= some * step) {
+          v[k] = load(source + begin);
+        } else if (begin < some * step) {
+          v[k] = load_part(source + begin, some * step - begin);
+        }
+      });
+    } else {
+      std::byte bytes[sizeof(v)] = {};
+      for (std::size_t i = 0; i < some; ++i) std::memcpy(bytes + i * padded, source + i * step, step);
+      std::memcpy(v.data(), bytes, sizeof(bytes));
+    }
     return v;
   }
   static void store_some(std::byte* destination, const registers<count>& v, std::size_t some) noexcept {
-    std::byte bytes[count * sizeof(register_bytes)];
-    std::memcpy(bytes, v.data(), sizeof(bytes));
-    for (std::size_t i = 0; i < some; ++i) std::memcpy(destination + i * step, bytes + i * padded, step);
+    if constexpr (padded == step) {
+      unrolled<count>([&](auto k) {
+        constexpr std::size_t begin = k * sizeof(register_bytes);
+        if (begin + sizeof(register_bytes) <= some * step) {
+          store(destination + begin, v[k]);
+        } else if (begin < some * step) {
+          store_part(destination + begin, v[k], some * step - begin);
+        }
+      });
+    } else {
+      std::byte bytes[sizeof(v)];
+      std::memcpy(bytes, v.data(), sizeof(bytes));
+      for (std::size_t i = 0; i < some; ++i) std::memcpy(destination + i * step, bytes + i * padded, step);
+    }
   }
 };
 

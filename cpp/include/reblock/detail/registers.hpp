@@ -3,6 +3,7 @@
 // Moving whole registers of elements: at any alignment, in part, shuffled.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstddef>
@@ -25,27 +26,78 @@ inline void store(std::byte* destination, register_bytes value) noexcept {
   std::memcpy(destination, &value, sizeof(value));
 }
 
-/// `size` bytes, fewer than a register has; the others are 0.
-inline register_bytes load_part(const std::byte* source, std::size_t size) noexcept {
-  register_bytes value{};
-  std::memcpy(&value, source, size);
+template <class Integer>
+Integer read(const std::byte* source) noexcept {
+  Integer value;
+  std::memcpy(&value, source, sizeof(value));
   return value;
 }
 
+template <class Integer>
+void write(std::byte* destination, Integer value) noexcept {
+  std::memcpy(destination, &value, sizeof(value));
+}
+
+/// `size` bytes, fewer than a register has; the others are 0. Two pieces that overlap, instead of a copy
+/// of a length that the compiler does not know.
+inline register_bytes load_part(const std::byte* source, std::size_t size) noexcept {
+  if constexpr (std::endian::native == std::endian::little) {
+    std::uint64_t low = 0;
+    std::uint64_t high = 0;
+    if (size >= 8) {
+      low = read<std::uint64_t>(source);
+      if (size > 8) high = read<std::uint64_t>(source + size - 8) >> (8 * (16 - size));
+    } else if (size >= 4) {
+      low = read<std::uint32_t>(source) | std::uint64_t{read<std::uint32_t>(source + size - 4)}
+                                              << (8 * (size - 4));
+    } else {
+      for (std::size_t i = 0; i < size; ++i) low |= std::to_integer<std::uint64_t>(source[i]) << (8 * i);
+    }
+    return register_of(low, high);
+  } else {
+    register_bytes value{};
+    std::memcpy(&value, source, size);
+    return value;
+  }
+}
+
 inline void store_part(std::byte* destination, register_bytes value, std::size_t size) noexcept {
-  std::memcpy(destination, &value, size);
+  if constexpr (std::endian::native == std::endian::little) {
+    const std::uint64_t low = half_of<0>(value);
+    if (size >= 8) {
+      write(destination, low);
+      if (size > 8)
+        write(destination + size - 8, half_of<1>(value) << (8 * (16 - size)) | low >> (8 * (size - 8)));
+    } else if (size >= 4) {
+      write(destination, static_cast<std::uint32_t>(low));
+      write(destination + size - 4, static_cast<std::uint32_t>(low >> (8 * (size - 4))));
+    } else {
+      for (std::size_t i = 0; i < size; ++i) destination[i] = static_cast<std::byte>(low >> (8 * i));
+    }
+  } else {
+    std::memcpy(destination, &value, size);
+  }
+}
+
+template <class F, std::size_t... K>
+[[gnu::always_inline]] inline void unrolled(F&& f, std::index_sequence<K...>) {
+  (f(std::integral_constant<std::size_t, K>{}), ...);
 }
 
 /// Calls `f` with each constant 0 ... Count - 1: a loop that leaves no array behind.
 template <std::size_t Count, class F>
 [[gnu::always_inline]] inline void unrolled(F&& f) {
-  [&]<std::size_t... K>(std::index_sequence<K...>) {
-    (f(std::integral_constant<std::size_t, K>{}), ...);
-  }(std::make_index_sequence<Count>{});
+  unrolled(f, std::make_index_sequence<Count>{});
 }
 
 template <std::size_t Count>
 using registers = std::array<register_bytes, Count>;
+
+template <std::size_t Size, std::size_t Count, std::size_t... K>
+[[gnu::always_inline]] inline registers<Count> shuffle_once(const registers<Count>& v,
+                                                            std::index_sequence<K...>) noexcept {
+  return {zip < Size, K % 2 != 0 > (v[K / 2], v[K / 2 + Count / 2])...};
+}
 
 /// The perfect shuffle of Count registers, seen as one row of elements: `Times` times, the elements of
 /// the first half go to the even places and those of the second half to the odd ones. log2(Count)
@@ -55,12 +107,7 @@ template <std::size_t Size, int Times, std::size_t Count>
   if constexpr (Times == 0) {
     return v;
   } else {
-    registers<Count> zipped;
-    unrolled<Count / 2>([&](auto i) {
-      zipped[2 * i] = zip_low<Size>(v[i], v[i + Count / 2]);
-      zipped[2 * i + 1] = zip_high<Size>(v[i], v[i + Count / 2]);
-    });
-    return shuffle<Size, Times - 1>(zipped);
+    return shuffle<Size, Times - 1>(shuffle_once<Size>(v, std::make_index_sequence<Count>{}));
   }
 }
 
@@ -71,9 +118,11 @@ constexpr int log2(std::size_t power_of_two) noexcept { return std::countr_zero(
 /// count >= width.
 template <class Step>
 void for_overlapping_steps(std::size_t count, std::size_t width, Step&& step) {
-  std::size_t i = 0;
-  for (; i + width <= count; i += width) step(i);
-  if (i < count) step(count - width);
+  const std::size_t last = count - width;
+  for (std::size_t i = 0;; i = std::min(i + width, last)) {
+    step(i);
+    if (i == last) return;
+  }
 }
 
 }  // namespace reblock::detail
