@@ -197,7 +197,8 @@ compiled_operator compile_any(py::handle desc, std::optional<feature_level> leve
     if (py::isinstance<D>(desc)) op = value_or_raise(try_compile(desc.cast<const D&>(), level));
     return op.has_value();
   };
-  if ((try_one(static_cast<const Desc*>(nullptr)) || ...)) return *op;
+  static_cast<void>((try_one(static_cast<const Desc*>(nullptr)) || ...));
+  if (op) return *op;
   throw py::type_error("desc must be a DepthToSpaceDesc, SpaceToDepthDesc, UnfoldDesc or FoldDesc, got " +
                        std::string(py::repr(desc)));
 }

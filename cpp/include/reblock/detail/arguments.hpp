@@ -116,10 +116,11 @@ constexpr status check_strides(const tensor_view<T>& view, const char* name) {
   for (std::size_t i = 0; i < view.extents().size(); ++i) {
     const std::int64_t stride = view.strides()[i];
     if (view.extents()[i] < 2) continue;
-    if (stride == std::numeric_limits<std::int64_t>::min())
-      span *= std::numeric_limits<std::int64_t>::max();
-    else
+    if (stride == std::numeric_limits<std::int64_t>::min()) {
+      span *= std::numeric_limits<std::int64_t>::max();  // its magnitude has no type
+    } else {
       span += checked_size(view.extents()[i] - 1) * (stride < 0 ? -stride : stride);
+    }
   }
   span *= static_cast<std::int64_t>(4 * sizeof(T));
   if (span.overflow()) {
