@@ -260,10 +260,16 @@ def table(rows: Iterable[Comparison]) -> Table:
             row.name,
             str(row.operand.shape),
             str(row.by_reblock(row.operand).shape),
-            f"{1000 * by_reblock:.2f}",
+            milliseconds(by_reblock),
             f"{by_numpy / by_reblock:.1f}",
         )
     return result
+
+
+def milliseconds(elapsed: float) -> str:
+    """Return seconds as text, with three decimals where a call takes microseconds."""
+    value = 1000 * elapsed
+    return f"{value:.2f}" if value >= 0.1 else f"{value:.3f}"
 
 
 # Picture ----------------------------------------------------------------------------------------
