@@ -102,6 +102,22 @@ constexpr void pair_contiguous_axes(layout& l, std::int64_t element_size) noexce
   }
 }
 
+/// Where the tile's source is one dense row, its rows are walked in the order of the source: the long
+/// sequence of bytes, here the image, decides how well caches work, whichever side it is on.
+constexpr void follow_dense_source(layout& l, std::int64_t element_size) noexcept {
+  if (l.rank < 3) return;
+  const layout_axis& inner = l.axes[l.rank - 1];
+  const layout_axis& outer = l.axes[l.rank - 2];
+  if (outer.source_stride != element_size || inner.source_stride != outer.extent * element_size) return;
+  const auto magnitude = [](std::int64_t stride) { return stride < 0 ? -stride : stride; };
+  for (std::size_t i = 1; i + 2 < l.rank; ++i) {
+    for (std::size_t j = i; j > 0; --j) {
+      if (magnitude(l.axes[j - 1].source_stride) >= magnitude(l.axes[j].source_stride)) break;
+      std::swap(l.axes[j - 1], l.axes[j]);
+    }
+  }
+}
+
 /// Splits the axes into those that are walked and those of the leaf, and notes what the walk needs.
 /// `element_size` is the destination's.
 constexpr void set_out_tile(plan& p, std::int64_t source_size, std::int64_t element_size) noexcept {
@@ -160,6 +176,7 @@ inline plan plan_moves(const layout& l, std::int64_t element_size) noexcept {
     }
   }
   pair_contiguous_axes(p, element_size);
+  follow_dense_source(p, element_size);
   set_out_tile(p, element_size, element_size);
   bool fixed = true;
   for (std::size_t i = p.walked; i < p.rank; ++i) fixed = fixed && !p.axes[i].bounded();

@@ -113,16 +113,14 @@ template <std::size_t Size, int Times, std::size_t Count>
 
 constexpr int log2(std::size_t power_of_two) noexcept { return std::countr_zero(power_of_two); }
 
-/// Calls `step(i)` for i = 0, width, ... with a last step that ends at `count`, over what the one before
-/// has done already: a short remainder would cost more than doing some elements twice. Requires
-/// count >= width.
+/// Calls `step(i)` for i = 0, width, ... and, where `count` is no multiple of `width`, once more for the
+/// step that ends at `count`, over what the one before has done already: a short remainder would cost more
+/// than doing some elements twice. Requires count >= width.
 template <class Step>
-void for_overlapping_steps(std::size_t count, std::size_t width, Step&& step) {
-  const std::size_t last = count - width;
-  for (std::size_t i = 0;; i = std::min(i + width, last)) {
-    step(i);
-    if (i == last) return;
-  }
+[[gnu::always_inline]] inline void for_overlapping_steps(std::size_t count, std::size_t width, Step&& step) {
+  std::size_t i = 0;
+  for (; i + width <= count; i += width) step(i);
+  if (i != count) step(count - width);
 }
 
 }  // namespace reblock::detail

@@ -34,14 +34,19 @@ inline constexpr std::array<tile_axis tile::*, 4> tile_axes = {&tile::slices, &t
 using leaf_function = void (*)(const tile&, const std::byte* source, std::byte* destination);
 
 /// Calls `move(source, destination)` for every index of the axes before the inner two. `move` holds what
-/// it needs by value: the bytes that it writes may be anything that a reference refers to.
+/// it needs by value, and is inlined: the bytes that it writes may be anything that is in memory, so all
+/// that a row needs has to stay in registers.
 template <class Move>
-void for_each_row(const tile& t, const std::byte* source, std::byte* destination, Move&& move) {
+[[gnu::always_inline]] inline void for_each_row(const tile& t, const std::byte* source,
+                                                std::byte* destination, Move move) {
   const auto [slices, rows] = std::pair(t.slices, t.rows);
   for (std::int64_t i = 0; i < slices.extent; ++i) {
+    const std::byte* from = source + i * slices.source_stride;
+    std::byte* to = destination + i * slices.destination_stride;
     for (std::int64_t j = 0; j < rows.extent; ++j) {
-      move(source + i * slices.source_stride + j * rows.source_stride,
-           destination + i * slices.destination_stride + j * rows.destination_stride);
+      move(from, to);
+      from += rows.source_stride;
+      to += rows.destination_stride;
     }
   }
 }
