@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What depends on the compiler, in one file: how errors leave, and registers of 16 bytes. It defines no
-// macro.
+// What depends on the compiler, in one file: how errors leave, registers of 16 bytes, and looking bytes
+// up. It defines no macro.
 #pragma once
 
 #include <cstddef>
@@ -13,6 +13,10 @@
 #else
 #include <cstdio>
 #include <cstdlib>
+#endif
+
+#if defined(__aarch64__)
+#include <arm_neon.h>
 #endif
 
 namespace reblock::detail {
@@ -110,6 +114,136 @@ std::uint64_t half_of(const register_bytes& value) noexcept {
   std::uint64_t half;
   std::memcpy(&half, value.bytes + 8 * Half, 8);
   return half;
+}
+
+#endif
+
+/// Bytes of the widest register that lookups are compiled for.
+inline constexpr std::size_t most_lookup_width = 32;
+
+/// Where the bytes of a register come from: a few windows of the source as wide as the register.
+struct lookups {
+  static constexpr std::size_t most_windows = 8;
+
+  const std::int32_t* offsets;  ///< bytes from the source to each window
+  /// For each window, most_lookup_width places: for each byte of the register its place in the window,
+  /// or 255 where it comes from another one.
+  const std::uint8_t* places;
+};
+
+#if defined(__GNUC__) && defined(__x86_64__)
+
+/// Bytes of the registers that look_up() works with: 32 with AVX-512 VBMI, 16 with SSSE3, 0 where
+/// the processor has no such instruction.
+inline std::size_t detect_lookup_width() noexcept {
+  if (__builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512vl")) return 32;
+  return __builtin_cpu_supports("ssse3") ? 16 : 0;
+}
+
+using signed_bytes_16 [[gnu::vector_size(16)]] = char;
+using signed_bytes_32 [[gnu::vector_size(32)]] = char;
+using bytes_32 [[gnu::vector_size(32)]] = std::uint8_t;
+
+template <std::size_t Windows>
+[[gnu::target("ssse3")]] void look_up_16(const lookups& l, std::int64_t count, const std::byte* source,
+                                         std::int64_t source_stride, std::byte* destination,
+                                         std::int64_t destination_stride) noexcept {
+  signed_bytes_16 places[Windows];
+  const std::byte* from[Windows];
+  for (std::size_t k = 0; k < Windows; ++k) {
+    std::memcpy(&places[k], l.places + k * most_lookup_width, sizeof(places[k]));
+    from[k] = source + l.offsets[k];
+  }
+  for (std::int64_t i = 0, at = 0; i < count; ++i, at += source_stride) {
+    signed_bytes_16 value{};
+#pragma GCC unroll 8
+    for (std::size_t k = 0; k < Windows; ++k) {
+      signed_bytes_16 window;
+      std::memcpy(&window, from[k] + at, sizeof(window));
+      value |= __builtin_ia32_pshufb128(window, places[k]);
+    }
+    std::memcpy(destination, &value, sizeof(value));
+    destination += destination_stride;
+  }
+}
+
+template <std::size_t Windows>
+[[gnu::target("avx512vl,avx512bw,avx512vbmi")]] void look_up_32(const lookups& l, std::int64_t count,
+                                                                const std::byte* source,
+                                                                std::int64_t source_stride,
+                                                                std::byte* destination,
+                                                                std::int64_t destination_stride) noexcept {
+  bytes_32 places[Windows];
+  const std::byte* from[Windows];
+  for (std::size_t k = 0; k < Windows; ++k) {
+    std::memcpy(&places[k], l.places + k * most_lookup_width, sizeof(places[k]));
+    from[k] = source + l.offsets[k];
+  }
+  for (std::int64_t i = 0, at = 0; i < count; ++i, at += source_stride) {
+    bytes_32 value{};
+#pragma GCC unroll 8
+    for (std::size_t k = 0; k < Windows; ++k) {
+      bytes_32 window;
+      std::memcpy(&window, from[k] + at, sizeof(window));
+#if defined(__clang__)
+      const auto found =
+          (bytes_32)__builtin_ia32_permvarqi256((signed_bytes_32)window, (signed_bytes_32)places[k]);
+#else
+      const bytes_32 found = __builtin_shuffle(window, places[k]);
+#endif
+      value = k == 0 ? found : places[k] < 32 ? found : value;
+    }
+    std::memcpy(destination, &value, sizeof(value));
+    destination += destination_stride;
+  }
+}
+
+/// Fills `count` registers of the same lookups: the source moves on by `source_stride` bytes from one to
+/// the next, the destination by `destination_stride`. `width` is one that detect_lookup_width() allows.
+template <std::size_t Windows>
+void look_up(std::size_t width, const lookups& l, std::int64_t count, const std::byte* source,
+             std::int64_t source_stride, std::byte* destination, std::int64_t destination_stride) noexcept {
+  width == 32 ? look_up_32<Windows>(l, count, source, source_stride, destination, destination_stride)
+              : look_up_16<Windows>(l, count, source, source_stride, destination, destination_stride);
+}
+
+#elif defined(__aarch64__)
+
+constexpr std::size_t detect_lookup_width() noexcept { return 16; }
+
+template <std::size_t Windows>
+void look_up(std::size_t, const lookups& l, std::int64_t count, const std::byte* source,
+             std::int64_t source_stride, std::byte* destination, std::int64_t destination_stride) noexcept {
+  uint8x16_t places[Windows];
+  for (std::size_t k = 0; k < Windows; ++k) places[k] = vld1q_u8(l.places + k * most_lookup_width);
+  const auto* from = reinterpret_cast<const std::uint8_t*>(source);
+  auto* to = reinterpret_cast<std::uint8_t*>(destination);
+  for (std::int64_t i = 0; i < count; ++i, from += source_stride, to += destination_stride) {
+    uint8x16_t value = vqtbl1q_u8(vld1q_u8(from + l.offsets[0]), places[0]);
+    for (std::size_t k = 1; k < Windows; ++k) {
+      value = vorrq_u8(value, vqtbl1q_u8(vld1q_u8(from + l.offsets[k]), places[k]));
+    }
+    vst1q_u8(to, value);
+  }
+}
+
+#else
+
+constexpr std::size_t detect_lookup_width() noexcept { return 0; }
+
+template <std::size_t Windows>
+void look_up(std::size_t width, const lookups& l, std::int64_t count, const std::byte* source,
+             std::int64_t source_stride, std::byte* destination, std::int64_t destination_stride) noexcept {
+  for (std::int64_t i = 0; i < count; ++i) {
+    for (std::size_t j = 0; j < width; ++j) {
+      for (std::size_t k = 0; k < Windows; ++k) {
+        const std::size_t place = l.places[k * most_lookup_width + j];
+        if (place < width) destination[j] = source[l.offsets[k] + static_cast<std::int64_t>(place)];
+      }
+    }
+    source += source_stride;
+    destination += destination_stride;
+  }
 }
 
 #endif

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -163,6 +164,31 @@ inline leaf_function choose_leaf(const tile& t, bool extents_are_fixed) {
     }
     return move_transposed<Size>;
   });
+}
+
+/// Whether looking bytes up in registers of `lookup_width` bytes moves a tile faster than its leaf does.
+/// The limits are measured: below them a leaf for rows does little else than begin and end rows.
+inline bool is_slow(const tile& t, std::size_t lookup_width) noexcept {
+  const auto [outer, inner] = std::pair(t.outer, t.inner);
+  const auto size = static_cast<std::int64_t>(t.element_size);
+  if (inner.source_stride == size && inner.destination_stride == size) {
+    return inner.extent * size <= static_cast<std::int64_t>(lookup_width);
+  }
+  if (!std::has_single_bit(t.element_size)) return true;
+  if (size >= 16) return false;
+  if (outer.source_stride != size || inner.destination_stride != size) return true;
+  const auto has_short_rows = [size](std::int64_t streams, std::int64_t row_bytes, bool separates) {
+    if (streams == 3) return size == 1 || (size == 2 && separates) || row_bytes < 64;
+    return row_bytes < 24;
+  };
+  const auto has_leaf = [](std::int64_t streams) { return streams <= 4 || streams == 8; };
+  if (outer.destination_stride == inner.extent * size && has_leaf(inner.extent)) {
+    return has_short_rows(inner.extent, outer.extent * size, false);
+  }
+  if (inner.source_stride == outer.extent * size && has_leaf(outer.extent)) {
+    return has_short_rows(outer.extent, inner.extent * size, true);
+  }
+  return outer.extent * size < 16 || inner.extent * size < 16;
 }
 
 }  // namespace reblock::detail

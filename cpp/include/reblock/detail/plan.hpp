@@ -4,21 +4,39 @@
 // destination is written, with the largest element that both sides share.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <type_traits>
+#include <utility>
 
+#include <reblock/detail/instruction_set.hpp>
 #include <reblock/detail/layout.hpp>
 #include <reblock/detail/leaves.hpp>
+#include <reblock/detail/pattern.hpp>
 
 namespace reblock::detail {
 
 inline constexpr std::size_t no_axis = max_axes;
 
+/// A pattern that repeats along one of the walked axes, in pieces of `extent` indices. The last piece ends
+/// where the axis ends, over what the one before has done already.
+struct repetition {
+  pattern table;
+  std::size_t along = no_axis;
+  std::int64_t extent = 1;
+  /// Indices of the axis that are moved at a time, whole pieces: what stays in the first-level cache.
+  std::int64_t at_once = 1;
+};
+
 /// A trivially copyable value. Axes [0, walked) are walked one index at a time; those behind them,
 /// up to four, make up the tile of the leaf.
 struct plan : layout {
+  plan() noexcept = default;
+  explicit plan(const layout& l) noexcept : layout(l) {}
+
   std::size_t walked = 0;
   /// For each axis the axis behind it whose range its index decides (they share a bound), or no_axis.
   std::array<std::size_t, max_axes> decides{};
@@ -31,6 +49,10 @@ struct plan : layout {
   bool shifted = false;
   /// Whether there is nothing to move: an extent or the element size is 0.
   bool empty = false;
+  /// Where there is one, the axes that are not walked are moved as a pattern, not by the leaf.
+  repetition repeated;
+
+  constexpr bool repeats() const noexcept { return repeated.along != no_axis; }
 };
 static_assert(std::is_trivially_copyable_v<plan>);
 
@@ -102,18 +124,34 @@ constexpr void pair_contiguous_axes(layout& l, std::int64_t element_size) noexce
   }
 }
 
-/// Where the tile's source is one dense row, its rows are walked in the order of the source: the long
-/// sequence of bytes, here the image, decides how well caches work, whichever side it is on.
+constexpr std::int64_t magnitude(std::int64_t stride) noexcept { return stride < 0 ? -stride : stride; }
+
+/// Axes [0, count): the longest source stride first.
+constexpr void order_by_source(layout& l, std::size_t count) noexcept {
+  for (std::size_t i = 1; i < count; ++i) {
+    for (std::size_t j = i; j > 0; --j) {
+      if (magnitude(l.axes[j - 1].source_stride) >= magnitude(l.axes[j].source_stride)) break;
+      std::swap(l.axes[j - 1], l.axes[j]);
+    }
+  }
+}
+
+/// Where the tile's source is one dense row, rows are walked in the order of the source: the image, the
+/// side with the long rows, decides how well caches work, be it read or written.
 constexpr void follow_dense_source(layout& l, std::int64_t element_size) noexcept {
   if (l.rank < 3) return;
   const layout_axis& inner = l.axes[l.rank - 1];
   const layout_axis& outer = l.axes[l.rank - 2];
-  if (outer.source_stride != element_size || inner.source_stride != outer.extent * element_size) return;
-  const auto magnitude = [](std::int64_t stride) { return stride < 0 ? -stride : stride; };
-  for (std::size_t i = 1; i + 2 < l.rank; ++i) {
-    for (std::size_t j = i; j > 0; --j) {
-      if (magnitude(l.axes[j - 1].source_stride) >= magnitude(l.axes[j].source_stride)) break;
-      std::swap(l.axes[j - 1], l.axes[j]);
+  if (outer.source_stride == element_size && inner.source_stride == outer.extent * element_size) {
+    order_by_source(l, l.rank - 2);
+  }
+}
+
+constexpr void note_decisions(plan& p) noexcept {
+  for (std::size_t i = 0; i < p.rank; ++i) {
+    p.decides[i] = no_axis;
+    for (std::size_t j = i + 1; j < p.rank; ++j) {
+      if (share_bound(p.axes[i], p.axes[j])) p.decides[i] = j;
     }
   }
 }
@@ -141,13 +179,8 @@ constexpr void set_out_tile(plan& p, std::int64_t source_size, std::int64_t elem
     p.dense_from = i;
   }
   p.empty = element_size == 0;
-  for (std::size_t i = 0; i < p.rank; ++i) {
-    p.empty = p.empty || p.axes[i].extent == 0;
-    p.decides[i] = no_axis;
-    for (std::size_t j = i + 1; j < p.rank; ++j) {
-      if (share_bound(p.axes[i], p.axes[j])) p.decides[i] = j;
-    }
-  }
+  for (std::size_t i = 0; i < p.rank; ++i) p.empty = p.empty || p.axes[i].extent == 0;
+  note_decisions(p);
 }
 
 constexpr bool is_shifted(const plan& p, std::int64_t element_size) noexcept {
@@ -160,10 +193,103 @@ constexpr bool is_shifted(const plan& p, std::int64_t element_size) noexcept {
          outer.destination_stride == inner.extent * element_size;
 }
 
+/// From the first to the last byte that axes [first, rank) reach in the source.
+constexpr std::int64_t source_reach(const layout& l, std::size_t first, std::int64_t element_size) noexcept {
+  std::int64_t reach = element_size;
+  for (std::size_t i = first; i < l.rank; ++i) {
+    reach = wrapping_add(reach, wrapping_multiply(magnitude(l.axes[i].source_stride), l.axes[i].extent - 1));
+  }
+  return reach;
+}
+
+constexpr std::int64_t total_bytes(const layout& l, std::int64_t element_size) noexcept {
+  std::int64_t total = element_size;
+  for (std::size_t i = 0; i < l.rank; ++i) total *= l.axes[i].extent;
+  return total;
+}
+
+/// How many indices of an axis, `bytes` each, make up a piece of a pattern: as few registers as possible
+/// for all pieces, then as few indices as possible. 0 where a piece would not fill a register.
+constexpr std::int64_t choose_piece(std::int64_t extent, std::int64_t bytes, std::int64_t most_bytes,
+                                    std::int64_t width) noexcept {
+  std::int64_t best = 0;
+  std::int64_t best_count = 0;
+  for (std::int64_t piece = ceil_divide(width, bytes); piece <= extent; ++piece) {
+    if (best != 0 && piece * bytes > most_bytes) break;
+    const std::int64_t count = ceil_divide(extent, piece) * ceil_divide(piece * bytes, width);
+    // a longer piece has to save a sixteenth, since its table takes longer to work out
+    if (best == 0 || count * 17 < best_count * 16) {
+      best = piece;
+      best_count = count;
+    }
+  }
+  return best;
+}
+
+/// Finds the pattern of the innermost axes of `l`, which is in the order of the destination, and an axis
+/// along which it repeats. Returns whether there is one; if not, `p` is as it was.
+inline bool set_out_pattern(plan& p, const layout& l, std::int64_t element_size,
+                            std::size_t lookup_width) noexcept {
+  constexpr std::int64_t least_total = 2048;  // bytes that are worth a table
+  constexpr std::int64_t usual = 200;         // bytes of a pattern
+  constexpr auto most = static_cast<std::int64_t>(pattern::most_bytes);
+  const auto wide = static_cast<std::int64_t>(lookup_width);
+  const std::int64_t total = total_bytes(l, element_size);
+  // Lookups read whole registers, so all bytes around have to be elements of the source.
+  if (lookup_width == 0 || element_size > wide || total < least_total ||
+      total != source_reach(l, 0, element_size)) {
+    return false;
+  }
+  for (std::size_t i = 0; i < l.rank; ++i) {
+    if (l.axes[i].bounded()) return false;
+  }
+  std::size_t inner = l.rank;  // the axes from here on belong to the pattern as a whole
+  std::int64_t bytes = element_size;
+  while (inner > 0 && l.axes[inner - 1].destination_stride == bytes) {
+    const std::int64_t extent = l.axes[inner - 1].extent;
+    // a short axis would not repeat the pattern often
+    if (bytes * extent > (extent <= 4 ? most : usual)) break;
+    bytes *= extent;
+    --inner;
+  }
+  if (inner == 0) return false;
+  const std::size_t along = inner - 1;
+  const layout_axis& axis = l.axes[along];
+  const std::int64_t piece =
+      axis.destination_stride == bytes ? choose_piece(axis.extent, bytes, usual, wide) : 1;
+  bytes *= piece;
+  if (bytes < wide || bytes > most) return false;
+
+  layout one = l;
+  one.axes[along].extent = piece;
+  repetition& r = p.repeated;
+  if (!r.table.make(lookup_width, std::span(one.axes).subspan(along, l.rank - along), element_size))
+    return false;
+  static_cast<layout&>(p) = l;
+  r.along = along;
+  r.extent = piece;
+  constexpr std::int64_t bytes_at_once = 8192;
+  r.at_once = std::max<std::int64_t>(1, bytes_at_once / bytes) * piece;
+  set_out_tile(p, element_size, element_size);
+  p.walked = inner;
+  // Axes that reach into the source of a pattern come next to it.
+  const std::int64_t reach = source_reach(one, along, element_size);
+  const auto near = [reach](const layout_axis& other) { return magnitude(other.source_stride) <= reach; };
+  if (std::any_of(p.axes.begin(), p.axes.begin() + along, near)) {
+    order_by_source(p, along);
+    const std::int64_t step = wrapping_multiply(magnitude(axis.source_stride), r.at_once);
+    for (; r.along > 0 && magnitude(p.axes[r.along - 1].source_stride) < step; --r.along) {
+      std::swap(p.axes[r.along - 1], p.axes[r.along]);
+    }
+  }
+  return true;
+}
+
 /// Plans to move every element of `l`, each `element_size` bytes, in whatever order is best. Requires
 /// that the destination does not overlap itself.
-inline plan plan_moves(const layout& l, std::int64_t element_size) noexcept {
-  plan p{l};
+inline plan plan_moves(const layout& l, std::int64_t element_size,
+                       instruction_set set = usable_instruction_set()) noexcept {
+  plan p(l);
   drop_idle_bounds(p);
   drop_single_indices(p);
   order_by_destination(p);
@@ -175,12 +301,15 @@ inline plan plan_moves(const layout& l, std::int64_t element_size) noexcept {
       --p.rank;
     }
   }
+  const layout ordered = p;
   pair_contiguous_axes(p, element_size);
   follow_dense_source(p, element_size);
   set_out_tile(p, element_size, element_size);
   bool fixed = true;
   for (std::size_t i = p.walked; i < p.rank; ++i) fixed = fixed && !p.axes[i].bounded();
   p.leaf = choose_leaf(p.leaf_tile, fixed);
+  if (is_slow(p.leaf_tile, lookup_width(set)) && set_out_pattern(p, ordered, element_size, lookup_width(set)))
+    return p;
   p.shifted = is_shifted(p, element_size);
   return p;
 }
@@ -190,7 +319,7 @@ inline plan plan_moves(const layout& l, std::int64_t element_size) noexcept {
 /// have `source_size` bytes in the source and `destination_size` bytes in the destination.
 inline plan plan_visits(const layout& l, std::int64_t source_size, std::int64_t destination_size,
                         leaf_function leaf) noexcept {
-  plan p{l};
+  plan p(l);
   drop_idle_bounds(p);
   drop_single_indices(p);
   merge_nested(p);

@@ -81,6 +81,7 @@ class traversal {
   void walk(std::size_t i, std::int64_t source, std::int64_t destination) {
     if (i == plan_.walked) return move_tile(source, destination);
     const layout_axis& axis = plan_.axes[i];
+    if (i == plan_.repeated.along) return walk_pieces(i, source, destination);
     const range inside = clip(i, destination);
     source = wrapping_add(source, wrapping_multiply(inside.begin, axis.source_stride));
     destination = wrapping_add(destination, wrapping_multiply(inside.begin, axis.destination_stride));
@@ -92,6 +93,27 @@ class traversal {
       }
       source = wrapping_add(source, axis.source_stride);
       destination = wrapping_add(destination, axis.destination_stride);
+    }
+  }
+
+  /// Walks the axis along which a pattern repeats, so many indices at a time. Its bytes are all elements.
+  void walk_pieces(std::size_t i, std::int64_t source, std::int64_t destination) {
+    const layout_axis& axis = plan_.axes[i];
+    for (std::int64_t index = 0; index < axis.extent; index += plan_.repeated.at_once) {
+      indices_ = std::min(plan_.repeated.at_once, axis.extent - index);
+      walk(i + 1, source + index * axis.source_stride, destination + index * axis.destination_stride);
+    }
+  }
+
+  void move_pieces(const std::byte* source, std::byte* destination) const {
+    const repetition& r = plan_.repeated;
+    const layout_axis& axis = plan_.axes[r.along];
+    const tile_axis pieces{indices_ / r.extent, axis.source_stride * r.extent,
+                           axis.destination_stride * r.extent};
+    r.table.move(pieces, source, destination);
+    if (indices_ % r.extent != 0) {
+      const std::int64_t last = indices_ - r.extent;
+      r.table.move({}, source + last * axis.source_stride, destination + last * axis.destination_stride);
     }
   }
 
@@ -127,6 +149,7 @@ class traversal {
   }
 
   void move_tile(std::int64_t source, std::int64_t destination) {
+    if (plan_.repeats()) return move_pieces(source_ + source, destination_ + destination);
     tile t = plan_.leaf_tile;
     std::size_t narrowed = plan_.walked;  // the axes from here on are whole
     std::int64_t from = source;
@@ -167,6 +190,7 @@ class traversal {
   const std::byte* source_;
   std::byte* destination_;
   std::array<range, max_axes> ranges_{};
+  std::int64_t indices_ = 0;  ///< of the axis along which a pattern repeats, those that are moved next
 };
 
 }  // namespace reblock::detail
