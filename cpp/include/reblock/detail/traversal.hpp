@@ -38,7 +38,42 @@ class fill_outside {
     }
   }
 
+  /// The same for each index of `rows` of the axis before.
+  static void ranges(const plan& p, std::size_t axis, std::byte* destination, std::int64_t offset,
+                     std::int64_t rows, std::int64_t begin, std::int64_t end) {
+    if (begin >= end) return;
+    const std::int64_t row_stride = p.axes[axis - 1].destination_stride;
+    if (axis < p.dense_from) {
+      for (std::int64_t i = 0; i < rows; ++i, offset = wrapping_add(offset, row_stride)) {
+        range(p, axis, destination, offset, begin, end);
+      }
+      return;
+    }
+    const std::int64_t stride = p.axes[axis].destination_stride;
+    std::byte* to = destination + wrapping_add(offset, wrapping_multiply(begin, stride));
+    const auto size = static_cast<std::size_t>((end - begin) * stride);
+    switch (size) {
+      case 1: return zero_rows<1>(to, rows, row_stride, size);
+      case 2: return zero_rows<2>(to, rows, row_stride, size);
+      case 4: return zero_rows<4>(to, rows, row_stride, size);
+      case 8: return zero_rows<8>(to, rows, row_stride, size);
+      case 16: return zero_rows<16>(to, rows, row_stride, size);
+      default: return zero_rows<0>(to, rows, row_stride, size);
+    }
+  }
+
  private:
+  template <std::size_t Size>
+  static void zero_rows(std::byte* to, std::int64_t rows, std::int64_t row_stride, std::size_t size) {
+    for (std::int64_t i = 0; i < rows; ++i, to += row_stride) {
+      if constexpr (Size != 0) {
+        std::memset(to, 0, Size);
+      } else {
+        zero(to, size);
+      }
+    }
+  }
+
   /// Borders are a few bytes wide, less than a call is worth.
   static void zero(std::byte* destination, std::size_t size) {
     if (size > 16) {
@@ -55,6 +90,8 @@ struct skip_outside {
   static constexpr bool overwrites = false;
 
   static void range(const plan&, std::size_t, std::byte*, std::int64_t, std::int64_t, std::int64_t) {}
+  static void ranges(const plan&, std::size_t, std::byte*, std::int64_t, std::int64_t, std::int64_t,
+                     std::int64_t) {}
 };
 
 /// Walks the axes of a plan and calls its leaf for each tile, narrowed to what lies inside the bounds;
@@ -180,9 +217,19 @@ class traversal {
   void clip_tile(std::size_t i, std::size_t narrowed, std::int64_t destination) const {
     if (i == narrowed) return;
     const range inside = clip(i, destination);
+    if (i + 1 == narrowed) return;
     const std::int64_t stride = plan_.axes[i].destination_stride;
-    for (std::int64_t index = inside.begin; i + 1 < narrowed && index < inside.end; ++index) {
-      clip_tile(i + 1, narrowed, wrapping_add(destination, wrapping_multiply(index, stride)));
+    destination = wrapping_add(destination, wrapping_multiply(inside.begin, stride));
+    if (i + 2 == narrowed) {
+      const range inner = ranges_[i + 1];
+      const std::int64_t rows = inside.end - inside.begin;
+      Outside::ranges(plan_, i + 1, destination_, destination, rows, 0, inner.begin);
+      Outside::ranges(plan_, i + 1, destination_, destination, rows, inner.end, plan_.axes[i + 1].extent);
+      return;
+    }
+    for (std::int64_t index = inside.begin; index < inside.end; ++index) {
+      clip_tile(i + 1, narrowed, destination);
+      destination = wrapping_add(destination, stride);
     }
   }
 
