@@ -153,7 +153,9 @@ class window_geometry {
   /// The moves of unfold. Strides in bytes.
   operation plan_unfold(const axis_values& image_strides, const axis_values& columns_strides,
                         std::int64_t element_size) const noexcept {
-    return operation(plan_moves(describe(image_strides, columns_strides), element_size));
+    layout moves = describe(image_strides, columns_strides);
+    moves.source_is_dense = is_dense(image_, image_strides, element_size);
+    return operation(plan_moves(moves, element_size));
   }
 
   /// The sums of fold. Strides in bytes.

@@ -127,7 +127,7 @@ struct lookups {
 
   const std::int32_t* offsets;  ///< bytes from the source to each window
   /// For each window, most_lookup_width places: for each byte of the register its place in the window,
-  /// or 255 where it comes from another one.
+  /// or 255 where it comes from another one, or is 0.
   const std::uint8_t* places;
 };
 
@@ -191,7 +191,7 @@ template <std::size_t Windows>
 #else
       const bytes_32 found = __builtin_shuffle(window, places[k]);
 #endif
-      value = k == 0 ? found : places[k] < 32 ? found : value;
+      value = places[k] < 32 ? found : value;
     }
     std::memcpy(destination, &value, sizeof(value));
     destination += destination_stride;
@@ -238,6 +238,7 @@ void look_up(std::size_t width, const lookups& l, std::int64_t count, const std:
     for (std::size_t j = 0; j < width; ++j) {
       for (std::size_t k = 0; k < Windows; ++k) {
         const std::size_t place = l.places[k * most_lookup_width + j];
+        if (k == 0) destination[j] = std::byte{0};
         if (place < width) destination[j] = source[l.offsets[k] + static_cast<std::int64_t>(place)];
       }
     }

@@ -48,6 +48,9 @@ struct layout {
   /// Bytes from each tensor's first element to the element of index 0, which bounds may put outside.
   std::int64_t source_offset = 0;
   std::int64_t destination_offset = 0;
+  /// Whether all bytes between the source's first and its last element are elements of the source, so that
+  /// they may be read along with others.
+  bool source_is_dense = false;
 
   constexpr void add(const layout_axis& axis) noexcept {
     assert(rank < max_axes);
@@ -82,5 +85,25 @@ struct layout {
     axis.bound_step = -axis.bound_step;
   }
 };
+
+/// Whether a tensor has neither gaps nor overlaps, in whatever order its axes are. Strides and element size
+/// in bytes.
+constexpr bool is_dense(const axis_values& extents, const axis_values& strides,
+                        std::int64_t element_size) noexcept {
+  std::array<bool, max_rank> seen{};
+  std::int64_t dense_stride = element_size;
+  for (std::size_t found = 0; found < extents.size(); ++found) {
+    std::size_t next = 0;
+    const auto fits = [&](std::size_t i) {
+      return !seen[i] &&
+             (extents[i] == 1 || strides[i] == dense_stride || strides[i] == wrapping_negate(dense_stride));
+    };
+    while (next < extents.size() && !fits(next)) ++next;
+    if (next == extents.size()) return false;
+    seen[next] = true;
+    dense_stride = wrapping_multiply(dense_stride, extents[next]);
+  }
+  return true;
+}
 
 }  // namespace reblock::detail

@@ -9,6 +9,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 
 #include <reblock/detail/compiler.hpp>
@@ -18,17 +19,26 @@
 
 namespace reblock::detail {
 
+/// Indices begin <= index < end.
+struct index_range {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+
+  friend constexpr bool operator==(const index_range&, const index_range&) = default;
+};
+
 class pattern {
  public:
-  static constexpr std::size_t most_bytes = 512;
+  static constexpr std::size_t most_bytes = 1024;
 
   /// Holds nothing, not even zeros: it is large, and most plans have none.
   pattern() noexcept {}
 
   /// Works out the table for the pattern of `axes`, whose destination is dense, for registers of `width`
-  /// bytes. Any byte between the pattern's first and its last source element may be read. Returns
-  /// whether there is such a table.
-  bool make(std::size_t width, std::span<const layout_axis> axes, std::int64_t element_size) noexcept;
+  /// bytes. Elements with an index outside of `inside` on some axis become 0. Any byte between the first
+  /// and the last source element inside may be read. Returns whether there is such a table.
+  bool make(std::size_t width, std::span<const layout_axis> axes, std::span<const index_range> inside,
+            std::int64_t element_size) noexcept;
 
   /// Moves the pattern for each index of `repeat`.
   void move(const tile_axis& repeat, const std::byte* source, std::byte* destination) const noexcept;
@@ -53,34 +63,48 @@ class pattern {
   std::array<std::array<std::uint8_t, most_lookup_width>, most_windows> places_;
 };
 
+/// In the place of a source offset: there is no such byte, and the destination's becomes 0.
+inline constexpr std::int32_t outside = std::numeric_limits<std::int32_t>::min();
+
 /// Where the bytes of a pattern are in its source, in the order of its destination. Returns how many,
 /// or 0 where they do not fit, are too far apart, or do not go upwards.
-inline std::size_t list_bytes(std::span<const layout_axis> axes, std::int64_t element_size,
-                              std::span<std::int32_t> bytes) noexcept {
-  constexpr std::int64_t far = std::int64_t{1} << 28;
+inline std::size_t list_bytes(std::span<const layout_axis> axes, std::span<const index_range> inside,
+                              std::int64_t element_size, std::span<std::int32_t> bytes) noexcept {
+  constexpr std::int64_t far = std::int64_t{1} << 26;
   auto count = static_cast<std::size_t>(element_size);
   if (count > bytes.size()) return 0;
   for (std::size_t i = 0; i < count; ++i) bytes[i] = static_cast<std::int32_t>(i);
   for (std::size_t i = axes.size(); i-- > 0;) {
-    const layout_axis& axis = axes[i];
-    const auto extent = static_cast<std::size_t>(axis.extent);
-    if (extent > bytes.size() / count || axis.source_stride > far / axis.extent || axis.source_stride < 0) {
-      return 0;
+    const auto extent = static_cast<std::size_t>(axes[i].extent);
+    const std::int64_t stride = axes[i].source_stride;
+    if (extent > bytes.size() / count || stride > far / axes[i].extent || stride < 0) return 0;
+    const auto [begin, end] = inside[i];
+    for (std::size_t index = extent; index-- > 0;) {
+      const auto at = static_cast<std::int64_t>(index);
+      const bool is_inside = begin <= at && at < end;
+      const auto shift = static_cast<std::int32_t>(at * stride);
+      for (std::size_t k = 0; k < count; ++k) {
+        bytes[index * count + k] = is_inside && bytes[k] != outside ? bytes[k] + shift : outside;
+      }
     }
-    const auto stride = static_cast<std::int32_t>(axis.source_stride);
-    for (std::size_t k = count; k < extent * count; ++k) bytes[k] = bytes[k - count] + stride;
     count *= extent;
   }
   return count;
 }
 
 inline bool pattern::make(std::size_t width, std::span<const layout_axis> axes,
-                          std::int64_t element_size) noexcept {
+                          std::span<const index_range> inside, std::int64_t element_size) noexcept {
   std::array<std::int32_t, most_bytes> bytes;
-  const std::size_t count = list_bytes(axes, element_size, bytes);
+  const std::size_t count = list_bytes(axes, inside, element_size, bytes);
   if (count < width) return false;
-  const std::int32_t last_window = bytes[count - 1] + 1 - static_cast<std::int32_t>(width);
-  if (last_window < 0) return false;
+  std::int32_t lowest = std::numeric_limits<std::int32_t>::max();
+  std::int32_t highest = outside;
+  for (std::size_t i = 0; i < count; ++i) {
+    highest = std::max(highest, bytes[i]);
+    lowest = std::min(lowest, bytes[i] == outside ? lowest : bytes[i]);
+  }
+  const std::int32_t last_window = highest + 1 - static_cast<std::int32_t>(width);
+  if (highest == outside || last_window < lowest) return false;
   width_ = width;
   target_count_ = 0;
   window_count_ = 0;
@@ -102,18 +126,20 @@ inline bool pattern::make(std::size_t width, std::span<const layout_axis> axes,
 inline std::size_t pattern::add_windows(target& t, const std::int32_t* bytes, std::int32_t last_window,
                                         bool all) noexcept {
   std::uint64_t have = 0;  // a bit for each byte
-  std::size_t found = 0;
+  for (std::size_t j = 0; j < width_; ++j) have |= std::uint64_t{bytes[j] == outside} << j;
+  auto found = static_cast<std::size_t>(std::countr_one(have));
   std::size_t best = 0;
   t.windows = 0;
-  for (std::size_t k = 0; k < lookups::most_windows && found < width_; ++k) {
-    const std::int32_t offset = std::min(bytes[found], last_window);
+  for (std::size_t k = 0; k < lookups::most_windows; ++k) {
+    // where all bytes are outside, some window that has none of them
+    const std::int32_t offset = found < width_ ? std::min(bytes[found], last_window) : last_window;
     offsets_[window_count_ + k] = offset;
     auto& places = places_[window_count_ + k];
     for (std::size_t j = 0; j < width_; ++j) {
-      const auto place = static_cast<std::uint32_t>(bytes[j] - offset);
-      const bool inside = place < width_;
-      places[j] = static_cast<std::uint8_t>(inside ? place : 255);
-      have |= std::uint64_t{inside} << j;
+      const std::uint32_t place = static_cast<std::uint32_t>(bytes[j]) - static_cast<std::uint32_t>(offset);
+      const bool is_here = place < width_;
+      places[j] = static_cast<std::uint8_t>(is_here ? place : 255);
+      have |= std::uint64_t{is_here} << j;
     }
     found = static_cast<std::size_t>(std::countr_one(have));
     // a register costs as much as a window
@@ -121,6 +147,7 @@ inline std::size_t pattern::add_windows(target& t, const std::int32_t* bytes, st
       t.windows = static_cast<std::uint32_t>(k + 1);
       best = found;
     }
+    if (found >= width_) break;
   }
   window_count_ += t.windows;
   return best;

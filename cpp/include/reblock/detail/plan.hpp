@@ -24,7 +24,10 @@ inline constexpr std::size_t no_axis = max_axes;
 /// A pattern that repeats along one of the walked axes, in pieces of `extent` indices. The last piece ends
 /// where the axis ends, over what the one before has done already.
 struct repetition {
-  pattern table;
+  pattern table;  ///< unless it is bounded: then what is inside decides about the table
+  bool bounded = false;
+  std::size_t width = 0;        ///< bytes of the registers of the table
+  std::size_t inner = no_axis;  ///< the axes of the pattern begin here
   std::size_t along = no_axis;
   std::int64_t extent = 1;
   /// Indices of the axis that are moved at a time, whole pieces: what stays in the first-level cache.
@@ -158,10 +161,12 @@ constexpr void note_decisions(plan& p) noexcept {
 
 /// Splits the axes into those that are walked and those of the leaf, and notes what the walk needs.
 /// `element_size` is the destination's.
-constexpr void set_out_tile(plan& p, std::int64_t source_size, std::int64_t element_size) noexcept {
+constexpr void set_out_tile(plan& p, std::int64_t source_size, std::int64_t element_size,
+                            std::size_t least_walked = 0) noexcept {
   const std::size_t most = tile_axes.size();
+  p.leaf_tile = {};
   p.walked = p.rank;
-  for (std::size_t taken = 0; p.walked > 0 && taken < most; ++taken) {
+  for (std::size_t taken = 0; p.walked > least_walked && taken < most; ++taken) {
     const layout_axis& next = p.axes[p.walked - 1];
     bool shares = false;
     for (std::size_t i = p.walked; i < p.rank; ++i) shares = shares || share_bound(next, p.axes[i]);
@@ -226,62 +231,101 @@ constexpr std::int64_t choose_piece(std::int64_t extent, std::int64_t bytes, std
   return best;
 }
 
-/// Finds the pattern of the innermost axes of `l`, which is in the order of the destination, and an axis
+constexpr bool shares_bound(const layout& l, std::size_t i, std::size_t first) noexcept {
+  for (std::size_t j = first; j < l.rank; ++j) {
+    if (i != j && share_bound(l.axes[i], l.axes[j])) return true;
+  }
+  return false;
+}
+
+/// Moves axis `from` to the place of axis `to`; those between make room.
+constexpr void rotate_axis(layout& l, std::size_t from, std::size_t to) noexcept {
+  for (; from < to; ++from) std::swap(l.axes[from], l.axes[from + 1]);
+  for (; from > to; --from) std::swap(l.axes[from], l.axes[from - 1]);
+}
+
+/// Finds a pattern of the innermost axes of `l`, which is in the order of the destination, and an axis
 /// along which it repeats. Returns whether there is one; if not, `p` is as it was.
 inline bool set_out_pattern(plan& p, const layout& l, std::int64_t element_size,
                             std::size_t lookup_width) noexcept {
   constexpr std::int64_t least_total = 2048;  // bytes that are worth a table
   constexpr std::int64_t usual = 200;         // bytes of a pattern
   constexpr auto most = static_cast<std::int64_t>(pattern::most_bytes);
+  constexpr std::int64_t often = 8;
   const auto wide = static_cast<std::int64_t>(lookup_width);
-  const std::int64_t total = total_bytes(l, element_size);
-  // Lookups read whole registers, so all bytes around have to be elements of the source.
-  if (lookup_width == 0 || element_size > wide || total < least_total ||
-      total != source_reach(l, 0, element_size)) {
+  // lookups read whole registers
+  if (lookup_width == 0 || !l.source_is_dense || element_size > wide ||
+      total_bytes(l, element_size) < least_total) {
     return false;
-  }
-  for (std::size_t i = 0; i < l.rank; ++i) {
-    if (l.axes[i].bounded()) return false;
   }
   std::size_t inner = l.rank;  // the axes from here on belong to the pattern as a whole
+  std::size_t along = no_axis;
+  std::int64_t piece = 1;
   std::int64_t bytes = element_size;
-  while (inner > 0 && l.axes[inner - 1].destination_stride == bytes) {
-    const std::int64_t extent = l.axes[inner - 1].extent;
-    // a short axis would not repeat the pattern often
-    if (bytes * extent > (extent <= 4 ? most : usual)) break;
-    bytes *= extent;
-    --inner;
+  bool bounded = false;
+  while (along == no_axis && inner > 0) {
+    const layout_axis& next = l.axes[inner - 1];
+    if (next.destination_stride != bytes || shares_bound(l, inner - 1, inner)) break;
+    const std::int64_t with_next = bytes * next.extent;
+    if (!next.bounded() && with_next > (next.extent <= 4 ? most : usual)) {
+      piece = choose_piece(next.extent, bytes, usual, wide);
+      if (piece > 0 && next.extent > often * piece) along = inner - 1;
+    }
+    if (along == no_axis) {
+      if (with_next > most) break;
+      bytes = with_next;
+      bounded = bounded || next.bounded();
+      --inner;
+    }
   }
-  if (inner == 0) return false;
-  const std::size_t along = inner - 1;
-  const layout_axis& axis = l.axes[along];
-  const std::int64_t piece =
-      axis.destination_stride == bytes ? choose_piece(axis.extent, bytes, usual, wide) : 1;
+  if (along == no_axis) {
+    piece = 1;
+    for (std::size_t i = 0; i < inner; ++i) {
+      if (shares_bound(l, i, inner)) continue;
+      if (along == no_axis || l.axes[i].extent > l.axes[along].extent) along = i;
+    }
+  }
   bytes *= piece;
-  if (bytes < wide || bytes > most) return false;
+  if (along == no_axis || bytes < wide || bytes > most) return false;
 
-  layout one = l;
-  one.axes[along].extent = piece;
+  // first the axes that decide what is inside a pattern, then others, then the one along which it repeats
+  layout ordered = l;
+  rotate_axis(ordered, along, inner - 1);
+  along = inner - 1;
+  for (std::size_t i = 0, first = 0; i < along; ++i) {
+    if (shares_bound(ordered, i, inner)) rotate_axis(ordered, i, first++);
+  }
   repetition& r = p.repeated;
-  if (!r.table.make(lookup_width, std::span(one.axes).subspan(along, l.rank - along), element_size))
-    return false;
-  static_cast<layout&>(p) = l;
+  layout one = ordered;
+  one.axes[along].extent = piece;
+  if (!bounded) {
+    std::array<index_range, max_axes> whole;
+    for (std::size_t i = 0; i < one.rank; ++i) whole[i] = {0, one.axes[i].extent};
+    const auto axes = std::span(one.axes).subspan(along, one.rank - along);
+    if (!r.table.make(lookup_width, axes, std::span(whole).subspan(along), element_size)) return false;
+  }
+  static_cast<layout&>(p) = ordered;
   r.along = along;
+  r.inner = inner;
+  r.bounded = bounded;
+  r.width = lookup_width;
   r.extent = piece;
   constexpr std::int64_t bytes_at_once = 8192;
   r.at_once = std::max<std::int64_t>(1, bytes_at_once / bytes) * piece;
-  set_out_tile(p, element_size, element_size);
-  p.walked = inner;
+  set_out_tile(p, element_size, element_size, inner);
+  p.leaf = choose_leaf(p.leaf_tile, false);
   // Axes that reach into the source of a pattern come next to it.
   const std::int64_t reach = source_reach(one, along, element_size);
   const auto near = [reach](const layout_axis& other) { return magnitude(other.source_stride) <= reach; };
-  if (std::any_of(p.axes.begin(), p.axes.begin() + along, near)) {
+  if (!bounded && std::any_of(p.axes.begin(), p.axes.begin() + along, near)) {
     order_by_source(p, along);
-    const std::int64_t step = wrapping_multiply(magnitude(axis.source_stride), r.at_once);
-    for (; r.along > 0 && magnitude(p.axes[r.along - 1].source_stride) < step; --r.along) {
-      std::swap(p.axes[r.along - 1], p.axes[r.along]);
+    const std::int64_t step = wrapping_multiply(magnitude(p.axes[along].source_stride), r.at_once);
+    while (r.along > 0 && magnitude(p.axes[r.along - 1].source_stride) < step) {
+      rotate_axis(p, r.along, r.along - 1);
+      --r.along;
     }
   }
+  note_decisions(p);
   return true;
 }
 
@@ -308,9 +352,14 @@ inline plan plan_moves(const layout& l, std::int64_t element_size,
   bool fixed = true;
   for (std::size_t i = p.walked; i < p.rank; ++i) fixed = fixed && !p.axes[i].bounded();
   p.leaf = choose_leaf(p.leaf_tile, fixed);
-  if (is_slow(p.leaf_tile, lookup_width(set)) && set_out_pattern(p, ordered, element_size, lookup_width(set)))
-    return p;
   p.shifted = is_shifted(p, element_size);
+  const bool is_small_plane =
+      p.shifted && p.leaf_tile.outer.extent * p.leaf_tile.inner.extent * element_size <=
+                       static_cast<std::int64_t>(pattern::most_bytes);
+  if ((is_small_plane || is_slow(p.leaf_tile, lookup_width(set))) &&
+      set_out_pattern(p, ordered, element_size, lookup_width(set))) {
+    p.shifted = false;
+  }
   return p;
 }
 

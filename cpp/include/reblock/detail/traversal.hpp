@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <span>
 #include <utility>
 
 #include <reblock/detail/plan.hpp>
@@ -110,16 +111,14 @@ class traversal {
   }
 
  private:
-  struct range {
-    std::int64_t begin;
-    std::int64_t end;
-  };
-
   void walk(std::size_t i, std::int64_t source, std::int64_t destination) {
+    if (i == plan_.repeated.inner && table_ != nullptr) {
+      return move_pieces(source_ + source, destination_ + destination);
+    }
     if (i == plan_.walked) return move_tile(source, destination);
     const layout_axis& axis = plan_.axes[i];
     if (i == plan_.repeated.along) return walk_pieces(i, source, destination);
-    const range inside = clip(i, destination);
+    const index_range inside = clip(i, destination);
     source = wrapping_add(source, wrapping_multiply(inside.begin, axis.source_stride));
     destination = wrapping_add(destination, wrapping_multiply(inside.begin, axis.destination_stride));
     for (std::int64_t index = inside.begin; index < inside.end; ++index) {
@@ -133,13 +132,32 @@ class traversal {
     }
   }
 
-  /// Walks the axis along which a pattern repeats, so many indices at a time. Its bytes are all elements.
+  /// Walks the axis along which a pattern repeats, as many indices at a time as stay in cache.
   void walk_pieces(std::size_t i, std::int64_t source, std::int64_t destination) {
+    const repetition& r = plan_.repeated;
     const layout_axis& axis = plan_.axes[i];
-    for (std::int64_t index = 0; index < axis.extent; index += plan_.repeated.at_once) {
-      indices_ = std::min(plan_.repeated.at_once, axis.extent - index);
-      walk(i + 1, source + index * axis.source_stride, destination + index * axis.destination_stride);
+    const index_range inside = clip(i, destination);
+    table_ = r.bounded ? bounded_table() : &r.table;
+    const std::int64_t at_once = table_ != nullptr ? r.at_once : 1;
+    for (std::int64_t index = inside.begin; index < inside.end; index += at_once) {
+      indices_ = std::min(at_once, inside.end - index);
+      walk(i + 1, wrapping_add(source, wrapping_multiply(index, axis.source_stride)),
+           wrapping_add(destination, wrapping_multiply(index, axis.destination_stride)));
     }
+  }
+
+  /// The table of a pattern for what is inside now, or null where there is none.
+  const pattern* bounded_table() {
+    const repetition& r = plan_.repeated;
+    if (!Outside::overwrites) return nullptr;
+    const std::size_t count = plan_.rank - r.inner;
+    const auto ranges = std::span(ranges_).subspan(r.inner, count);
+    if (!has_table_ || !std::equal(ranges.begin(), ranges.end(), table_ranges_.begin())) {
+      std::copy(ranges.begin(), ranges.end(), table_ranges_.begin());
+      has_table_ = bounded_table_.make(r.width, std::span(plan_.axes).subspan(r.inner, count), ranges,
+                                       static_cast<std::int64_t>(plan_.leaf_tile.element_size));
+    }
+    return has_table_ ? &bounded_table_ : nullptr;
   }
 
   void move_pieces(const std::byte* source, std::byte* destination) const {
@@ -147,16 +165,16 @@ class traversal {
     const layout_axis& axis = plan_.axes[r.along];
     const tile_axis pieces{indices_ / r.extent, axis.source_stride * r.extent,
                            axis.destination_stride * r.extent};
-    r.table.move(pieces, source, destination);
+    table_->move(pieces, source, destination);
     if (indices_ % r.extent != 0) {
       const std::int64_t last = indices_ - r.extent;
-      r.table.move({}, source + last * axis.source_stride, destination + last * axis.destination_stride);
+      table_->move({}, source + last * axis.source_stride, destination + last * axis.destination_stride);
     }
   }
 
   /// Hands what lies outside along axis `i` over to `Outside` and returns what lies inside.
-  range clip(std::size_t i, std::int64_t destination) const {
-    const range inside = ranges_[i];
+  index_range clip(std::size_t i, std::int64_t destination) const {
+    const index_range inside = ranges_[i];
     Outside::range(plan_, i, destination_, destination, 0, inside.begin);
     Outside::range(plan_, i, destination_, destination, inside.end, plan_.axes[i].extent);
     return inside;
@@ -179,14 +197,13 @@ class traversal {
       high = -high;
       step = -step;
     }
-    range& decided = ranges_[j];
+    index_range& decided = ranges_[j];
     decided.begin = std::clamp<std::int64_t>(ceil_divide(low, step), 0, other.extent);
     decided.end = std::clamp<std::int64_t>(floor_divide(high, step) + 1, decided.begin, other.extent);
     return decided.begin < decided.end;
   }
 
   void move_tile(std::int64_t source, std::int64_t destination) {
-    if (plan_.repeats()) return move_pieces(source_ + source, destination_ + destination);
     tile t = plan_.leaf_tile;
     std::size_t narrowed = plan_.walked;  // the axes from here on are whole
     std::int64_t from = source;
@@ -194,7 +211,7 @@ class traversal {
     bool empty = false;
     for (std::size_t i = plan_.walked; i < plan_.rank; ++i) {
       tile_axis& axis = t.*tile_axes[tile_axes.size() - plan_.rank + i];
-      const range inside = ranges_[i];
+      const index_range inside = ranges_[i];
       if (inside.end - inside.begin != axis.extent) narrowed = i + 1;
       axis.extent = inside.end - inside.begin;
       empty = empty || axis.extent == 0;
@@ -216,12 +233,12 @@ class traversal {
   /// Hands what lies outside of a tile over to `Outside`; the axes from `narrowed` on are whole.
   void clip_tile(std::size_t i, std::size_t narrowed, std::int64_t destination) const {
     if (i == narrowed) return;
-    const range inside = clip(i, destination);
+    const index_range inside = clip(i, destination);
     if (i + 1 == narrowed) return;
     const std::int64_t stride = plan_.axes[i].destination_stride;
     destination = wrapping_add(destination, wrapping_multiply(inside.begin, stride));
     if (i + 2 == narrowed) {
-      const range inner = ranges_[i + 1];
+      const index_range inner = ranges_[i + 1];
       const std::int64_t rows = inside.end - inside.begin;
       Outside::ranges(plan_, i + 1, destination_, destination, rows, 0, inner.begin);
       Outside::ranges(plan_, i + 1, destination_, destination, rows, inner.end, plan_.axes[i + 1].extent);
@@ -236,8 +253,12 @@ class traversal {
   const plan& plan_;
   const std::byte* source_;
   std::byte* destination_;
-  std::array<range, max_axes> ranges_{};
+  std::array<index_range, max_axes> ranges_{};
+  const pattern* table_ = nullptr;
   std::int64_t indices_ = 0;  ///< of the axis along which a pattern repeats, those that are moved next
+  pattern bounded_table_;
+  std::array<index_range, max_axes> table_ranges_{};  ///< that bounded_table_ was made for
+  bool has_table_ = false;
 };
 
 }  // namespace reblock::detail
