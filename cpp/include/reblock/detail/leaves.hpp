@@ -23,11 +23,6 @@ namespace reblock::detail {
 template <std::size_t Size>
 using fixed_size = std::integral_constant<std::size_t, Size>;
 
-template <std::size_t Size>
-void move_element(std::byte* destination, const std::byte* source, std::size_t size) {
-  std::memcpy(destination, source, Size != 0 ? Size : size);
-}
-
 /// Copies `size` bytes, in place of a call that would cost more than a few bytes do.
 inline void copy_short(std::byte* destination, const std::byte* source, std::size_t size) {
   if (size >= sizeof(register_bytes)) {
@@ -44,20 +39,31 @@ inline void copy_short(std::byte* destination, const std::byte* source, std::siz
   }
 }
 
+inline void copy_run(std::byte* destination, const std::byte* source, std::size_t size) {
+  constexpr std::size_t few = 256;
+  if (size > few) {
+    std::memcpy(destination, source, size);
+  } else {
+    copy_short(destination, source, size);
+  }
+}
+
+template <std::size_t Size>
+void move_element(std::byte* destination, const std::byte* source, std::size_t size) {
+  if constexpr (Size != 0) {
+    std::memcpy(destination, source, Size);
+  } else {
+    copy_run(destination, source, size);
+  }
+}
+
 /// Both sides contiguous along the inner axis: one copy for each index of the others.
 inline void move_runs(const tile& t, const std::byte* source, std::byte* destination) {
-  constexpr std::size_t few = 256;
   const tile_axis outer = t.outer;
   const auto bytes = static_cast<std::size_t>(t.inner.extent) * t.element_size;
   for_each_row(t, source, destination, [=](const std::byte* from, std::byte* to) {
-    if (bytes > few) {
-      for (std::int64_t i = 0; i < outer.extent; ++i) {
-        std::memcpy(to + i * outer.destination_stride, from + i * outer.source_stride, bytes);
-      }
-    } else {
-      for (std::int64_t i = 0; i < outer.extent; ++i) {
-        copy_short(to + i * outer.destination_stride, from + i * outer.source_stride, bytes);
-      }
+    for (std::int64_t i = 0; i < outer.extent; ++i) {
+      copy_run(to + i * outer.destination_stride, from + i * outer.source_stride, bytes);
     }
   });
 }
@@ -166,20 +172,20 @@ inline leaf_function choose_leaf(const tile& t, bool extents_are_fixed) {
   });
 }
 
-/// Whether looking bytes up in registers of `lookup_width` bytes moves a tile faster than its leaf does.
-/// The limits are measured: below them a leaf for rows does little else than begin and end rows.
-inline bool is_slow(const tile& t, std::size_t lookup_width) noexcept {
+/// Whether looking bytes up moves a tile faster than its leaf does. The limits are measured: below them
+/// leaves do little else than begin and end rows.
+inline bool is_slow(const tile& t) noexcept {
   const auto [outer, inner] = std::pair(t.outer, t.inner);
   const auto size = static_cast<std::int64_t>(t.element_size);
+  const auto is_short_run = [](std::int64_t bytes) { return bytes < 32 && bytes != 16; };
   if (inner.source_stride == size && inner.destination_stride == size) {
-    return inner.extent * size <= static_cast<std::int64_t>(lookup_width);
+    return is_short_run(inner.extent * size);
   }
-  if (!std::has_single_bit(t.element_size)) return true;
-  if (size >= 16) return false;
+  if (size > 8 || !std::has_single_bit(t.element_size)) return is_short_run(size);
   if (outer.source_stride != size || inner.destination_stride != size) return true;
   const auto has_short_rows = [size](std::int64_t streams, std::int64_t row_bytes, bool separates) {
     if (streams == 3) return size == 1 || (size == 2 && separates) || row_bytes < 64;
-    return row_bytes < 24;
+    return row_bytes < 16 || streams * row_bytes < 56;
   };
   const auto has_leaf = [](std::int64_t streams) { return streams <= 4 || streams == 8; };
   if (outer.destination_stride == inner.extent * size && has_leaf(inner.extent)) {

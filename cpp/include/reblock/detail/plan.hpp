@@ -254,8 +254,7 @@ inline bool set_out_pattern(plan& p, const layout& l, std::int64_t element_size,
   constexpr std::int64_t often = 8;
   const auto wide = static_cast<std::int64_t>(lookup_width);
   // lookups read whole registers
-  if (lookup_width == 0 || !l.source_is_dense || element_size > wide ||
-      total_bytes(l, element_size) < least_total) {
+  if (lookup_width == 0 || !l.source_is_dense || total_bytes(l, element_size) < least_total) {
     return false;
   }
   std::size_t inner = l.rank;  // the axes from here on belong to the pattern as a whole
@@ -356,7 +355,7 @@ inline plan plan_moves(const layout& l, std::int64_t element_size,
   const bool is_small_plane =
       p.shifted && p.leaf_tile.outer.extent * p.leaf_tile.inner.extent * element_size <=
                        static_cast<std::int64_t>(pattern::most_bytes);
-  if ((is_small_plane || is_slow(p.leaf_tile, lookup_width(set))) &&
+  if ((is_small_plane || is_slow(p.leaf_tile)) &&
       set_out_pattern(p, ordered, element_size, lookup_width(set))) {
     p.shifted = false;
   }
