@@ -161,14 +161,9 @@ class window_geometry {
   /// The sums of fold. Strides in bytes.
   operation plan_fold(const axis_values& columns_strides, const axis_values& image_strides,
                       const summation& sum) const noexcept {
-    gather sums;
-    sums.moves = describe(axis_values::repeat(image_.size(), 0), columns_strides);
-    sums.moves.swap_sides();
-    sums.extents = channels_second(image_);
-    sums.strides = channels_second(image_strides);
-    sums.box = choose_box(sums.extents, sum.accumulator_size);
-    sums.sum = sum;
-    return operation(sums);
+    layout moves = describe(axis_values::repeat(image_.size(), 0), columns_strides);
+    moves.swap_sides();
+    return operation(gather(moves, channels_second(image_), channels_second(image_strides), sum));
   }
 
  private:

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #if defined(__cpp_exceptions)
 #include <stdexcept>
@@ -77,6 +78,19 @@ std::uint64_t half_of(register_bytes value) noexcept {
   return ((register_longs)value)[Half];
 }
 
+/// The sums of two registers of T, lane by lane. bool: whether one of the two is not 0.
+template <class T>
+register_bytes add_lanes(register_bytes a, register_bytes b) noexcept {
+  if constexpr (std::is_same_v<T, bool>) {
+    return (register_bytes)((a | b) != 0) & 1;
+  } else {
+    using lanes [[gnu::vector_size(16)]] = T;
+    return (register_bytes)((lanes)a + (lanes)b);
+  }
+}
+
+inline register_bytes both_bits(register_bytes a, register_bytes b) noexcept { return a & b; }
+
 #else  // any other compiler: the same, as loops
 
 struct register_bytes {
@@ -107,6 +121,24 @@ inline register_bytes register_of(std::uint32_t a, std::uint32_t b, std::uint32_
   register_bytes value;
   std::memcpy(value.bytes, words, sizeof(words));
   return value;
+}
+
+template <class T>
+register_bytes add_lanes(register_bytes a, const register_bytes& b) noexcept {
+  for (std::size_t i = 0; i < sizeof(a); i += sizeof(T)) {
+    T sum;
+    T term;
+    std::memcpy(&sum, a.bytes + i, sizeof(T));
+    std::memcpy(&term, b.bytes + i, sizeof(T));
+    sum = std::is_same_v<T, bool> ? sum || term : static_cast<T>(sum + term);
+    std::memcpy(a.bytes + i, &sum, sizeof(T));
+  }
+  return a;
+}
+
+inline register_bytes both_bits(register_bytes a, const register_bytes& b) noexcept {
+  for (std::size_t i = 0; i < sizeof(a); ++i) a.bytes[i] &= b.bytes[i];
+  return a;
 }
 
 template <std::size_t Half>

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Overlapping destinations: how fold sums. The output is cut into boxes that fit the first-level
-// cache. For each box, the layout with its destination swapped for a box of accumulators, and its
-// bounds narrowed to the box, goes through the traversal with the adding leaf; then the box goes to
-// the output by the same traversal. Each output element is written once, by whoever has its box, so
-// the result does not depend on who takes which box.
+// Overlapping destinations: how fold sums. The output is cut into boxes that fit the first-level cache.
+// For each box, terms go through the traversal with the adding leaf to accumulators; then these go to the
+// output by the same traversal. Each output element is written once, by whoever has its box, so the result
+// does not depend on who takes which box.
+//
+// Where blocks lie `stride` elements apart, the accumulators of an axis are kept apart by their phase, the
+// position modulo the stride: within a phase neighbours are summed from neighbours, and the phases are
+// interleaved only when the box is written.
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -23,37 +27,96 @@ namespace reblock::detail {
 /// Bytes of accumulators in a box: half of a usual first-level cache, the rest is for the columns.
 inline constexpr std::size_t box_bytes = 16 * 1024;
 
-/// The sums of a window operator. The layout's destination is the image, axes in the order
-/// n, c, o_1..o_k, l_1..l_k: offsets ascend outside of blocks, which is the order of the terms.
-/// A trivially copyable value.
-struct gather {
-  layout moves;         ///< source: the columns; destination strides 0
-  axis_values extents;  ///< of the image: n, c, spatial axes
-  axis_values strides;  ///< of the image, bytes
-  axis_values box;      ///< extents of a box
-  summation sum;
+/// One spatial axis: block `l` adds its term of window offset `o` to the position
+/// l * stride + o * dilation - padding, which is position / phases within the phase position % phases.
+struct gather_axis {
+  std::int64_t size = 1;  ///< window offsets
+  std::int64_t blocks = 1;
+  std::int64_t stride = 1;    ///< from one block to the next, in positions
+  std::int64_t dilation = 1;  ///< from one window offset to the next, in positions
+  std::int64_t padding = 0;
+  std::int64_t extent = 0;  ///< positions
+  std::int64_t phases = 1;
+  std::int64_t size_stride = 0;    ///< in the columns, bytes
+  std::int64_t block_stride = 0;   ///< in the columns, bytes
+  std::int64_t output_stride = 0;  ///< bytes
 
-  std::size_t spatial_axes() const noexcept { return extents.size() - 2; }
+  constexpr std::int64_t places() const noexcept { return ceil_divide(extent, phases); }
+};
+
+/// Window offsets first_offset + phase + phases * repetition, for `count` phases and `repetitions`, all of
+/// which add to the phases from first_phase on; block 0 adds the first repetition to place `shift`.
+struct phase_group {
+  std::int64_t first_offset = 0;
+  std::int64_t count = 0;
+  std::int64_t repetitions = 0;
+  std::int64_t first_phase = 0;
+  std::int64_t shift = 0;
+};
+
+/// Calls `visit` with each way to take one of `counts[d]` for every axis d.
+template <class Visit>
+void for_each_choice(const axis_values& counts, Visit&& visit) {
+  axis_values chosen = axis_values::repeat(counts.size(), 0);
+  for (const std::int64_t count : counts) {
+    if (count == 0) return;
+  }
+  for (;;) {
+    visit(chosen);
+    std::size_t d = counts.size();
+    while (d > 0 && ++chosen[d - 1] == counts[d - 1]) chosen[--d] = 0;
+    if (d == 0) return;
+  }
+}
+
+/// The sums of a window operator. A trivially copyable value.
+class gather {
+ public:
+  gather() = default;
+
+  /// The layout is that of unfold with its sides swapped: from the columns to the image, the axes
+  /// n, c, o_1..o_k, l_1..l_k. `output_strides` of n, c and the spatial axes, in bytes.
+  gather(const layout& moves, const axis_values& extents, const axis_values& output_strides,
+         const summation& sum) noexcept;
 
   std::int64_t boxes() const noexcept {
     std::int64_t count = 1;
-    for (std::size_t i = 0; i < extents.size(); ++i) count *= boxes_along(i);
+    for (std::size_t i = 0; i < box_.size(); ++i) count *= boxes_along(i);
     return count;
   }
 
   void fill_box(std::int64_t number, const std::byte* columns, std::byte* image) const;
 
  private:
+  using groups = std::array<phase_group, 3>;
+
+  std::size_t spatial_axes() const noexcept { return box_.size() - 2; }
   std::int64_t boxes_along(std::size_t i) const noexcept {
-    return extents[i] == 0 ? 0 : (extents[i] - 1) / box[i] + 1;
+    return places_[i] == 0 ? 0 : (places_[i] - 1) / box_[i] + 1;
   }
+  std::int64_t groups_of(const gather_axis& axis, groups& found) const noexcept;
+  void add(const axis_values& first, const axis_values& extents, const std::byte* columns,
+           std::byte* accumulators) const;
+  void write(const axis_values& first, const axis_values& extents, const std::byte* accumulators,
+             std::byte* image) const;
+  /// Strides of the accumulators: n, c, the phases of each spatial axis, then the places of each.
+  axis_values phase_strides(const axis_values& extents) const noexcept;
+  axis_values place_strides(const axis_values& extents) const noexcept;
+
+  std::array<std::int64_t, 2> source_strides_{};  ///< of n and c in the columns
+  std::array<std::int64_t, 2> output_strides_{};  ///< of n and c in the image
+  std::int64_t source_offset_ = 0;
+  std::array<gather_axis, max_rank - 2> axes_{};
+  axis_values places_;  ///< n, c, places of each spatial axis
+  axis_values box_;     ///< as many of these as a box has
+  summation sum_;
 };
 static_assert(std::is_trivially_copyable_v<gather>);
 
-/// As many whole inner axes as fit, then a part of the next one.
-constexpr axis_values choose_box(const axis_values& extents, std::int64_t accumulator_size) noexcept {
+/// As many whole inner axes as fit, then a part of the next one. `size`: bytes of an element.
+constexpr axis_values choose_box(const axis_values& extents, std::int64_t size) noexcept {
   axis_values box = axis_values::repeat(extents.size(), 1);
-  std::int64_t room = static_cast<std::int64_t>(box_bytes) / accumulator_size;
+  std::int64_t room = static_cast<std::int64_t>(box_bytes) / size;
   for (std::size_t i = extents.size(); i-- > 0 && room > 1;) {
     box[i] = std::clamp<std::int64_t>(extents[i], 1, room);
     room /= box[i];
@@ -61,41 +124,178 @@ constexpr axis_values choose_box(const axis_values& extents, std::int64_t accumu
   return box;
 }
 
-inline void gather::fill_box(std::int64_t number, const std::byte* columns, std::byte* image) const {
-  layout sums = moves;  // columns -> accumulators
-  layout result;        // accumulators -> image
-  result.rank = extents.size();
-  std::int64_t stride = sum.accumulator_size;
-  for (std::size_t i = extents.size(); i-- > 0;) {
-    const std::int64_t first = number % boxes_along(i) * box[i];
-    const std::int64_t extent = std::min(box[i], extents[i] - first);
-    number /= boxes_along(i);
-    result.axes[i] = {extent, stride, strides[i]};
-    result.destination_offset = wrapping_add(result.destination_offset, wrapping_multiply(first, strides[i]));
-    if (i < 2) {
-      sums.narrow(i, first, first + extent);
-      sums.axes[i].destination_stride = stride;
-    } else {
-      axis_bound& bound = sums.bounds[i - 2];
-      bound.offset -= first;
-      bound.extent = extent;
-      sums.destination_offset =
-          wrapping_add(sums.destination_offset, wrapping_multiply(bound.offset, stride));
-      for (const std::size_t axis : {i, i + spatial_axes()}) {
-        sums.axes[axis].destination_stride = wrapping_multiply(sums.axes[axis].bound_step, stride);
-      }
-    }
-    stride *= extent;
+inline gather::gather(const layout& moves, const axis_values& extents, const axis_values& output_strides,
+                      const summation& sum) noexcept
+    : source_offset_(moves.source_offset), sum_(sum) {
+  const std::size_t spatial = extents.size() - 2;
+  places_ = extents;
+  std::int64_t size = sum.accumulator_size;
+  for (std::size_t i = 0; i < 2; ++i) {
+    source_strides_[i] = moves.axes[i].source_stride;
+    output_strides_[i] = output_strides[i];
   }
+  for (std::size_t d = spatial; d-- > 0;) {
+    const layout_axis& offsets = moves.axes[2 + d];
+    const layout_axis& blocks = moves.axes[2 + spatial + d];
+    gather_axis& axis = axes_[d];
+    axis = {offsets.extent,
+            blocks.extent,
+            blocks.bound_step,
+            offsets.bound_step,
+            -moves.bounds[d].offset,
+            extents[2 + d],
+            1,
+            offsets.source_stride,
+            blocks.source_stride,
+            output_strides[2 + d]};
+    const bool fits = axis.stride <= static_cast<std::int64_t>(box_bytes) / size;
+    if (axis.dilation == 1 && fits) axis.phases = axis.stride;
+    size *= axis.phases;
+    places_[2 + d] = axis.places();
+  }
+  box_ = choose_box(places_, size);
+}
 
+inline std::int64_t gather::groups_of(const gather_axis& axis, groups& found) const noexcept {
+  if (axis.phases == 1) {
+    found[0] = {0, 1, axis.size, 0, -axis.padding};
+    return 1;
+  }
+  // o = phases * q + r adds to place l + q - whole (- 1 where r < rest), phase r - rest (modulo phases)
+  const std::int64_t whole = axis.padding / axis.phases;
+  const std::int64_t rest = axis.padding % axis.phases;
+  std::array<std::int64_t, 4> limits{0, axis.size % axis.phases, rest, axis.phases};
+  if (limits[1] > limits[2]) std::swap(limits[1], limits[2]);
+  std::int64_t count = 0;
+  for (std::size_t i = 0; i < 3; ++i) {
+    const std::int64_t r = limits[i];
+    const std::int64_t repetitions = ceil_divide(axis.size - r, axis.phases);
+    if (r == limits[i + 1] || repetitions <= 0) continue;
+    const bool before = r < rest;
+    found[static_cast<std::size_t>(count++)] = {
+        r, limits[i + 1] - r, repetitions, r - rest + (before ? axis.phases : 0), -whole - (before ? 1 : 0)};
+  }
+  return count;
+}
+
+inline axis_values gather::place_strides(const axis_values& extents) const noexcept {
+  axis_values strides = extents;
+  std::int64_t stride = sum_.accumulator_size;
+  for (std::size_t i = extents.size(); i-- > 2;) {
+    strides[i] = stride;
+    stride *= extents[i];
+  }
+  for (std::size_t d = spatial_axes(); d-- > 0;) stride *= axes_[d].phases;
+  strides[1] = stride;
+  strides[0] = stride * extents[1];
+  return strides;
+}
+
+inline axis_values gather::phase_strides(const axis_values& extents) const noexcept {
+  axis_values strides = axis_values::repeat(spatial_axes(), 0);
+  std::int64_t stride = sum_.accumulator_size;
+  for (std::size_t i = 2; i < extents.size(); ++i) stride *= extents[i];
+  for (std::size_t d = spatial_axes(); d-- > 0;) {
+    strides[d] = stride;
+    stride *= axes_[d].phases;
+  }
+  return strides;
+}
+
+inline void gather::add(const axis_values& first, const axis_values& extents, const std::byte* columns,
+                        std::byte* accumulators) const {
+  const axis_values places = place_strides(extents);
+  const axis_values phases = phase_strides(extents);
+  std::array<groups, max_rank - 2> all;
+  axis_values counts;
+  for (std::size_t d = 0; d < spatial_axes(); ++d) counts.push_back(groups_of(axes_[d], all[d]));
+  for_each_choice(counts, [&](const axis_values& chosen) {
+    // Window offsets ascend outside of blocks: the order of the terms.
+    layout sums;
+    sums.source_offset = source_offset_;
+    for (std::size_t i = 0; i < 2; ++i) {
+      sums.add({extents[i], source_strides_[i], places[i]});
+      sums.source_offset = wrapping_add(sums.source_offset, wrapping_multiply(first[i], source_strides_[i]));
+    }
+    const auto group = [&](std::size_t d) -> const phase_group& {
+      return all[d][static_cast<std::size_t>(chosen[d])];
+    };
+    for (std::size_t d = 0; d < spatial_axes(); ++d) {
+      const gather_axis& axis = axes_[d];
+      sums.add({group(d).repetitions, wrapping_multiply(axis.size_stride, axis.phases),
+                wrapping_multiply(axis.dilation, places[2 + d]), d, axis.dilation});
+      sums.source_offset =
+          wrapping_add(sums.source_offset, wrapping_multiply(group(d).first_offset, axis.size_stride));
+    }
+    for (std::size_t d = 0; d < spatial_axes(); ++d) {
+      sums.add({group(d).count, axes_[d].size_stride, phases[d]});
+      sums.destination_offset += group(d).first_phase * phases[d];
+    }
+    for (std::size_t d = 0; d < spatial_axes(); ++d) {
+      const std::int64_t step = axes_[d].stride / axes_[d].phases;
+      const std::int64_t shift = group(d).shift - first[2 + d];
+      sums.add({axes_[d].blocks, axes_[d].block_stride, wrapping_multiply(step, places[2 + d]), d, step});
+      sums.bounds[d] = {shift, extents[2 + d]};
+      sums.destination_offset =
+          wrapping_add(sums.destination_offset, wrapping_multiply(shift, places[2 + d]));
+    }
+    sums.bound_count = spatial_axes();
+    const plan p = plan_visits(sums, sum_.element_size, sum_.accumulator_size, sum_.accumulate);
+    traversal<skip_outside>(p, columns, accumulators).run();
+  });
+}
+
+inline void gather::write(const axis_values& first, const axis_values& extents, const std::byte* accumulators,
+                          std::byte* image) const {
+  const axis_values places = place_strides(extents);
+  const axis_values phases = phase_strides(extents);
+  // Along each axis the places that have all phases, then the last one of the image if it has not.
+  axis_values full;
+  axis_values counts;
+  for (std::size_t d = 0; d < spatial_axes(); ++d) {
+    full.push_back(std::min(axes_[d].extent / axes_[d].phases - first[2 + d], extents[2 + d]));
+    counts.push_back(full[d] < extents[2 + d] ? 2 : 1);
+  }
+  for_each_choice(counts, [&](const axis_values& chosen) {
+    layout moves;
+    for (std::size_t i = 0; i < 2; ++i) {
+      moves.add({extents[i], places[i], output_strides_[i]});
+      moves.destination_offset =
+          wrapping_add(moves.destination_offset, wrapping_multiply(first[i], output_strides_[i]));
+    }
+    for (std::size_t d = 0; d < spatial_axes(); ++d) {
+      const gather_axis& axis = axes_[d];
+      const bool rest = chosen[d] != 0;
+      const std::int64_t place = rest ? full[d] : 0;
+      moves.add({rest ? 1 : full[d], places[2 + d], wrapping_multiply(axis.phases, axis.output_stride)});
+      moves.add({rest ? axis.extent % axis.phases : axis.phases, phases[d], axis.output_stride});
+      moves.source_offset += place * places[2 + d];
+      moves.destination_offset =
+          wrapping_add(moves.destination_offset,
+                       wrapping_multiply((first[2 + d] + place) * axis.phases, axis.output_stride));
+    }
+    const plan p = sum_.round != nullptr
+                       ? plan_visits(moves, sum_.accumulator_size, sum_.element_size, sum_.round)
+                       : plan_moves(moves, sum_.element_size);
+    traversal<skip_outside>(p, accumulators, image).run();
+  });
+}
+
+inline void gather::fill_box(std::int64_t number, const std::byte* columns, std::byte* image) const {
+  axis_values first = box_;
+  axis_values extents = box_;
+  std::int64_t size = sum_.accumulator_size;
+  for (std::size_t i = box_.size(); i-- > 0;) {
+    first[i] = number % boxes_along(i) * box_[i];
+    extents[i] = std::min(box_[i], places_[i] - first[i]);
+    number /= boxes_along(i);
+    size *= extents[i];
+  }
+  for (std::size_t d = 0; d < spatial_axes(); ++d) size *= axes_[d].phases;
   alignas(64) std::byte accumulators[box_bytes];
-  std::memset(accumulators, 0, static_cast<std::size_t>(stride));
-  const plan add = plan_visits(sums, sum.element_size, sum.accumulator_size, sum.accumulate);
-  traversal<skip_outside>(add, columns, accumulators).run();
-  const plan write = sum.round != nullptr
-                         ? plan_visits(result, sum.accumulator_size, sum.element_size, sum.round)
-                         : plan_moves(result, sum.element_size);
-  traversal<skip_outside>(write, accumulators, image).run();
+  std::memset(accumulators, 0, static_cast<std::size_t>(size));
+  add(first, extents, columns, accumulators);
+  write(first, extents, accumulators, image);
 }
 
 }  // namespace reblock::detail

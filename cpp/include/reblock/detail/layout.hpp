@@ -15,8 +15,9 @@
 
 namespace reblock::detail {
 
-/// A tensor of rank 8 has 6 spatial axes; splitting each, and the channels, gives at most 2 + 2 * 6 axes.
-inline constexpr std::size_t max_axes = 2 * (max_rank - 1);
+/// A tensor of rank 8 has 6 spatial axes. depth_to_space splits each in two, and so does unfold; fold splits
+/// each into phases, offsets within a phase, and blocks.
+inline constexpr std::size_t max_axes = 2 + 3 * (max_rank - 2);
 inline constexpr std::size_t max_bounds = max_rank - 2;
 
 inline constexpr std::size_t no_bound = max_bounds;

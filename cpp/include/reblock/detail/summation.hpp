@@ -3,6 +3,8 @@
 // The arithmetic of fold, the only operator that adds: how the terms of each element type are summed.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <bit>
 #include <complex>
 #include <concepts>
@@ -110,44 +112,85 @@ struct sum_traits<T> {
   static accumulator add(accumulator sum, T term) noexcept { return sum + to_float(term); }
 };
 
-/// What a term of type T is read as.
+/// Complex numbers add up part by part.
 template <class T>
-using term_of = std::conditional_t<std::is_same_v<T, bool>, unsigned char, T>;
+struct parts_of {
+  using type = T;
+  static constexpr std::int64_t count = 1;
+};
+template <class T>
+struct parts_of<std::complex<T>> {
+  using type = T;
+  static constexpr std::int64_t count = 2;
+};
 
-/// Adds a row of elements to a row of accumulators; steps in bytes, constants where they can be.
-template <class T, class SourceStep, class DestinationStep>
-void accumulate_row(const std::byte* source, SourceStep from, std::byte* destination, DestinationStep to,
-                    std::int64_t count) {
-  for (std::int64_t i = 0; i < count; ++i) {
-    term_of<T> term;
-    typename sum_traits<T>::accumulator sum;
-    std::memcpy(&term, source + i * from, sizeof(term));
-    std::memcpy(&sum, destination + i * to, sizeof(sum));
-    sum = sum_traits<T>::add(sum, term);
-    std::memcpy(destination + i * to, &sum, sizeof(sum));
+/// Registers of terms and of sums hold as many of them, so that lanes add up as they are.
+template <class T>
+concept adds_in_lanes =
+    std::same_as<T, bool> || std::same_as<T, float> || std::same_as<T, double> || std::unsigned_integral<T>;
+
+/// Adds `Count` contiguous terms to as many contiguous sums.
+template <class T, std::size_t Count>
+[[gnu::always_inline]] inline void accumulate_some(const std::byte* source, std::byte* destination) {
+  constexpr std::size_t bytes = Count * sizeof(T);
+  if constexpr (adds_in_lanes<T> && bytes == sizeof(register_bytes)) {
+    store(destination, add_lanes<T>(load(destination), load(source)));
+  } else if constexpr (adds_in_lanes<T> && Count > 1 && bytes >= 4) {
+    using part = std::conditional_t<bytes == 8, std::uint64_t, std::uint32_t>;
+    const register_bytes sums = add_lanes<T>(register_of(std::uint64_t{read<part>(destination)}, 0),
+                                             register_of(std::uint64_t{read<part>(source)}, 0));
+    write(destination, static_cast<part>(half_of<0>(sums)));
+  } else {
+    using sum = typename sum_traits<T>::accumulator;
+    using term = std::conditional_t<std::is_same_v<T, bool>, sum, T>;  // any byte is a bool
+    std::array<term, Count> terms;
+    std::array<sum, Count> sums;
+    std::memcpy(&terms, source, sizeof(terms));
+    std::memcpy(&sums, destination, sizeof(sums));
+    for (std::size_t i = 0; i < Count; ++i) sums[i] = sum_traits<T>::add(sums[i], terms[i]);
+    std::memcpy(destination, &sums, sizeof(sums));
+  }
+}
+
+/// Adds `count` contiguous terms to as many contiguous sums. The last ones are added in ever smaller parts:
+/// a register that overlaps the one before would have to wait until that one is in the cache.
+template <class T, std::size_t Count = std::max<std::size_t>(1, sizeof(register_bytes) / sizeof(T))>
+[[gnu::always_inline]] inline void accumulate_run(const std::byte* source, std::byte* destination,
+                                                  std::size_t count) {
+  constexpr std::size_t sum_size = sizeof(typename sum_traits<T>::accumulator);
+  std::size_t i = 0;
+  for (; i + Count <= count; i += Count) {
+    accumulate_some<T, Count>(source + i * sizeof(T), destination + i * sum_size);
+  }
+  if constexpr (Count > 1) {
+    if (i != count) {
+      accumulate_run<T, Count / 2>(source + i * sizeof(T), destination + i * sum_size, count - i);
+    }
   }
 }
 
 /// The leaf that adds a tile of elements of type T to a tile of accumulators.
 template <class T>
 void accumulate(const tile& t, const std::byte* source, std::byte* destination) {
-  using term_size = std::integral_constant<std::int64_t, std::int64_t{sizeof(T)}>;
-  using sum_size =
-      std::integral_constant<std::int64_t, std::int64_t{sizeof(typename sum_traits<T>::accumulator)}>;
+  using part = typename parts_of<T>::type;
+  constexpr std::int64_t parts = parts_of<T>::count;
+  constexpr std::int64_t term_size{sizeof(T)};
+  constexpr std::int64_t sum_size{sizeof(typename sum_traits<part>::accumulator) * parts};
   const auto [outer, inner] = std::pair(t.outer, t.inner);
-  const auto add_rows = [&](auto from_step, auto to_step) {
-    for_each_row(t, source, destination, [=](const std::byte* from, std::byte* to) {
-      for (std::int64_t i = 0; i < outer.extent; ++i) {
-        accumulate_row<T>(from + i * outer.source_stride, from_step, to + i * outer.destination_stride,
-                          to_step, inner.extent);
+  const bool runs = inner.source_stride == term_size && inner.destination_stride == sum_size;
+  for_each_row(t, source, destination, [=](const std::byte* from, std::byte* to) {
+    for (std::int64_t i = 0; i < outer.extent; ++i) {
+      const std::byte* row = from + i * outer.source_stride;
+      std::byte* sums = to + i * outer.destination_stride;
+      if (runs) {
+        accumulate_run<part>(row, sums, static_cast<std::size_t>(inner.extent * parts));
+      } else {
+        for (std::int64_t j = 0; j < inner.extent; ++j) {
+          accumulate_run<part>(row + j * inner.source_stride, sums + j * inner.destination_stride, parts);
+        }
       }
-    });
-  };
-  if (inner.source_stride == term_size() && inner.destination_stride == sum_size()) {
-    add_rows(term_size(), sum_size());
-  } else {
-    add_rows(inner.source_stride, inner.destination_stride);
-  }
+    }
+  });
 }
 
 /// The leaf that rounds a tile of float sums to elements of type T.
