@@ -163,6 +163,7 @@ class window_geometry {
                       const summation& sum) const noexcept {
     layout moves = describe(axis_values::repeat(image_.size(), 0), columns_strides);
     moves.swap_sides();
+    moves.source_is_dense = is_dense(columns_, columns_strides, sum.element_size);
     return operation(gather(moves, channels_second(image_), channels_second(image_strides), sum));
   }
 

@@ -193,6 +193,30 @@ void accumulate(const tile& t, const std::byte* source, std::byte* destination) 
   });
 }
 
+/// Makes `count` contiguous terms sums of one term each.
+template <class T>
+[[gnu::always_inline]] inline void settle_run(std::byte* terms, std::size_t count) {
+  constexpr std::size_t some = sizeof(register_bytes) / sizeof(T);
+  std::size_t i = 0;
+  if constexpr (adds_in_lanes<T>) {
+    for (; i + some <= count; i += some) {
+      store(terms + i * sizeof(T), add_lanes<T>(load(terms + i * sizeof(T)), register_bytes{}));
+    }
+  }
+  for (; i < count; ++i) {
+    using sum = typename sum_traits<T>::accumulator;
+    std::conditional_t<std::is_same_v<T, bool>, sum, T> term;
+    std::memcpy(&term, terms + i * sizeof(T), sizeof(term));
+    const sum settled = sum_traits<T>::add(sum{}, term);
+    if constexpr (sizeof(sum) == sizeof(T)) {
+      std::memcpy(terms + i * sizeof(T), &settled, sizeof(T));
+    } else {
+      round_to(term, settled);
+      std::memcpy(terms + i * sizeof(T), &term, sizeof(T));
+    }
+  }
+}
+
 /// The leaf that rounds a tile of float sums to elements of type T.
 template <class T>
 void round_sums(const tile& t, const std::byte* source, std::byte* destination) {
@@ -211,6 +235,28 @@ void round_sums(const tile& t, const std::byte* source, std::byte* destination) 
   });
 }
 
+/// The leaf that makes sums of single terms, in place: 0 + term, which differs from the term where that is
+/// -0, or a NaN or a bool of unusual bits.
+template <class T>
+void settle(const tile& t, const std::byte*, std::byte* destination) {
+  using part = typename parts_of<T>::type;
+  constexpr std::int64_t parts = parts_of<T>::count;
+  const auto [outer, inner] = std::pair(t.outer, t.inner);
+  const bool run = inner.destination_stride == std::int64_t{sizeof(T)};
+  for_each_row(t, destination, destination, [=](const std::byte*, std::byte* to) {
+    for (std::int64_t i = 0; i < outer.extent; ++i) {
+      std::byte* row = to + i * outer.destination_stride;
+      if (run) {
+        settle_run<part>(row, static_cast<std::size_t>(inner.extent * parts));
+      } else {
+        for (std::int64_t j = 0; j < inner.extent; ++j) {
+          settle_run<part>(row + j * inner.destination_stride, static_cast<std::size_t>(parts));
+        }
+      }
+    }
+  });
+}
+
 /// sum_traits without the type: what fold needs to know about its elements.
 struct summation {
   std::int64_t element_size = 0;      ///< bytes of an element
@@ -218,6 +264,8 @@ struct summation {
   leaf_function accumulate = nullptr;
   /// Turns sums into elements; null where a sum is an element already.
   leaf_function round = nullptr;
+  /// Turns single terms into their sums, in place; null where they are.
+  leaf_function settle = nullptr;
 };
 
 template <class T>
@@ -226,8 +274,9 @@ concept summable = requires { typename sum_traits<T>::accumulator; };
 template <summable T>
 constexpr summation summation_of() noexcept {
   using accumulator = typename sum_traits<T>::accumulator;
-  summation result{sizeof(T), sizeof(accumulator), accumulate<T>, nullptr};
+  summation result{sizeof(T), sizeof(accumulator), accumulate<T>, nullptr, nullptr};
   if constexpr (sizeof(T) != sizeof(accumulator)) result.round = round_sums<T>;
+  if constexpr (std::is_same_v<T, bool> || !std::integral<T>) result.settle = settle<T>;
   return result;
 }
 
