@@ -281,4 +281,29 @@ void look_up(std::size_t width, const lookups& l, std::int64_t count, const std:
 
 #endif
 
+#if defined(__GNUC__) && defined(__x86_64__)
+
+/// Stores past the caches, to a multiple of 16 bytes. finish_streams() makes what was written visible to
+/// other threads.
+inline void stream(std::byte* destination, register_bytes value) noexcept {
+  using words [[gnu::vector_size(16)]] = long long;
+#if defined(__clang__)
+  __builtin_nontemporal_store((words)value, reinterpret_cast<words*>(destination));
+#else
+  __builtin_ia32_movntdq(reinterpret_cast<words*>(destination), (words)value);
+#endif
+}
+
+inline void finish_streams() noexcept { __builtin_ia32_sfence(); }
+
+#else
+
+inline void stream(std::byte* destination, const register_bytes& value) noexcept {
+  std::memcpy(destination, &value, sizeof(value));
+}
+
+inline void finish_streams() noexcept {}
+
+#endif
+
 }  // namespace reblock::detail

@@ -62,8 +62,13 @@ struct groups {
     return v;
   }
 
-  static void store_all(std::byte* destination, const registers<count>& v, bool last) noexcept {
+  static void store_all(std::byte* destination, const registers<count>& v, bool last,
+                        bool streamed) noexcept {
     if constexpr (padded == step) {
+      if (streamed) {
+        unrolled<count>([&](auto k) { stream(destination + k * sizeof(register_bytes), v[k]); });
+        return;
+      }
       unrolled<count>([&](auto k) { store(destination + k * sizeof(register_bytes), v[k]); });
     } else if (last) {
       store_some(destination, v, width);
@@ -126,6 +131,11 @@ void move_interleaved(const tile& t, const std::byte* source, std::byte* destina
   using dense = groups<Size, Streams>;
   const auto length = static_cast<std::size_t>(t.outer.extent);
   const std::int64_t stream_stride = t.inner.source_stride;
+  const auto address = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(destination));
+  const bool streamed = t.streamed && length % dense::width == 0 &&
+                        (address | t.rows.destination_stride | t.slices.destination_stride) %
+                                static_cast<std::int64_t>(sizeof(register_bytes)) ==
+                            0;
   for_each_row(t, source, destination, [=](const std::byte* from, std::byte* to) {
     const auto stream = [&](std::size_t k) { return from + static_cast<std::int64_t>(k) * stream_stride; };
     if (length < dense::width) {
@@ -137,7 +147,7 @@ void move_interleaved(const tile& t, const std::byte* source, std::byte* destina
       registers<dense::count> v{};
       unrolled<Streams>([&](auto k) { v[k] = load(stream(k) + i * Size); });
       v = shuffle<Size, interleaving_shuffles<Size, Streams>>(v);
-      dense::store_all(to + i * dense::step, v, i + dense::width == length);
+      dense::store_all(to + i * dense::step, v, i + dense::width == length, streamed);
     });
   });
 }

@@ -140,6 +140,20 @@ leaf_function with_fixed_size(std::size_t element_size, Choose&& choose) {
   }
 }
 
+/// Whether the inner axis runs across contiguous streams of the source, and the destination is one row.
+constexpr bool interleaves(const tile& t) noexcept {
+  const auto size = static_cast<std::int64_t>(t.element_size);
+  return t.outer.source_stride == size && t.inner.destination_stride == size &&
+         t.outer.destination_stride == t.inner.extent * size;
+}
+
+/// Whether the outer axis runs across contiguous streams of the destination, and the source is one row.
+constexpr bool separates(const tile& t) noexcept {
+  const auto size = static_cast<std::int64_t>(t.element_size);
+  return t.outer.source_stride == size && t.inner.destination_stride == size &&
+         t.inner.source_stride == t.outer.extent * size;
+}
+
 /// The leaf for a tile. It stays right for a narrower tile of the same strides only where
 /// `extents_are_fixed` is false.
 inline leaf_function choose_leaf(const tile& t, bool extents_are_fixed) {
@@ -149,7 +163,7 @@ inline leaf_function choose_leaf(const tile& t, bool extents_are_fixed) {
   return with_fixed_size(t.element_size, [&]<std::size_t Size>(fixed_size<Size>) -> leaf_function {
     if (outer.source_stride != size || inner.destination_stride != size) return move_strided<Size>;
     if constexpr (Size != 0) {
-      if (extents_are_fixed && outer.destination_stride == inner.extent * size) {
+      if (extents_are_fixed && interleaves(t)) {
         switch (inner.extent) {
           case 2: return move_interleaved<Size, 2>;
           case 3: return move_interleaved<Size, 3>;
@@ -158,7 +172,7 @@ inline leaf_function choose_leaf(const tile& t, bool extents_are_fixed) {
           default: break;
         }
       }
-      if (extents_are_fixed && inner.source_stride == outer.extent * size) {
+      if (extents_are_fixed && separates(t)) {
         switch (outer.extent) {
           case 2: return move_deinterleaved<Size, 2>;
           case 3: return move_deinterleaved<Size, 3>;
@@ -183,15 +197,15 @@ inline bool is_slow(const tile& t) noexcept {
   }
   if (size > 8 || !std::has_single_bit(t.element_size)) return is_short_run(size);
   if (outer.source_stride != size || inner.destination_stride != size) return true;
-  const auto has_short_rows = [size](std::int64_t streams, std::int64_t row_bytes, bool separates) {
-    if (streams == 3) return size == 1 || (size == 2 && separates) || row_bytes < 64;
+  const auto has_short_rows = [size](std::int64_t streams, std::int64_t row_bytes, bool separating) {
+    if (streams == 3) return size == 1 || (size == 2 && separating) || row_bytes < 64;
     return row_bytes < 16 || streams * row_bytes < 56;
   };
   const auto has_leaf = [](std::int64_t streams) { return streams <= 4 || streams == 8; };
-  if (outer.destination_stride == inner.extent * size && has_leaf(inner.extent)) {
+  if (interleaves(t) && has_leaf(inner.extent)) {
     return has_short_rows(inner.extent, outer.extent * size, false);
   }
-  if (inner.source_stride == outer.extent * size && has_leaf(outer.extent)) {
+  if (separates(t) && has_leaf(outer.extent)) {
     return has_short_rows(outer.extent, inner.extent * size, true);
   }
   return outer.extent * size < 16 || inner.extent * size < 16;

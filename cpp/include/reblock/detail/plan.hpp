@@ -50,6 +50,8 @@ struct plan : layout {
   /// Whether the rows of the tile follow each other on both sides at the same distance with nothing but
   /// elements of the source between them, so that they can be moved as one run and mended at their ends.
   bool shifted = false;
+  /// Whether tiles are put together in a buffer and go past the caches from there.
+  bool staged = false;
   /// Whether there is nothing to move: an extent or the element size is 0.
   bool empty = false;
   /// Where there is one, the axes that are not walked are moved as a pattern, not by the leaf.
@@ -328,6 +330,33 @@ inline bool set_out_pattern(plan& p, const layout& l, std::int64_t element_size,
   return true;
 }
 
+/// Outputs from this size on go past the caches: they are larger than the last of them usually is, and
+/// whoever reads them next will not find them there anyhow.
+inline constexpr std::int64_t streamed_bytes = std::int64_t{64} * 1024 * 1024;
+/// Bytes of the buffer that tiles go through: little enough for the second-level cache.
+inline constexpr std::int64_t staging_bytes = 64 * 1024;
+
+/// Where the output is large, has it written past the caches: by the leaf where that fills whole lines in
+/// order, else from a buffer, by tiles of as many axes as fit there.
+constexpr void stream_output(plan& p, std::int64_t element_size) noexcept {
+  const std::int64_t total = total_bytes(p, element_size);
+  if (p.rank == 0 || total < streamed_bytes) return;
+  std::size_t first = p.rank;
+  std::int64_t bytes = element_size;
+  while (first > std::max(p.walked, p.dense_from) && bytes * p.axes[first - 1].extent <= staging_bytes) {
+    bytes *= p.axes[--first].extent;
+  }
+  // While a buffer is read nothing is read from memory: little is lost where the source is in a cache
+  // because it is read several times, else only where tiles are large.
+  const bool rereads = total >= 2 * source_reach(p, 0, element_size);
+  if (element_size > 16 || bytes < (rereads ? 2 : 12) * 1024 || interleaves(p.leaf_tile)) {
+    p.leaf_tile.streamed = true;
+  } else {
+    set_out_tile(p, element_size, element_size, first);
+    p.staged = true;
+  }
+}
+
 /// Plans to move every element of `l`, each `element_size` bytes, in whatever order is best. Requires
 /// that the destination does not overlap itself.
 inline plan plan_moves(const layout& l, std::int64_t element_size,
@@ -348,6 +377,7 @@ inline plan plan_moves(const layout& l, std::int64_t element_size,
   pair_contiguous_axes(p, element_size);
   follow_dense_source(p, element_size);
   set_out_tile(p, element_size, element_size);
+  stream_output(p, element_size);
   bool fixed = true;
   for (std::size_t i = p.walked; i < p.rank; ++i) fixed = fixed && !p.axes[i].bounded();
   p.leaf = choose_leaf(p.leaf_tile, fixed);

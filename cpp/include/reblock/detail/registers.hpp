@@ -26,6 +26,24 @@ inline void store(std::byte* destination, register_bytes value) noexcept {
   std::memcpy(destination, &value, sizeof(value));
 }
 
+/// Copies past the caches, in whole lines of 64 bytes but for the ends.
+inline void stream_run(std::byte* destination, const std::byte* source, std::size_t size) noexcept {
+  constexpr std::size_t line = 64;
+  const std::size_t head = (0 - reinterpret_cast<std::uintptr_t>(destination)) % line;
+  if (size < head + line) {
+    std::memcpy(destination, source, size);
+    return;
+  }
+  std::memcpy(destination, source, head);
+  std::size_t i = head;
+  for (; i + line <= size; i += line) {
+    for (std::size_t k = 0; k < line; k += sizeof(register_bytes)) {
+      stream(destination + i + k, load(source + i + k));
+    }
+  }
+  std::memcpy(destination + i, source + i, size - i);
+}
+
 template <class Integer>
 Integer read(const std::byte* source) noexcept {
   Integer value;

@@ -24,6 +24,8 @@ struct tile {
   std::size_t element_size = 0;  ///< bytes
   tile_axis rows{};
   tile_axis slices{};
+  /// Whether the output is too large for the caches anyhow.
+  bool streamed = false;
 };
 
 /// From the outermost to the innermost.

@@ -107,7 +107,9 @@ class traversal {
   }
 
   void run() {
-    if (!plan_.empty) walk(0, plan_.source_offset, plan_.destination_offset);
+    if (plan_.empty) return;
+    walk(0, plan_.source_offset, plan_.destination_offset);
+    if (plan_.staged || plan_.leaf_tile.streamed) finish_streams();
   }
 
  private:
@@ -115,7 +117,9 @@ class traversal {
     if (i == plan_.repeated.inner && table_ != nullptr) {
       return move_pieces(source_ + source, destination_ + destination);
     }
-    if (i == plan_.walked) return move_tile(source, destination);
+    if (i == plan_.walked) {
+      return plan_.staged ? stage_tile(source, destination) : move_tile(source, destination);
+    }
     const layout_axis& axis = plan_.axes[i];
     if (i == plan_.repeated.along) return walk_pieces(i, source, destination);
     const index_range inside = clip(i, destination);
@@ -201,6 +205,18 @@ class traversal {
     decided.begin = std::clamp<std::int64_t>(ceil_divide(low, step), 0, other.extent);
     decided.end = std::clamp<std::int64_t>(floor_divide(high, step) + 1, decided.begin, other.extent);
     return decided.begin < decided.end;
+  }
+
+  /// Puts a tile together in a buffer, then copies it past the caches.
+  void stage_tile(std::int64_t source, std::int64_t destination) {
+    alignas(64) std::byte buffer[staging_bytes];
+    std::byte* const output = std::exchange(destination_, buffer);
+    move_tile(source, 0);
+    destination_ = output;
+    std::size_t size = plan_.leaf_tile.element_size;
+    for (std::size_t i = plan_.walked; i < plan_.rank; ++i)
+      size *= static_cast<std::size_t>(plan_.axes[i].extent);
+    stream_run(destination_ + destination, buffer, size);
   }
 
   void move_tile(std::int64_t source, std::int64_t destination) {
