@@ -58,4 +58,5 @@ def show_config() -> None:
     python = ".".join(map(str, sys.version_info[:3]))
     print(f"reblock {_core.__version__}")
     print(f"compiler: {_core.compiler}")
+    print(f"instruction set: {_core.instruction_set}, threads: {_core.get_num_threads()}")
     print(f"python: {python}, numpy: {np.__version__}")

@@ -9,6 +9,7 @@ from typing_extensions import Buffer
 
 __version__: str
 compiler: str
+instruction_set: str
 
 _Scalar = TypeVar("_Scalar", bound=np.generic)
 _Out = TypeVar("_Out", bound=NDArray[Any])
@@ -26,6 +27,7 @@ def depth_to_space(
     order: _Order = "DCR",
     channel_axis: SupportsIndex = 1,
     out: None = None,
+    threads: SupportsIndex | None = None,
 ) -> NDArray[_Scalar]: ...
 @overload
 def depth_to_space(
@@ -35,6 +37,7 @@ def depth_to_space(
     order: _Order = "DCR",
     channel_axis: SupportsIndex = 1,
     out: None = None,
+    threads: SupportsIndex | None = None,
 ) -> NDArray[Any]: ...
 @overload
 def depth_to_space(
@@ -44,6 +47,7 @@ def depth_to_space(
     order: _Order = "DCR",
     channel_axis: SupportsIndex = 1,
     out: _Out,
+    threads: SupportsIndex | None = None,
 ) -> _Out: ...
 @overload
 def space_to_depth(
@@ -53,6 +57,7 @@ def space_to_depth(
     order: _Order = "DCR",
     channel_axis: SupportsIndex = 1,
     out: None = None,
+    threads: SupportsIndex | None = None,
 ) -> NDArray[_Scalar]: ...
 @overload
 def space_to_depth(
@@ -62,6 +67,7 @@ def space_to_depth(
     order: _Order = "DCR",
     channel_axis: SupportsIndex = 1,
     out: None = None,
+    threads: SupportsIndex | None = None,
 ) -> NDArray[Any]: ...
 @overload
 def space_to_depth(
@@ -71,6 +77,7 @@ def space_to_depth(
     order: _Order = "DCR",
     channel_axis: SupportsIndex = 1,
     out: _Out,
+    threads: SupportsIndex | None = None,
 ) -> _Out: ...
 @overload
 def unfold(
@@ -83,6 +90,7 @@ def unfold(
     end_padding: _IntOrInts = 0,
     channel_axis: SupportsIndex = 1,
     out: None = None,
+    threads: SupportsIndex | None = None,
 ) -> NDArray[_Scalar]: ...
 @overload
 def unfold(
@@ -95,6 +103,7 @@ def unfold(
     end_padding: _IntOrInts = 0,
     channel_axis: SupportsIndex = 1,
     out: None = None,
+    threads: SupportsIndex | None = None,
 ) -> NDArray[Any]: ...
 @overload
 def unfold(
@@ -107,6 +116,7 @@ def unfold(
     end_padding: _IntOrInts = 0,
     channel_axis: SupportsIndex = 1,
     out: _Out,
+    threads: SupportsIndex | None = None,
 ) -> _Out: ...
 @overload
 def fold(
@@ -120,6 +130,7 @@ def fold(
     end_padding: _IntOrInts = 0,
     channel_axis: SupportsIndex = 1,
     out: None = None,
+    threads: SupportsIndex | None = None,
 ) -> NDArray[_Scalar]: ...
 @overload
 def fold(
@@ -133,6 +144,7 @@ def fold(
     end_padding: _IntOrInts = 0,
     channel_axis: SupportsIndex = 1,
     out: None = None,
+    threads: SupportsIndex | None = None,
 ) -> NDArray[Any]: ...
 @overload
 def fold(
@@ -146,6 +158,7 @@ def fold(
     end_padding: _IntOrInts = 0,
     channel_axis: SupportsIndex = 1,
     out: _Out,
+    threads: SupportsIndex | None = None,
 ) -> _Out: ...
 def depth_to_space_shape(
     shape: _Ints,
@@ -335,11 +348,15 @@ class CompiledOperator:
     @property
     def output(self) -> TensorDesc: ...
     @overload
-    def __call__(self, x: NDArray[_Scalar], out: None = None) -> NDArray[_Scalar]: ...
+    def __call__(
+        self, x: NDArray[_Scalar], out: None = None, threads: SupportsIndex | None = None
+    ) -> NDArray[_Scalar]: ...
     @overload
-    def __call__(self, x: ArrayLike, out: None = None) -> NDArray[Any]: ...
+    def __call__(
+        self, x: ArrayLike, out: None = None, threads: SupportsIndex | None = None
+    ) -> NDArray[Any]: ...
     @overload
-    def __call__(self, x: ArrayLike, out: _Out) -> _Out: ...
+    def __call__(self, x: ArrayLike, out: _Out, threads: SupportsIndex | None = None) -> _Out: ...
     def dispatch(self, input_buffer: _Buffer, output_buffer: _Buffer) -> None: ...
 
 def compile(
@@ -347,3 +364,6 @@ def compile(
     *,
     feature_level: FeatureLevel | int | None = None,
 ) -> CompiledOperator: ...
+
+def get_num_threads() -> int: ...
+def set_num_threads(threads: SupportsIndex) -> None: ...

@@ -7,7 +7,11 @@
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 
+#include <algorithm>
+
 #include <reblock/reblock.hpp>
+
+#include "thread_pool.hpp"
 
 namespace reblock::python {
 
@@ -30,20 +34,28 @@ py::array apart_from(const py::array& input, const py::array& output);
 /// How fold adds elements of this type; TypeError for a type that has no sum.
 detail::summation summation_of(const py::dtype& dtype, const char* name);
 
-/// Runs an operator on arrays. `plan` makes the operation from the strides of both, in bytes. Returns
-/// `out` itself where it is given.
+/// Calls `run` with an executor for so many bytes, without the GIL where they take longer than it takes to
+/// give the GIL back.
+template <class Run>
+void move_bytes(py::ssize_t bytes, std::size_t threads, Run&& run) {
+  constexpr py::ssize_t worth_releasing = 16 * 1024;
+  if (bytes < worth_releasing) return run(pool_executor(1));
+  const py::gil_scoped_release release;
+  run(pool_executor(bytes < worth_waking ? 1 : threads));
+}
+
+/// Runs an operator on arrays with up to `threads` threads. `plan` makes the operation from the strides of
+/// both, in bytes. Returns `out` itself where it is given.
 template <class Plan>
-py::object run(const py::array& input, py::handle out, const axis_values& output_extents, Plan&& plan) {
+py::object run(const py::array& input, py::handle out, const axis_values& output_extents, std::size_t threads,
+               Plan&& plan) {
   py::array output = to_output(out, input.dtype(), output_extents);
   const py::array source = apart_from(input, output);
   const detail::operation operation = plan(strides_of(source), strides_of(output));
-  {
-    const void* from = source.data();
-    void* to = output.mutable_data();
-    const py::gil_scoped_release release;
-    serial_executor executor;
-    operation.run(from, to, executor);
-  }
+  const void* from = source.data();
+  void* to = output.mutable_data();
+  move_bytes(std::max(source.nbytes(), output.nbytes()), threads,
+             [&](pool_executor executor) { operation.run(from, to, executor); });
   return output;
 }
 

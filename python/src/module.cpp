@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <pybind11/pybind11.h>
 
+#include <string>
+
+#include <reblock/detail/instruction_set.hpp>
 #include <reblock/version.hpp>
 
 #include "register.hpp"
@@ -13,8 +16,10 @@ PYBIND11_MODULE(_core, m) {
   m.doc() = "The compiled part of reblock.";
   m.attr("__version__") = reblock::version;
   m.attr("compiler") = REBLOCK_COMPILER;
+  m.attr("instruction_set") = std::string(name_of(reblock::detail::usable_instruction_set()));
   reblock::python::register_depth_space(m);
   reblock::python::register_window(m);
   reblock::python::register_descriptors(m);
   reblock::python::register_operator(m);
+  reblock::python::register_threads(m);
 }

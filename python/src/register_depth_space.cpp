@@ -2,6 +2,7 @@
 #include "arguments.hpp"
 #include "gate.hpp"
 #include "register.hpp"
+#include "threads.hpp"
 
 namespace reblock::python {
 
@@ -11,7 +12,7 @@ using detail::depth_space_direction;
 using detail::depth_space_geometry;
 
 constexpr const char* depth_to_space_doc =
-    R"(depth_to_space(x, block_size, *, order='DCR', channel_axis=1, out=None)
+    R"(depth_to_space(x, block_size, *, order='DCR', channel_axis=1, out=None, threads=None)
 --
 
 Move channels into blocks of space, the inverse of `space_to_depth`.
@@ -44,6 +45,9 @@ out : ndarray, optional
     overlap themselves. Memory between its elements is not written. If it shares
     memory with `x`, `x` is copied first; nothing else of the tensor's size is
     allocated but the result.
+threads : int, optional
+    How many threads may move the bytes, at least 1; where it is not given, as many as
+    `get_num_threads` says. A small call uses fewer.
 
 Returns
 -------
@@ -82,7 +86,7 @@ array([[[[0, 2, 1, 3],
 )";
 
 constexpr const char* space_to_depth_doc =
-    R"(space_to_depth(x, block_size, *, order='DCR', channel_axis=1, out=None)
+    R"(space_to_depth(x, block_size, *, order='DCR', channel_axis=1, out=None, threads=None)
 --
 
 Move blocks of space into channels, the inverse of `depth_to_space`.
@@ -115,6 +119,9 @@ out : ndarray, optional
     overlap themselves. Memory between its elements is not written. If it shares
     memory with `x`, `x` is copied first; nothing else of the tensor's size is
     allocated but the result.
+threads : int, optional
+    How many threads may move the bytes, at least 1; where it is not given, as many as
+    `get_num_threads` says. A small call uses fewer.
 
 Returns
 -------
@@ -218,12 +225,12 @@ Examples
 
 template <depth_space_direction Direction>
 py::object move(py::handle x, py::handle block_size, py::handle order, py::handle channel_axis,
-                py::handle out) {
+                py::handle out, py::handle threads) {
   const py::array input = to_input(x, "x");
   const auto geometry = depth_space_geometry::make(
       Direction, extents_of(input), to_spatial_values(block_size, "block_size"), to_order(order),
       to_int(channel_axis, "channel_axis"), input.itemsize(), "x");
-  return run(input, out, value_or_raise(geometry).output_extents(),
+  return run(input, out, value_or_raise(geometry).output_extents(), to_threads(threads),
              [&](const axis_values& from, const axis_values& to) {
                return geometry->plan(from, to, input.itemsize());
              });
@@ -241,7 +248,8 @@ template <depth_space_direction Direction>
 void register_direction(py::module_& m, const char* name, const char* doc, const char* shape_name,
                         const char* shape_doc) {
   m.def(name, &move<Direction>, doc, py::arg("x"), py::arg("block_size"), py::kw_only(),
-        py::arg("order") = "DCR", py::arg("channel_axis") = 1, py::arg("out") = py::none());
+        py::arg("order") = "DCR", py::arg("channel_axis") = 1, py::arg("out") = py::none(),
+        py::arg("threads") = py::none());
   m.def(shape_name, &shape<Direction>, shape_doc, py::arg("shape"), py::arg("block_size"), py::kw_only(),
         py::arg("channel_axis") = 1);
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
@@ -6,6 +7,7 @@
 #include "arguments.hpp"
 #include "gate.hpp"
 #include "register.hpp"
+#include "threads.hpp"
 
 namespace reblock::python {
 
@@ -57,7 +59,7 @@ See Also
 compile : Makes it.
 )";
 
-constexpr const char* call_doc = R"(__call__(self, x, out=None)
+constexpr const char* call_doc = R"(__call__(self, x, out=None, threads=None)
 --
 
 Run on arrays of the described type and sizes, whatever their strides.
@@ -68,6 +70,8 @@ x : array_like
     Of the sizes and the data type of `input`.
 out : ndarray, optional
     Of the sizes and the data type of `output`; as in `depth_to_space`.
+threads : int, optional
+    As in `depth_to_space`.
 
 Returns
 -------
@@ -153,8 +157,10 @@ void dispatch(const compiled_operator& op, py::handle input_buffer, py::handle o
     copy.assign(from, from + total_size_in_bytes(op.input()));
     from = copy.data();
   }
-  const py::gil_scoped_release release;
-  op.dispatch(from, output.data());
+  const auto bytes =
+      static_cast<py::ssize_t>(std::max(total_size_in_bytes(op.input()), total_size_in_bytes(op.output())));
+  move_bytes(bytes, to_threads(py::none()),
+             [&](pool_executor executor) { op.dispatch(from, output.data(), executor); });
 }
 
 /// NumPy's dtype of a DirectML type, in native byte order.
@@ -164,7 +170,7 @@ py::dtype to_dtype(data_type type) {
   return py::dtype(text);
 }
 
-py::object call(const compiled_operator& op, py::handle x, py::handle out) {
+py::object call(const compiled_operator& op, py::handle x, py::handle out, py::handle threads) {
   const py::array input = to_input(x, "x");
   const py::dtype dtype = to_dtype(op.input().type);
   if (!input.dtype().equal(dtype)) {
@@ -176,7 +182,7 @@ py::object call(const compiled_operator& op, py::handle x, py::handle out) {
     why << "x must have shape " << op.input().sizes << ", got " << extents_of(input);
     throw py::value_error(why.message());
   }
-  return run(input, out, op.output().sizes,
+  return run(input, out, op.output().sizes, to_threads(threads),
              [&](const axis_values& from, const axis_values& to) { return op.plan(from, to); });
 }
 
@@ -207,7 +213,8 @@ compiled_operator compile_any(py::handle desc, std::optional<feature_level> leve
 
 void register_operator(py::module_& m) {
   plain_class<compiled_operator>(m, "CompiledOperator", operator_doc)
-      .def("__call__", &call, call_doc, py::arg("x"), py::arg("out") = py::none())
+      .def("__call__", &call, call_doc, py::arg("x"), py::arg("out") = py::none(),
+           py::arg("threads") = py::none())
       .def("dispatch", &dispatch, dispatch_doc, py::arg("input_buffer"), py::arg("output_buffer"))
       .def_property_readonly(
           "input", [](const compiled_operator& op) { return op.input(); }, "What is read: a TensorDesc.")

@@ -2,6 +2,7 @@
 #include "arguments.hpp"
 #include "gate.hpp"
 #include "register.hpp"
+#include "threads.hpp"
 
 namespace reblock::python {
 
@@ -10,7 +11,7 @@ namespace {
 using detail::window_geometry;
 
 constexpr const char* unfold_doc =
-    R"(unfold(x, window_sizes, *, strides=1, dilations=1, start_padding=0, end_padding=0, channel_axis=1, out=None)
+    R"(unfold(x, window_sizes, *, strides=1, dilations=1, start_padding=0, end_padding=0, channel_axis=1, out=None, threads=None)
 --
 
 Copy every position of a sliding window into a column (im2col).
@@ -48,6 +49,9 @@ out : ndarray, optional
     overlap themselves. Memory between its elements is not written. If it shares
     memory with `x`, `x` is copied first; nothing else of the tensor's size is
     allocated but the result.
+threads : int, optional
+    How many threads may move the bytes, at least 1; where it is not given, as many as
+    `get_num_threads` says. A small call uses fewer.
 
 Returns
 -------
@@ -90,7 +94,7 @@ array([[[0, 1],
 )";
 
 constexpr const char* fold_doc =
-    R"(fold(columns, output_sizes, window_sizes, *, strides=1, dilations=1, start_padding=0, end_padding=0, channel_axis=1, out=None)
+    R"(fold(columns, output_sizes, window_sizes, *, strides=1, dilations=1, start_padding=0, end_padding=0, channel_axis=1, out=None, threads=None)
 --
 
 Sum overlapping blocks up into an image (col2im), the adjoint of `unfold`.
@@ -133,6 +137,9 @@ out : ndarray, optional
     overlap themselves. Memory between its elements is not written. If it shares
     memory with `columns`, they are copied first; nothing else of the tensor's
     size is allocated but the result.
+threads : int, optional
+    How many threads may move the bytes, at least 1; where it is not given, as many as
+    `get_num_threads` says. A small call uses fewer.
 
 Returns
 -------
@@ -238,12 +245,12 @@ Examples
 
 py::object unfold_array(py::handle x, py::handle window_sizes, py::handle strides, py::handle dilations,
                         py::handle start_padding, py::handle end_padding, py::handle channel_axis,
-                        py::handle out) {
+                        py::handle out, py::handle threads) {
   const py::array input = to_input(x, "x");
   const auto geometry = window_geometry::make(
       extents_of(input), to_window(window_sizes, strides, dilations, start_padding, end_padding),
       to_int(channel_axis, "channel_axis"), input.itemsize(), "x");
-  return run(input, out, value_or_raise(geometry).columns(),
+  return run(input, out, value_or_raise(geometry).columns(), to_threads(threads),
              [&](const axis_values& from, const axis_values& to) {
                return geometry->plan_unfold(from, to, input.itemsize());
              });
@@ -251,7 +258,7 @@ py::object unfold_array(py::handle x, py::handle window_sizes, py::handle stride
 
 py::object fold_array(py::handle columns, py::handle output_sizes, py::handle window_sizes,
                       py::handle strides, py::handle dilations, py::handle start_padding,
-                      py::handle end_padding, py::handle channel_axis, py::handle out) {
+                      py::handle end_padding, py::handle channel_axis, py::handle out, py::handle threads) {
   const py::array input = to_input(columns, "columns");
   const detail::summation sum = summation_of(input.dtype(), "columns");
   const auto geometry = window_geometry::make_from_columns(
@@ -259,7 +266,7 @@ py::object fold_array(py::handle columns, py::handle output_sizes, py::handle wi
       to_window(window_sizes, strides, dilations, start_padding, end_padding),
       to_int(channel_axis, "channel_axis"), input.itemsize(), "columns");
   return run(
-      input, out, value_or_raise(geometry).image(),
+      input, out, value_or_raise(geometry).image(), to_threads(threads),
       [&](const axis_values& from, const axis_values& to) { return geometry->plan_fold(from, to, sum); });
 }
 
@@ -290,10 +297,11 @@ void register_window(py::module_& m) {
   const auto end_padding = py::arg("end_padding") = 0;
   const auto channel_axis = py::arg("channel_axis") = 1;
   const auto out = py::arg("out") = py::none();
+  const auto threads = py::arg("threads") = py::none();
   m.def("unfold", &unfold_array, unfold_doc, py::arg("x"), py::arg("window_sizes"), py::kw_only(), strides,
-        dilations, start_padding, end_padding, channel_axis, out);
+        dilations, start_padding, end_padding, channel_axis, out, threads);
   m.def("fold", &fold_array, fold_doc, py::arg("columns"), py::arg("output_sizes"), py::arg("window_sizes"),
-        py::kw_only(), strides, dilations, start_padding, end_padding, channel_axis, out);
+        py::kw_only(), strides, dilations, start_padding, end_padding, channel_axis, out, threads);
   m.def("unfold_shape", &unfold_shape, unfold_shape_doc, py::arg("shape"), py::arg("window_sizes"),
         py::kw_only(), strides, dilations, start_padding, end_padding, channel_axis);
   m.def("fold_shape", &fold_shape, fold_shape_doc, py::arg("shape"), py::arg("output_sizes"),

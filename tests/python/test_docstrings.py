@@ -99,12 +99,12 @@ def test_every_parameter_is_documented(name: str) -> None:
 
 
 SIGNATURES = {
-    "depth_to_space": "(x, block_size, *, order='DCR', channel_axis=1, out=None)",
-    "space_to_depth": "(x, block_size, *, order='DCR', channel_axis=1, out=None)",
+    "depth_to_space": "(x, block_size, *, order='DCR', channel_axis=1, out=None, threads=None)",
+    "space_to_depth": "(x, block_size, *, order='DCR', channel_axis=1, out=None, threads=None)",
     "unfold": "(x, window_sizes, *, strides=1, dilations=1, start_padding=0, end_padding=0,"
-    " channel_axis=1, out=None)",
+    " channel_axis=1, out=None, threads=None)",
     "fold": "(columns, output_sizes, window_sizes, *, strides=1, dilations=1, start_padding=0,"
-    " end_padding=0, channel_axis=1, out=None)",
+    " end_padding=0, channel_axis=1, out=None, threads=None)",
     "depth_to_space_shape": "(shape, block_size, *, channel_axis=1)",
     "space_to_depth_shape": "(shape, block_size, *, channel_axis=1)",
     "unfold_shape": "(shape, window_sizes, *, strides=1, dilations=1, start_padding=0,"
@@ -122,7 +122,7 @@ SIGNATURES = {
     " start_padding=None, end_padding=None)",
     "FoldDesc": "(input, output, *, window_sizes, strides=None, dilations=None,"
     " start_padding=None, end_padding=None)",
-    "CompiledOperator.__call__": "(self, x, out=None)",
+    "CompiledOperator.__call__": "(self, x, out=None, threads=None)",
     "CompiledOperator.dispatch": "(self, input_buffer, output_buffer)",
 }
 

@@ -52,6 +52,8 @@ struct layout {
   /// Whether all bytes between the source's first and its last element are elements of the source, so that
   /// they may be read along with others.
   bool source_is_dense = false;
+  /// Bytes of the whole output, where this layout is a part of one; 0: it is the whole.
+  std::int64_t whole_bytes = 0;
 
   constexpr void add(const layout_axis& axis) noexcept {
     assert(rank < max_axes);

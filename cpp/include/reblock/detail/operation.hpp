@@ -52,7 +52,7 @@ class operation {
   template <executor Executor>
   void run_moves(const std::byte* from, std::byte* to, Executor& executor) const {
     if (moves_.empty) return;
-    const std::size_t axis = longest_axis();
+    const std::size_t axis = axis_to_cut(concurrency(executor));
     const std::int64_t chunks = chunk_count(axis, concurrency(executor));
     if (chunks <= 1) {
       traversal<fill_outside>(moves_, from, to).run();
@@ -78,13 +78,18 @@ class operation {
     return total / chunks * i + std::min(i, total % chunks);
   }
 
-  /// The first of the longest axes: the one that divides most evenly.
-  std::size_t longest_axis() const noexcept {
-    std::size_t longest = 0;
+  /// The axis that cuts the output into the longest contiguous pieces among those that make enough of
+  /// them; if none does, the longest.
+  std::size_t axis_to_cut(std::int64_t pieces) const noexcept {
+    std::size_t best = 0;
+    const auto enough = [&](std::size_t i) { return moves_.axes[i].extent >= pieces; };
     for (std::size_t i = 1; i < moves_.rank; ++i) {
-      if (moves_.axes[i].extent > moves_.axes[longest].extent) longest = i;
+      const bool longer = enough(i) && enough(best)
+                              ? moves_.axes[i].destination_stride > moves_.axes[best].destination_stride
+                              : moves_.axes[i].extent > moves_.axes[best].extent;
+      if (longer) best = i;
     }
-    return longest;
+    return best;
   }
 
   std::int64_t chunk_count(std::size_t axis, std::int64_t concurrency) const noexcept {

@@ -340,7 +340,8 @@ inline constexpr std::int64_t staging_bytes = 64 * 1024;
 /// order, else from a buffer, by tiles of as many axes as fit there.
 constexpr void stream_output(plan& p, std::int64_t element_size) noexcept {
   const std::int64_t total = total_bytes(p, element_size);
-  if (p.rank == 0 || total < streamed_bytes) return;
+  p.whole_bytes = std::max(p.whole_bytes, total);
+  if (p.rank == 0 || p.whole_bytes < streamed_bytes) return;
   std::size_t first = p.rank;
   std::int64_t bytes = element_size;
   while (first > std::max(p.walked, p.dense_from) && bytes * p.axes[first - 1].extent <= staging_bytes) {

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <string>
+
+#include "arguments.hpp"
+#include "processors.hpp"
+#include "register.hpp"
+#include "thread_pool.hpp"
+#include "threads.hpp"
+
+namespace reblock::python {
+
+namespace {
+
+constexpr const char* get_num_threads_doc = R"(get_num_threads()
+--
+
+How many threads a call may use where it does not say.
+
+At first the processors that the process may run on at once: what its affinity and
+its control groups leave it, or the environment variable ``REBLOCK_NUM_THREADS`` as
+it was when reblock was imported.
+
+Returns
+-------
+int
+    At least 1.
+
+Examples
+--------
+>>> import reblock
+>>> reblock.get_num_threads() >= 1
+True
+)";
+
+constexpr const char* set_num_threads_doc = R"(set_num_threads(threads)
+--
+
+Set how many threads a call may use where it does not say.
+
+A small call uses fewer: a thread is worth its waking only for some hundred
+kilobytes. No result depends on the number of threads.
+
+Parameters
+----------
+threads : int
+    At least 1; more than 256 are as good as 256.
+
+Raises
+------
+ValueError, TypeError
+    For anything but an int from 1 on.
+
+Examples
+--------
+>>> import reblock
+>>> before = reblock.get_num_threads()
+>>> reblock.set_num_threads(2)
+>>> reblock.get_num_threads()
+2
+>>> reblock.set_num_threads(before)
+)";
+
+constexpr const char* environment_variable = "REBLOCK_NUM_THREADS";
+
+std::atomic<std::size_t> usual_threads{1};
+
+std::size_t to_count(py::handle threads) {
+  const std::int64_t count = to_int(threads, "threads");
+  if (count < 1) throw py::value_error("threads must be at least 1, got " + std::to_string(count));
+  return std::min(static_cast<std::size_t>(count), thread_pool::most_threads);
+}
+
+std::size_t threads_at_start() {
+  const char* wanted = std::getenv(environment_variable);
+  if (wanted != nullptr && *wanted != '\0') {
+    char* end = nullptr;
+    const long count = std::strtol(wanted, &end, 10);
+    if (*end == '\0' && count >= 1)
+      return std::min(static_cast<std::size_t>(count), thread_pool::most_threads);
+    const std::string message = std::string(environment_variable) + " must be an integer from 1 on, got \"" +
+                                wanted + "\"; it is ignored";
+    if (PyErr_WarnEx(PyExc_RuntimeWarning, message.c_str(), 1) != 0) throw py::error_already_set();
+  }
+  return std::min(usable_processors(), thread_pool::most_threads);
+}
+
+}  // namespace
+
+std::size_t to_threads(py::handle threads) {
+  return threads.is_none() ? usual_threads.load() : to_count(threads);
+}
+
+void register_threads(py::module_& m) {
+  usual_threads = threads_at_start();
+  m.def("get_num_threads", [] { return usual_threads.load(); }, get_num_threads_doc);
+  m.def(
+      "set_num_threads", [](py::handle threads) { usual_threads = to_count(threads); }, set_num_threads_doc,
+      py::arg("threads"));
+}
+
+}  // namespace reblock::python

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Plans with patterns, and plans for large outputs, with every instruction set of this processor. Sources
+// end with their elements, so that a sanitizer sees a read beyond them.
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <random>
+#include <span>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include <reblock/detail/instruction_set.hpp>
+#include <reblock/detail/pattern.hpp>
+#include <reblock/detail/plan.hpp>
+#include <reblock/detail/traversal.hpp>
+
+#include "layout_oracle.hpp"
+
+namespace reblock {
+namespace {
+
+using namespace detail;
+using test::draw;
+
+std::vector<instruction_set> instruction_sets() {
+  std::vector<instruction_set> sets;
+  for (int set = 0; set <= static_cast<int>(detect_instruction_set()); ++set) {
+    sets.push_back(static_cast<instruction_set>(set));
+  }
+  return sets;
+}
+
+/// The moves, their source without the margins that other tests have.
+test::moves without_margins(const layout& l, std::int64_t element_size) {
+  test::moves moves = test::with_buffers(l, element_size);
+  constexpr std::int64_t margin = 24;
+  moves.layout.source_offset -= margin;
+  moves.source_bytes -= 2 * margin;
+  moves.layout.source_is_dense = true;
+  return moves;
+}
+
+/// Strides of a dense tensor whose axes lie in memory in a random order.
+std::vector<std::int64_t> dense_strides(std::mt19937& random, const layout& l, std::int64_t element_size) {
+  std::vector<std::int64_t> strides(l.rank);
+  std::int64_t stride = element_size;
+  for (const std::size_t i : test::draw_order(random, l.rank)) {
+    strides[i] = stride;
+    stride *= l.axes[i].extent;
+  }
+  return strides;
+}
+
+/// Checks the moves with each instruction set; returns how many plans have a pattern.
+int check_moves(const test::moves& moves, std::mt19937& random) {
+  int patterns = 0;
+  const auto source = test::draw_bytes(random, moves.source_bytes);
+  const auto before = test::draw_bytes(random, moves.destination_bytes);
+  const auto expected = moves.expected(source, before, true);
+  for (const instruction_set set : instruction_sets()) {
+    INFO("instruction set ", name_of(set));
+    const plan p = plan_moves(moves.layout, moves.element_size, set);
+    patterns += p.repeats() ? 1 : 0;
+    CHECK((set != instruction_set::baseline || !p.repeats()));
+    // Every misalignment of the destination; the source is where the allocation puts it.
+    for (const std::size_t shift : {0u, 1u, 7u}) {
+      std::vector<std::byte> result(moves.destination_bytes + shift);
+      std::memcpy(result.data() + shift, before.data(), before.size());
+      traversal<fill_outside>(p, source.data(), result.data() + shift).run();
+      CHECK(std::memcmp(result.data() + shift, expected.data(), expected.size()) == 0);
+    }
+  }
+  return patterns;
+}
+
+constexpr std::int64_t element_sizes[] = {1, 2, 3, 4, 6, 8, 12, 16};
+
+TEST_CASE("a pattern moves what its layout describes, whatever repeats") {
+  int patterns = 0;
+  for (unsigned seed = 0; seed < 400; ++seed) {
+    INFO("seed ", seed);
+    std::mt19937 random(seed);
+    const std::int64_t element_size = element_sizes[draw(random, 0, 7)];
+    layout l;
+    std::int64_t bytes = element_size;
+    const auto rank = static_cast<std::size_t>(draw(random, 2, 5));
+    for (std::size_t i = 0; i < rank; ++i) {
+      l.add({i == 0 ? draw(random, 8, 40) : draw(random, 2, 9)});
+      bytes *= l.axes[i].extent;
+    }
+    while (bytes < 2048) {
+      bytes *= 2;
+      l.axes[0].extent *= 2;
+    }
+    const auto source_strides = dense_strides(random, l, element_size);
+    const auto destination_strides = dense_strides(random, l, element_size);
+    for (std::size_t i = 0; i < rank; ++i) {
+      const bool backward = draw(random, 0, 19) == 0;
+      l.axes[i].source_stride = backward ? -source_strides[i] : source_strides[i];
+      l.axes[i].destination_stride = destination_strides[i];
+    }
+    patterns += check_moves(without_margins(l, element_size), random);
+  }
+  if (detect_instruction_set() != instruction_set::baseline) CHECK(patterns > 100);
+}
+
+/// The moves of unfold over images (c, y, x) with windows of `size` x `size`.
+layout windows(std::int64_t channels, std::int64_t height, std::int64_t width, std::int64_t size,
+               std::int64_t stride, std::int64_t padding, std::int64_t element_size) {
+  const auto blocks = [&](std::int64_t extent) { return (extent + 2 * padding - size) / stride + 1; };
+  layout l;
+  const std::int64_t row = width * element_size;
+  std::int64_t to = element_size;
+  const std::int64_t x_to = to;
+  const std::int64_t y_to = to *= blocks(width);
+  const std::int64_t kx_to = to *= blocks(height);
+  const std::int64_t ky_to = to *= size;
+  l.add({channels, height * row, ky_to * size});
+  l.add({size, row, ky_to, 0, 1});
+  l.add({size, element_size, kx_to, 1, 1});
+  l.add({blocks(height), stride * row, y_to, 0, stride});
+  l.add({blocks(width), stride * element_size, x_to, 1, stride});
+  l.bounds[0] = {-padding, height};
+  l.bounds[1] = {-padding, width};
+  l.bound_count = 2;
+  return l;
+}
+
+TEST_CASE("a pattern with a border is zero outside") {
+  int patterns = 0;
+  for (unsigned seed = 0; seed < 200; ++seed) {
+    INFO("seed ", seed);
+    std::mt19937 random(seed);
+    const std::int64_t size = draw(random, 1, 4);
+    const layout l = windows(draw(random, 1, 12), draw(random, size, 16), draw(random, size, 16), size,
+                             draw(random, 1, 3), draw(random, 0, size), element_sizes[draw(random, 0, 7)]);
+    patterns += check_moves(
+        without_margins(l, l.axes[4].source_stride / std::max<std::int64_t>(1, l.axes[4].bound_step)),
+        random);
+  }
+  if (detect_instruction_set() != instruction_set::baseline) CHECK(patterns > 50);
+}
+
+TEST_CASE("a large output goes past the caches") {
+  int streamed = 0;
+  int staged = 0;
+  for (unsigned seed = 0; seed < 120; ++seed) {
+    INFO("seed ", seed);
+    std::mt19937 random(seed);
+    constexpr std::int64_t sizes[] = {1, 2, 4, 8, 16};
+    const std::int64_t element_size = sizes[draw(random, 0, 4)];
+    layout l;
+    if (test::flip_coin(random)) {
+      l = windows(2, draw(random, 20, 40), draw(random, 20, 40), 3, 1, 1, element_size);
+    } else {  // streams are interleaved
+      const std::int64_t streams = draw(random, 2, 8);
+      const std::int64_t length = 16 * draw(random, 1, 6);
+      const std::int64_t rows = draw(random, 1, 9);
+      l.add({rows, length * element_size, streams * length * element_size});
+      l.add({length, element_size, streams * element_size});
+      l.add({streams, rows * length * element_size, element_size});
+    }
+    l.whole_bytes = streamed_bytes;
+    const test::moves moves = without_margins(l, element_size);
+    const plan p = plan_moves(moves.layout, element_size);
+    streamed += p.leaf_tile.streamed ? 1 : 0;
+    staged += p.staged ? 1 : 0;
+    check_moves(moves, random);
+  }
+  CHECK(streamed > 10);
+  CHECK(staged > 10);
+}
+
+TEST_CASE("instruction sets have names and widths") {
+  CHECK(name_of(instruction_set::baseline) == "baseline");
+  CHECK(lookup_width(instruction_set::baseline) == 0);
+  CHECK(lookup_width(instruction_set::lookup16) == 16);
+  CHECK(lookup_width(instruction_set::lookup32) == 32);
+  CHECK(usable_instruction_set() <= detect_instruction_set());
+}
+
+}  // namespace
+}  // namespace reblock

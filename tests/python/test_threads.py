@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Threads change when a result is there, never what it is."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import reblock
+from checks import assert_same_bytes
+from oracle import Array
+
+# More than a megabyte each: smaller calls stay on one thread.
+CALLS: dict[str, Any] = {
+    "depth_to_space": lambda x, **more: reblock.depth_to_space(x, 2, **more),
+    "space_to_depth": lambda x, **more: reblock.space_to_depth(x, 2, order="CRD", **more),
+    "unfold": lambda x, **more: reblock.unfold(x, 3, start_padding=1, end_padding=1, **more),
+    "fold": lambda x, **more: reblock.fold(x, (102, 96), (2, 2), strides=2, **more),
+}
+SHAPES = {"depth_to_space": (2, 32, 102, 96), "space_to_depth": (2, 32, 102, 96)}
+SHAPES |= {"unfold": (2, 8, 102, 96), "fold": (2, 128, 51 * 48)}
+
+
+def sample(operator: str) -> Array:
+    count = int(np.prod(SHAPES[operator]))
+    return np.arange(count, dtype=np.float32).reshape(SHAPES[operator])
+
+
+@pytest.fixture
+def usual_threads() -> Iterator[None]:
+    before = reblock.get_num_threads()
+    yield
+    reblock.set_num_threads(before)
+
+
+def run(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("operator", CALLS)
+def test_results_do_not_depend_on_the_number_of_threads(operator: str) -> None:
+    x = sample(operator)
+    expected = CALLS[operator](x, threads=1)
+    for threads in (2, 3, 7, 500):
+        assert_same_bytes(CALLS[operator](x, threads=threads), expected)
+
+
+@pytest.mark.usefixtures("usual_threads")
+def test_compiled_operators_take_threads() -> None:
+    x = sample("unfold")
+    desc = reblock.UnfoldDesc(
+        reblock.TensorDesc(reblock.DataType.FLOAT32, x.shape), window_sizes=3
+    )
+    op = reblock.compile(desc)
+    expected = op(x, threads=1)
+    assert_same_bytes(op(x, None, 2), expected)
+    out = np.zeros_like(expected)
+    reblock.set_num_threads(3)
+    op.dispatch(x, out)
+    assert_same_bytes(out, expected)
+
+
+@pytest.mark.usefixtures("usual_threads")
+def test_the_usual_number_can_be_set() -> None:
+    reblock.set_num_threads(3)
+    assert reblock.get_num_threads() == 3
+    reblock.set_num_threads(10**6)
+    assert reblock.get_num_threads() == 256
+
+
+@pytest.mark.parametrize("threads", [0, -1])
+def test_less_than_one_thread_is_refused(threads: int) -> None:
+    message = rf"threads must be at least 1, got {threads}"
+    with pytest.raises(ValueError, match=message):
+        reblock.set_num_threads(threads)
+    out = np.zeros((1, 1, 4, 4))
+    with pytest.raises(ValueError, match=message):
+        reblock.depth_to_space(np.ones((1, 4, 2, 2)), 2, out=out, threads=threads)
+    assert not out.any()
+
+
+@pytest.mark.parametrize("threads", [1.0, "2", True])
+def test_threads_are_an_int(threads: Any) -> None:
+    with pytest.raises(TypeError, match="threads must be an int"):
+        reblock.set_num_threads(threads)
+    with pytest.raises(TypeError, match="threads must be an int"):
+        reblock.depth_to_space(np.ones((1, 4, 2, 2)), 2, threads=threads)
+
+
+PRINT = "import reblock; print(reblock.get_num_threads())"
+
+
+def test_the_environment_sets_the_usual_number() -> None:
+    assert run(PRINT, REBLOCK_NUM_THREADS="5").stdout == "5\n"
+
+
+@pytest.mark.parametrize("value", ["0", "-3", "many", "2.5"])
+def test_rubbish_in_the_environment_is_named_and_ignored(value: str) -> None:
+    without = run(PRINT, REBLOCK_NUM_THREADS="")
+    done = run(PRINT, REBLOCK_NUM_THREADS=value)
+    assert done.stdout == without.stdout
+    assert f'REBLOCK_NUM_THREADS must be an integer from 1 on, got "{value}"' in done.stderr
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="no affinity on this system")
+def test_the_usual_number_heeds_affinity() -> None:
+    one = min(os.sched_getaffinity(0))
+    pinned = f"import os; os.sched_setaffinity(0, {{{one}}}); {PRINT}"
+    assert run(pinned, REBLOCK_NUM_THREADS="").stdout == "1\n"
+
+
+@pytest.mark.parametrize("instruction_set", ["baseline", "lookup16"])
+def test_results_do_not_depend_on_the_instruction_set(instruction_set: str) -> None:
+    code = """
+import hashlib, numpy as np, reblock
+x = np.arange(2 * 12 * 14 * 14, dtype=np.uint8).reshape(2, 12, 14, 14)
+calls = [reblock.depth_to_space(x, 2), reblock.space_to_depth(x, 7, order="CRD"),
+         reblock.space_to_depth(x, 2, channel_axis=-1), reblock.unfold(x, 3, start_padding=1)]
+print(*(hashlib.sha256(result.tobytes()).hexdigest() for result in calls))
+print(reblock._core.instruction_set)
+"""
+    best = run(code, REBLOCK_ISA="").stdout.splitlines()
+    less = run(code, REBLOCK_ISA=instruction_set).stdout.splitlines()
+    assert less[0] == best[0]
+    assert less[1] in (instruction_set, best[1], "baseline")
+
+
+def test_eight_threads_may_call_at_once() -> None:
+    x = sample("unfold")
+    expected = CALLS["unfold"](x, threads=1)
+    wrong = []
+
+    def work() -> None:
+        for _ in range(5):
+            if not np.array_equal(CALLS["unfold"](x, threads=2), expected):
+                wrong.append(threading.get_ident())
+
+    callers = [threading.Thread(target=work) for _ in range(8)]
+    for caller in callers:
+        caller.start()
+    for caller in callers:
+        caller.join()
+    assert not wrong
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+def test_a_forked_child_can_call() -> None:
+    code = """
+import os, numpy as np, reblock
+x = np.arange(2 * 32 * 102 * 96, dtype=np.float32).reshape(2, 32, 102, 96)
+expected = reblock.depth_to_space(x, 2, threads=2)
+child = os.fork()
+same = np.array_equal(reblock.depth_to_space(x, 2, threads=2), expected)
+if child == 0:
+    os._exit(0 if same else 1)
+print(same, os.waitpid(child, 0)[1])
+"""
+    assert run(code).stdout == "True 0\n"
+
+
+def test_a_process_may_end_while_workers_wait() -> None:
+    code = "import numpy as np, reblock; reblock.unfold(np.ones((1, 64, 99, 99)), 3, threads=4)"
+    done = run(code)
+    assert (done.returncode, done.stderr) == (0, "")
