@@ -79,6 +79,8 @@ def test_every_function_has_the_sections_that_are_due(name: str) -> None:
     signature = inspect.signature(function)
     if signature.parameters:
         due = set(SECTIONS)
+    if name.startswith("set_"):
+        due.remove("Returns")
     assert due <= set(sections(function.__doc__))
 
 
@@ -115,6 +117,8 @@ SIGNATURES = {
     "show_config": "()",
     "get_include": "()",
     "get_cmake_dir": "()",
+    "get_num_threads": "()",
+    "set_num_threads": "(threads)",
     "TensorDesc": "(data_type, sizes, strides=None)",
     "DepthToSpaceDesc": "(input, output=None, *, block_size, order='DCR')",
     "SpaceToDepthDesc": "(input, output=None, *, block_size, order='DCR')",

@@ -175,7 +175,7 @@ def test_unknown_and_missing_arguments_are_refused(call: Call) -> None:
     with pytest.raises(TypeError):
         function(*call.arguments)
     with pytest.raises(TypeError):
-        call(sample(call), threads=1)
+        call(sample(call), workers=1)
     with pytest.raises(TypeError):
         function(sample(call), *call.arguments, **{call.tensor(): sample(call)})
 

@@ -24,8 +24,12 @@ CALLS: dict[str, Any] = {
     "unfold": lambda x, **more: reblock.unfold(x, 3, start_padding=1, end_padding=1, **more),
     "fold": lambda x, **more: reblock.fold(x, (102, 96), (2, 2), strides=2, **more),
 }
-SHAPES = {"depth_to_space": (2, 32, 102, 96), "space_to_depth": (2, 32, 102, 96)}
-SHAPES |= {"unfold": (2, 8, 102, 96), "fold": (2, 128, 51 * 48)}
+SHAPES: dict[str, tuple[int, ...]] = {
+    "depth_to_space": (2, 32, 102, 96),
+    "space_to_depth": (2, 32, 102, 96),
+    "unfold": (2, 8, 102, 96),
+    "fold": (2, 128, 51 * 48),
+}
 
 
 def sample(operator: str) -> Array:
@@ -62,9 +66,7 @@ def test_results_do_not_depend_on_the_number_of_threads(operator: str) -> None:
 @pytest.mark.usefixtures("usual_threads")
 def test_compiled_operators_take_threads() -> None:
     x = sample("unfold")
-    desc = reblock.UnfoldDesc(
-        reblock.TensorDesc(reblock.DataType.FLOAT32, x.shape), window_sizes=3
-    )
+    desc = reblock.UnfoldDesc(reblock.TensorDesc(reblock.DataType.FLOAT32, x.shape), window_sizes=3)
     op = reblock.compile(desc)
     expected = op(x, threads=1)
     assert_same_bytes(op(x, None, 2), expected)
