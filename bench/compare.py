@@ -1,0 +1,316 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Compare reblock to a copy and to its peers. See README.md beside this file."""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import math
+import os
+import platform
+import subprocess
+import sys
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from cases import Case
+
+
+def parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--cpus", type=int, help="use only so many processors, for every library")
+    parser.add_argument(
+        "--quick", action="store_true", help="a selection, in less than two minutes"
+    )
+    parser.add_argument("--only", default="", help="only cases whose group or name contains this")
+    parser.add_argument("--peers", help="comma-separated; by default all that are installed")
+    parser.add_argument("--seconds", type=float, default=0.3, help="for each case")
+    parser.add_argument("--json", type=Path, help="write the results here")
+    parser.add_argument("--plots", type=Path, help="write plots into this directory")
+    return parser.parse_args()
+
+
+def pin(cpus: int) -> None:
+    """Leave so many processors to all libraries, which are imported only after this."""
+    allowed = sorted(os.sched_getaffinity(0))
+    os.sched_setaffinity(0, allowed[-cpus:])
+    for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ[variable] = str(cpus)
+    os.environ["TF_NUM_INTRAOP_THREADS"] = str(cpus)
+
+
+ARGUMENTS = parse() if __name__ == "__main__" else argparse.Namespace(cpus=None)
+if ARGUMENTS.cpus:
+    pin(ARGUMENTS.cpus)
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+
+# Only now: these start thread pools when they are imported.
+import numpy as np  # noqa: E402
+from rich.console import Console  # noqa: E402
+from rich.progress import track  # noqa: E402
+from rich.table import Table  # noqa: E402
+
+import reblock  # noqa: E402
+from cases import GROUPS, all_cases, sweep_cases  # noqa: E402
+from peers import PEERS, installed, numpy_  # noqa: E402
+from timing import Run, median_times  # noqa: E402
+
+CONSOLE = Console()
+
+
+def random_array(shape: tuple[int, ...], dtype: str, layout: str) -> Any:
+    """Return random elements; strided: every second row of a larger array."""
+    rows = (*shape[:-2], 2 * shape[-2], shape[-1]) if layout == "strided" else shape
+    random = np.random.default_rng(0)
+    kind = np.dtype(dtype)
+    if kind.kind in "ui":
+        whole = random.integers(0, 200, rows, dtype=kind)
+    else:
+        whole = random.standard_normal(rows, np.float32).astype(kind)
+    return whole[..., ::2, :] if layout == "strided" else whole
+
+
+def fold_slowly(case: Case, columns: Any) -> Any:
+    """Add the terms of fold offset by offset, for checks."""
+    output_sizes, size = case.arguments
+    spatial = len(output_sizes)
+    get = case.keywords.get
+    stride, dilation = get("strides", 1), get("dilations", 1)
+    padding = get("start_padding", 0)
+    padded = [extent + 2 * padding for extent in output_sizes]
+    blocks = [(extent - (size - 1) * dilation - 1) // stride + 1 for extent in padded]
+    channels = case.output_shape[1]
+    terms = columns.reshape(case.shape[0], channels, *(size,) * spatial, *blocks)
+    wide = np.float32 if case.dtype == "float16" else columns.dtype
+    image = np.zeros((case.shape[0], channels, *padded), wide)
+    for offset in np.ndindex(*(size,) * spatial):
+        place = tuple(
+            slice(o * dilation, o * dilation + (n - 1) * stride + 1, stride)
+            for o, n in zip(offset, blocks, strict=True)
+        )
+        image[(slice(None), slice(None), *place)] += terms[(slice(None), slice(None), *offset)]
+    inside = tuple(slice(padding, padding + extent) for extent in output_sizes)
+    return image[(slice(None), slice(None), *inside)].astype(columns.dtype)
+
+
+def expected(case: Case, x: Any) -> Any:
+    """Return the result by NumPy."""
+    if case.operator == "fold":
+        return fold_slowly(case, x)
+    work = numpy_(case, x)
+    assert work is not None
+    return work()
+
+
+def measure(case: Case, peers: list[str], seconds: float) -> dict[str, Any]:
+    """Check everybody's result, then time those that are right."""
+    x = random_array(case.shape, case.dtype, case.layout)
+    right = expected(case, x)
+    out = random_array(case.output_shape, case.dtype, case.layout)
+    function = getattr(reblock, case.operator)
+    threads = {"threads": ARGUMENTS.cpus} if ARGUMENTS.cpus else {}
+
+    def ours() -> object:
+        target = {} if case.fresh else {"out": out}
+        return function(x, *case.arguments, **case.keywords, **target, **threads)
+
+    if not np.array_equal(np.asarray(ours()), right):
+        raise AssertionError(f"reblock is wrong: {case.name}")
+    source = np.ones(case.copied_bytes, np.uint8)
+    target = np.zeros_like(source)
+    runs: dict[str, Run] = {
+        "reblock": ours,
+        "copy": source.copy if case.fresh else lambda: np.copyto(target, source),
+    }
+    notes: dict[str, str] = {}
+    for name in peers:
+        try:
+            work = PEERS[name][1](case, x) if case.layout == "dense" else None
+            if work is None:
+                notes[name] = "cannot"
+                continue
+            result = np.asarray(work())
+        except Exception as error:  # noqa: BLE001 - whatever a peer refuses a case with
+            notes[name] = f"refuses: {type(error).__name__}"
+            continue
+        close = np.array_equal(result, right) or (
+            case.operator == "fold" and np.allclose(result, right, 1e-4, 1e-4)
+        )
+        if close:
+            runs[name] = work
+        else:
+            notes[name] = "wrong"
+    del right
+    times = median_times(runs, seconds)
+    return {
+        "name": case.name,
+        "group": case.group.name,
+        "bytes": case.copied_bytes,
+        "seconds": times,
+        "ratio": {name: times["copy"] / taken for name, taken in times.items() if name != "copy"},
+        "notes": notes,
+    }
+
+
+def geometric_mean(values: list[float]) -> float:
+    return math.exp(sum(map(math.log, values)) / len(values)) if values else math.nan
+
+
+def best_peer(result: dict[str, Any]) -> float:
+    return max((v for k, v in result["ratio"].items() if k != "reblock"), default=math.nan)
+
+
+def show_groups(results: list[dict[str, Any]]) -> None:
+    table = Table(title="Speed as a ratio to a copy of the same bytes")
+    for title in ("group", "cases", "least", "aim", "mean", "aim", "best peer, mean", "ahead by"):
+        table.add_column(title, justify="left" if title == "group" else "right")
+    for group in GROUPS:
+        own = [r for r in results if r["group"] == group.name]
+        if not own:
+            continue
+        ratios = [r["ratio"]["reblock"] for r in own]
+        peers = [p for p in map(best_peer, own) if not math.isnan(p)]
+        ahead = [r["ratio"]["reblock"] / best_peer(r) for r in own if not math.isnan(best_peer(r))]
+        table.add_row(
+            group.name,
+            str(len(own)),
+            _against(min(ratios), group.least),
+            f"{group.least:.2f}",
+            _against(geometric_mean(ratios), group.mean),
+            f"{group.mean:.2f}",
+            f"{geometric_mean(peers):.2f}",
+            f"{min(ahead, default=math.nan):.1f} .. {geometric_mean(ahead):.1f} (mean)",
+        )
+    CONSOLE.print(table)
+
+
+def _against(value: float, aim: float) -> str:
+    return f"[{'green' if value >= aim else 'red'}]{value:.2f}[/]"
+
+
+def show_cases(results: list[dict[str, Any]], peers: list[str]) -> None:
+    table = Table(title="Each case")
+    table.add_column("case")
+    for name in ("reblock", *peers):
+        table.add_column(name, justify="right")
+    for result in results:
+        ratio, notes = result["ratio"], result["notes"]
+        cells = [f"{ratio[n]:.2f}" if n in ratio else notes[n] for n in ("reblock", *peers)]
+        table.add_row(result["name"], *cells)
+    CONSOLE.print(table)
+
+
+def measure_calls(peers: list[str], seconds: float) -> dict[str, float]:
+    """Time calls on 1 KiB, where only the call itself counts; nanoseconds."""
+    case = sweep_cases()[0]
+    x = random_array(case.shape, case.dtype, "dense")
+    out = np.zeros(case.output_shape, case.dtype)
+    other = np.ones_like(out)
+    desc = reblock.TensorDesc(reblock.DataType.FLOAT32, x.shape)
+    op = reblock.compile(reblock.DepthToSpaceDesc(desc, block_size=2))
+    runs: dict[str, Run] = {
+        "np.copyto(out, other)": lambda: np.copyto(out, other),
+        "op(x, out=out)": lambda: op(x, out=out),
+        "depth_to_space(x, 2)": lambda: reblock.depth_to_space(x, 2),
+    }
+    plain = type(case)(case.group, case.operator, case.shape, case.dtype, (2,), {"order": "CRD"})
+    for name in peers:
+        work = PEERS[name][1](plain, x)
+        if work is not None:
+            runs[name] = work
+    return {name: taken * 1e9 for name, taken in median_times(runs, 4 * seconds).items()}
+
+
+def measure_sweep(seconds: float, largest: int) -> list[dict[str, float]]:
+    """Time one operator and a copy for every power of two."""
+    points = []
+    for case in track([c for c in sweep_cases() if c.copied_bytes <= largest], "sweep"):
+        x = random_array(case.shape, case.dtype, "dense")
+        out = np.ones(case.output_shape, case.dtype)
+        other = np.ones_like(out)
+        runs: dict[str, Run] = {
+            "reblock": partial(reblock.depth_to_space, x, 2, out=out),
+            "copy": partial(np.copyto, out, other),
+        }
+        times = median_times(runs, seconds / 3)
+        points.append({"bytes": float(case.copied_bytes), **times})
+    return points
+
+
+def measure_memory() -> float:
+    """Return the MiB by which a fresh process grows beside the output of 256 MiB."""
+    code = """
+import resource, numpy as np, reblock
+x = np.ones((1, 64, 1024, 1024), np.float32)
+out = np.ones((1, 16, 2048, 2048), np.float32)
+reblock.depth_to_space(x[:, :4, :64, :64], 2)
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+reblock.depth_to_space(x, 2, out=out)
+print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024)
+"""
+    return float(
+        subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout
+    )
+
+
+def machine() -> dict[str, Any]:
+    processor = platform.processor()
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.exists():
+        names = [line for line in cpuinfo.read_text().splitlines() if line.startswith("model name")]
+        processor = names[0].split(":")[1].strip() if names else processor
+    return {
+        "processor": processor,
+        "processors": len(os.sched_getaffinity(0)),
+        "system": platform.platform(terse=True),
+        "python": platform.python_version(),
+        "reblock": reblock.__version__,
+        "instruction_set": reblock._core.instruction_set,
+        "command": " ".join(["python", *sys.argv]),
+    }
+
+
+def main() -> None:
+    versions = installed()
+    peers = ARGUMENTS.peers.split(",") if ARGUMENTS.peers else list(PEERS)
+    missing = [name for name in peers if versions[name] is None]
+    peers = [name for name in peers if versions[name] is not None]
+    CONSOLE.print(machine())
+    CONSOLE.print("peers:", ", ".join(f"{name} {versions[name]}" for name in peers) or "none")
+    if missing:
+        CONSOLE.print("missing:", ", ".join(missing))
+    cases = [
+        case
+        for case in all_cases()
+        if (case.quick or not ARGUMENTS.quick)
+        and ARGUMENTS.only in f"{case.group.name} {case.name}"
+    ]
+    seconds = 0.1 if ARGUMENTS.quick else ARGUMENTS.seconds
+    results = [measure(case, peers, seconds) for case in track(cases, "cases", console=CONSOLE)]
+    show_cases(results, peers)
+    show_groups(results)
+    summary: dict[str, Any] = {"machine": machine(), "peers": versions, "cases": results}
+    if not ARGUMENTS.only:
+        summary["calls"] = measure_calls(peers, seconds)
+        CONSOLE.print(
+            "1 KiB, nanoseconds a call:", {k: round(v) for k, v in summary["calls"].items()}
+        )
+        summary["sweep"] = measure_sweep(seconds, 1 << (26 if ARGUMENTS.quick else 30))
+        speeds = [point["bytes"] / point["reblock"] for point in summary["sweep"]]
+        dips = min(b / a for a, b in itertools.pairwise(speeds))
+        CONSOLE.print(f"sweep: no size is slower than {dips:.2f} of the one below it")
+        summary["memory"] = measure_memory()
+        CONSOLE.print(f"memory beside the output: {summary['memory']:.2f} MiB")
+    if ARGUMENTS.json:
+        ARGUMENTS.json.write_text(json.dumps(summary, indent=1), encoding="utf-8")
+    if ARGUMENTS.plots:
+        from plots import write_plots  # noqa: PLC0415 - needs matplotlib
+
+        write_plots(summary, ARGUMENTS.plots)
+
+
+if __name__ == "__main__":
+    main()
