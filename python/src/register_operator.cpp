@@ -165,9 +165,20 @@ void dispatch(const compiled_operator& op, py::handle input_buffer, py::handle o
 
 /// NumPy's dtype of a DirectML type, in native byte order.
 py::dtype to_dtype(data_type type) {
-  std::string text = name(type);
-  for (char& c : text) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
-  return py::dtype(text);
+  switch (type) {
+    case data_type::float64: return py::dtype::of<double>();
+    case data_type::float32: return py::dtype::of<float>();
+    case data_type::float16: return py::dtype("float16");
+    case data_type::uint64: return py::dtype::of<std::uint64_t>();
+    case data_type::uint32: return py::dtype::of<std::uint32_t>();
+    case data_type::uint16: return py::dtype::of<std::uint16_t>();
+    case data_type::uint8: return py::dtype::of<std::uint8_t>();
+    case data_type::int64: return py::dtype::of<std::int64_t>();
+    case data_type::int32: return py::dtype::of<std::int32_t>();
+    case data_type::int16: return py::dtype::of<std::int16_t>();
+    case data_type::int8: return py::dtype::of<std::int8_t>();
+    default: throw py::value_error(std::string("no dtype for ") + name(type));
+  }
 }
 
 py::object call(const compiled_operator& op, py::handle x, py::handle out, py::handle threads) {

@@ -90,41 +90,63 @@ void move_strided(const tile& t, const std::byte* source, std::byte* destination
   });
 }
 
-/// The source contiguous along the outer axis, the destination along the inner one, square by square:
-/// a register from each of as many indices as a register has elements.
+/// One square of a transposition: up to as many indices of both axes as a register has elements, exactly so
+/// many where it is Whole.
+template <std::size_t Size, bool Whole>
+[[gnu::always_inline]] inline void transpose_square(std::size_t outer_count, std::size_t inner_count,
+                                                    std::int64_t source_stride, const std::byte* source,
+                                                    std::int64_t destination_stride, std::byte* destination) {
+  constexpr std::size_t side = sizeof(register_bytes) / Size;
+  registers<side> v{};
+  unrolled<side>([&](auto k) {
+    const std::byte* row = source + static_cast<std::int64_t>(k()) * source_stride;
+    if constexpr (Whole) {
+      v[k] = load(row);
+    } else if (k < inner_count) {
+      v[k] = outer_count == side ? load(row) : load_part(row, outer_count * Size);
+    }
+  });
+  v = shuffle<Size, log2(side)>(v);
+  unrolled<side>([&](auto k) {
+    std::byte* row = destination + static_cast<std::int64_t>(k()) * destination_stride;
+    if constexpr (Whole) {
+      store(row, v[k]);
+    } else if (k < outer_count) {
+      inner_count == side ? store(row, v[k]) : store_part(row, v[k], inner_count * Size);
+    }
+  });
+}
+
+/// The source contiguous along the outer axis, the destination along the inner one, square by square.
 template <std::size_t Size>
 void move_transposed(const tile& t, const std::byte* source, std::byte* destination) {
-  constexpr std::size_t count = Size == 0 || Size > 8 ? 1 : sizeof(register_bytes) / Size;
-  constexpr auto side = static_cast<std::int64_t>(count == 1 ? 16 : count);
-  const auto [outer, inner] = std::pair(t.outer, t.inner);
-  for_each_row(t, source, destination, [=](const std::byte* from, std::byte* to) {
-    if (count == 1 || outer.extent < side || inner.extent < side) {
-      for (std::int64_t i = 0; i < outer.extent; i += side) {
-        for (std::int64_t j = 0; j < inner.extent; j += side) {
-          move_elements<Size>(t, i, std::min(i + side, outer.extent), j, std::min(j + side, inner.extent),
-                              from, to);
-        }
-      }
-      return;
-    }
-    if constexpr (count > 1) {
-      for_overlapping_steps(static_cast<std::size_t>(outer.extent), count, [&](std::size_t first) {
-        for_overlapping_steps(static_cast<std::size_t>(inner.extent), count, [&](std::size_t second) {
+  if constexpr (Size == 0 || Size > 8) {
+    return move_strided<Size>(t, source, destination);
+  } else {
+    constexpr std::size_t side = sizeof(register_bytes) / Size;
+    const auto [outer, inner] = std::pair(t.outer, t.inner);
+    const std::size_t outer_count = std::min(side, static_cast<std::size_t>(outer.extent));
+    const std::size_t inner_count = std::min(side, static_cast<std::size_t>(inner.extent));
+    const auto move_squares = [&](auto whole) {
+      for_each_row(t, source, destination, [=](const std::byte* from, std::byte* to) {
+        for_overlapping_steps(static_cast<std::size_t>(outer.extent), outer_count, [&](std::size_t first) {
           const auto i = static_cast<std::int64_t>(first);
-          const auto j = static_cast<std::int64_t>(second);
-          const std::byte* corner = from + i * outer.source_stride + j * inner.source_stride;
-          std::byte* target = to + i * outer.destination_stride + j * inner.destination_stride;
-          registers<count> v;
-          unrolled<count>(
-              [&](auto k) { v[k] = load(corner + static_cast<std::int64_t>(k()) * inner.source_stride); });
-          v = shuffle<Size, log2(count)>(v);
-          unrolled<count>([&](auto k) {
-            store(target + static_cast<std::int64_t>(k()) * outer.destination_stride, v[k]);
+          for_overlapping_steps(static_cast<std::size_t>(inner.extent), inner_count, [&](std::size_t second) {
+            const auto j = static_cast<std::int64_t>(second);
+            transpose_square<Size, whole()>(outer_count, inner_count, inner.source_stride,
+                                            from + i * outer.source_stride + j * inner.source_stride,
+                                            outer.destination_stride,
+                                            to + i * outer.destination_stride + j * inner.destination_stride);
           });
         });
       });
+    };
+    if (outer_count == side && inner_count == side) {
+      move_squares(std::true_type{});
+    } else {
+      move_squares(std::false_type{});
     }
-  });
+  }
 }
 
 /// Calls `choose` with the element size as a compile-time constant where it has leaves of its own.
