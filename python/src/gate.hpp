@@ -44,18 +44,24 @@ void move_bytes(py::ssize_t bytes, std::size_t threads, Run&& run) {
   run(pool_executor(bytes < worth_waking ? 1 : threads));
 }
 
-/// Runs an operator on arrays with up to `threads` threads. `plan` makes the operation from the strides of
-/// both, in bytes. Returns `out` itself where it is given.
-template <class Plan>
+/// Where the elements of an operator's arrays lie; strides in bytes.
+struct operands {
+  axis_values input_strides;
+  axis_values output_strides;
+  const void* input;
+  void* output;
+};
+
+/// Runs an operator on arrays: `operate(operands, executor)` for an executor of up to `threads` threads.
+/// Returns `out` itself where it is given.
+template <class Operate>
 py::object run(const py::array& input, py::handle out, const axis_values& output_extents, std::size_t threads,
-               Plan&& plan) {
+               Operate&& operate) {
   py::array output = to_output(out, input.dtype(), output_extents);
   const py::array source = apart_from(input, output);
-  const detail::operation operation = plan(strides_of(source), strides_of(output));
-  const void* from = source.data();
-  void* to = output.mutable_data();
+  const operands where{strides_of(source), strides_of(output), source.data(), output.mutable_data()};
   move_bytes(std::max(source.nbytes(), output.nbytes()), threads,
-             [&](pool_executor executor) { operation.run(from, to, executor); });
+             [&](pool_executor executor) { operate(where, executor); });
   return output;
 }
 

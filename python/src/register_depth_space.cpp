@@ -231,8 +231,9 @@ py::object move(py::handle x, py::handle block_size, py::handle order, py::handl
       Direction, extents_of(input), to_spatial_values(block_size, "block_size"), to_order(order),
       to_int(channel_axis, "channel_axis"), input.itemsize(), "x");
   return run(input, out, value_or_raise(geometry).output_extents(), to_threads(threads),
-             [&](const axis_values& from, const axis_values& to) {
-               return geometry->plan(from, to, input.itemsize());
+             [&](const operands& where, pool_executor executor) {
+               geometry->plan(where.input_strides, where.output_strides, input.itemsize())
+                   .run(where.input, where.output, executor);
              });
 }
 

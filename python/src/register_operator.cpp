@@ -194,7 +194,13 @@ py::object call(const compiled_operator& op, py::handle x, py::handle out, py::h
     throw py::value_error(why.message());
   }
   return run(input, out, op.output().sizes, to_threads(threads),
-             [&](const axis_values& from, const axis_values& to) { return op.plan(from, to); });
+             [&](const operands& where, pool_executor executor) {
+               if (op.lie_as_described(where.input_strides, where.output_strides)) {
+                 op.dispatch(where.input, where.output, executor);
+               } else {
+                 op.plan(where.input_strides, where.output_strides).run(where.input, where.output, executor);
+               }
+             });
 }
 
 std::optional<feature_level> to_feature_level(py::handle value) {

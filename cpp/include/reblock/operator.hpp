@@ -68,6 +68,12 @@ class compiled_operator {
     operation_.run(input, output, executor);
   }
 
+  /// Whether tensors with these strides, in bytes, lie as the buffers of dispatch() do.
+  constexpr bool lie_as_described(const axis_values& input_strides,
+                                  const axis_values& output_strides) const noexcept {
+    return input_strides == strides_in_bytes(input_) && output_strides == strides_in_bytes(output_);
+  }
+
   /// The same operation on tensors of the described types and sizes that lie in another way: strides in
   /// bytes, one per size, of either sign.
   detail::operation plan(const axis_values& input_strides, const axis_values& output_strides) const;
