@@ -143,6 +143,20 @@ TEST_CASE("a pattern with a border is zero outside") {
   if (detect_instruction_set() != instruction_set::baseline) CHECK(patterns > 50);
 }
 
+TEST_CASE("a pattern repeats within rows that are inside, others are zero") {
+  std::mt19937 random(1);
+  // (c, y + padding, every second x) of images with one row: 17-byte elements
+  layout l;
+  l.add({2, 61 * 17, 62 * 17});
+  l.add({1, 61 * 17, 62 * 17, 0, 1});
+  l.add({2, 61 * 17, 31 * 17, 0, 1});
+  l.add({31, 34, 17});
+  l.bounds[0] = {0, 1};
+  l.bound_count = 1;
+  const int patterns = check_moves(without_margins(l, 17), random);
+  CHECK(patterns == static_cast<int>(detect_instruction_set()));
+}
+
 TEST_CASE("a large output goes past the caches") {
   int streamed = 0;
   int staged = 0;

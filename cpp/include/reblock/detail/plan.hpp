@@ -315,10 +315,13 @@ inline bool set_out_pattern(plan& p, const layout& l, std::int64_t element_size,
   r.at_once = std::max<std::int64_t>(1, bytes_at_once / bytes) * piece;
   set_out_tile(p, element_size, element_size, inner);
   p.leaf = choose_leaf(p.leaf_tile, false);
-  // Axes that reach into the source of a pattern come next to it.
+  // Axes that reach into the source of a pattern come next to it, unless what is outside would then have to
+  // be told from what is inside between the pieces.
   const std::int64_t reach = source_reach(one, along, element_size);
   const auto near = [reach](const layout_axis& other) { return magnitude(other.source_stride) <= reach; };
-  if (!bounded && std::any_of(p.axes.begin(), p.axes.begin() + along, near)) {
+  const auto is_bounded = [](const layout_axis& other) { return other.bounded(); };
+  if (std::none_of(p.axes.begin(), p.axes.begin() + p.rank, is_bounded) &&
+      std::any_of(p.axes.begin(), p.axes.begin() + along, near)) {
     order_by_source(p, along);
     const std::int64_t step = wrapping_multiply(magnitude(p.axes[along].source_stride), r.at_once);
     while (r.along > 0 && magnitude(p.axes[r.along - 1].source_stride) < step) {
