@@ -40,9 +40,13 @@ tensor_desc floats(const axis_values& sizes, std::optional<axis_values> strides 
   return {data_type::float32, sizes, strides};
 }
 
+std::size_t buffer_size(const tensor_desc& desc) {
+  return static_cast<std::size_t>(total_size_in_bytes(desc));
+}
+
 std::vector<float> dispatch(const compiled_operator& op, const std::vector<float>& input) {
-  REQUIRE(input.size() * sizeof(float) >= total_size_in_bytes(op.input()));
-  std::vector<float> output(total_size_in_bytes(op.output()) / sizeof(float), -1.0f);
+  REQUIRE(input.size() * sizeof(float) >= buffer_size(op.input()));
+  std::vector<float> output(buffer_size(op.output()) / sizeof(float), -1.0f);
   op.dispatch(input.data(), output.data());
   return output;
 }
@@ -127,7 +131,7 @@ axis_values draw_desc_strides(std::mt19937& random, const axis_values& sizes, bo
 }
 
 std::vector<std::uint16_t> buffer_for(const tensor_desc& desc, std::mt19937& random) {
-  std::vector<std::uint16_t> buffer(total_size_in_bytes(desc) / 2 + 3);
+  std::vector<std::uint16_t> buffer(buffer_size(desc) / 2 + 3);
   for (auto& value : buffer) value = static_cast<std::uint16_t>(random());
   return buffer;
 }

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <vector>
 
 #include <reblock/axis_values.hpp>
@@ -141,13 +142,19 @@ void for_each_window_pair(const axis_values& image_extents, const window& w, std
   });
 }
 
+/// What an assignment may not do: the x87's registers change the bits of some NaNs.
+template <class T>
+void copy_bits(T& to, const T& from) {
+  std::memcpy(&to, &from, sizeof(T));
+}
+
 template <class T>
 tensor<T> depth_to_space(const tensor<T>& depth, const axis_values& space_extents, const axis_values& block,
                          depth_space_order order, std::size_t channel_axis = 1) {
   tensor<T> space(space_extents);
   for_each_depth_space_pair(space_extents, block, order, channel_axis,
                             [&](const axis_values& in_depth, const axis_values& in_space) {
-                              space.at(in_space) = depth.at(in_depth);
+                              copy_bits(space.at(in_space), depth.at(in_depth));
                             });
   return space;
 }
@@ -157,7 +164,7 @@ tensor<T> unfold(const tensor<T>& image, const window& w, std::size_t channel_ax
   tensor<T> columns(columns_extents(image.extents, w, channel_axis));
   for_each_window_pair(image.extents, w, channel_axis,
                        [&](const axis_values& in_columns, const axis_values& in_image, bool inside) {
-                         columns.at(in_columns) = inside ? image.at(in_image) : T{};
+                         if (inside) copy_bits(columns.at(in_columns), image.at(in_image));
                        });
   return columns;
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <vector>
@@ -32,11 +33,12 @@ static_assert(with_channel_axis(2, 3, {4, 5}, 3) == axis_values{2, 4, 5, 3});
 static_assert(in_bytes({6, -3, 1}, 4) == axis_values{24, -12, 4});
 
 TEST_CASE("an extent of 0 does not make room for others that are too large") {
+  constexpr std::int64_t most = std::numeric_limits<std::ptrdiff_t>::max();
   CHECK(addressable({2, 3}, 8));
-  CHECK(addressable({largest}, 1));
-  CHECK_FALSE(addressable({largest}, 2));
-  CHECK_FALSE(addressable({0, largest, 2}, 1));
-  CHECK(addressable({0, largest}, 1));
+  CHECK(addressable({most}, 1));
+  CHECK_FALSE(addressable({most}, 2));
+  CHECK_FALSE(addressable({0, most, 2}, 1));
+  CHECK(addressable({0, most}, 1));
 }
 
 /// The outcome of a call that moves {1, 1, 2, 2} to {1, 1, 2, 2}.

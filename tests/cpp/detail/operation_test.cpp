@@ -34,7 +34,9 @@ std::vector<compiled_operator> large_operators() {
   };
 }
 
-std::size_t elements(const tensor_desc& desc) { return total_size_in_bytes(desc) / 2; }
+std::size_t elements(const tensor_desc& desc) {
+  return static_cast<std::size_t>(total_size_in_bytes(desc)) / 2;
+}
 
 /// An input none of whose elements is `unwritten`, nor any sum or zero that an operator makes of it.
 constexpr std::uint16_t unwritten = 0xa5a5;

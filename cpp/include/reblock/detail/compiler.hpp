@@ -33,7 +33,8 @@ namespace reblock::detail {
 #endif
 }
 
-#if defined(__GNUC__)  // GCC and Clang: the compiler knows the instruction for each shuffle
+// GCC and Clang know the instruction for each shuffle, but 32-bit x86 need not have the registers.
+#if defined(__GNUC__) && (!defined(__i386__) || defined(__SSE2__))
 
 using register_bytes [[gnu::vector_size(16)]] = std::uint8_t;
 using register_pairs [[gnu::vector_size(16)]] = std::uint16_t;
@@ -91,7 +92,7 @@ register_bytes add_lanes(register_bytes a, register_bytes b) noexcept {
 
 inline register_bytes both_bits(register_bytes a, register_bytes b) noexcept { return a & b; }
 
-#else  // any other compiler: the same, as loops
+#else  // the same, as loops
 
 struct register_bytes {
   std::uint8_t bytes[16];
