@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# What find_package(reblock CONFIG) finds: below a prefix, or inside the Python package.
+# What find_package(reblock CONFIG) and pkg-config find: below a prefix, or inside the Python package. All
+# of it is text that no machine and no place is written into, so that it may be moved.
 include(CMakePackageConfigHelpers)
 
 set(config_dir share/cmake/reblock)
@@ -23,3 +24,6 @@ install(
     ${CMAKE_CURRENT_BINARY_DIR}/reblockConfigVersion.cmake
   DESTINATION ${config_dir}
 )
+
+configure_file(cmake/reblock.pc.in ${CMAKE_CURRENT_BINARY_DIR}/reblock.pc @ONLY)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/reblock.pc DESTINATION share/pkgconfig)
