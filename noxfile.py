@@ -3,6 +3,7 @@
 
 import os
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 
 import nox
@@ -12,6 +13,7 @@ nox.options.default_venv_backend = "venv"
 nox.options.sessions = ["lint", "tests", "cpp"]
 
 CMAKE = ("cmake>=3.25", "ninja")
+CROSS = ("aarch64", "i686", "s390x")
 
 
 @nox.session
@@ -25,7 +27,7 @@ def tests(session: nox.Session) -> None:
 def cpp(session: nox.Session) -> None:
     """Build and run the C++ tests; warnings are errors."""
     session.install(*CMAKE)
-    provide_doctest(session)
+    provide(session, "/usr/include/doctest/doctest.h", "doctest-dev")
     session.run("cmake", "--workflow", "--preset", "dev", "--fresh")
 
 
@@ -33,7 +35,7 @@ def cpp(session: nox.Session) -> None:
 def sanitize(session: nox.Session) -> None:
     """Build and run the C++ tests under AddressSanitizer and UndefinedBehaviorSanitizer."""
     session.install(*CMAKE)
-    provide_doctest(session)
+    provide(session, "/usr/include/doctest/doctest.h", "doctest-dev")
     session.run("cmake", "--workflow", "--preset", "sanitize", "--fresh")
 
 
@@ -48,7 +50,7 @@ def lint(session: nox.Session) -> None:
 def tidy(session: nox.Session) -> None:
     """Run clang-tidy over the library, the binding and the C++ tests while they compile."""
     session.install(*CMAKE, "clang-tidy==19.1.0.1", "numpy>=2", "pybind11>=3.1")
-    provide_doctest(session)
+    provide(session, "/usr/include/doctest/doctest.h", "doctest-dev")
     build = "build/tidy"
     pybind11 = session.run("python", "-m", "pybind11", "--cmakedir", silent=True)
     session.run(
@@ -61,10 +63,170 @@ def tidy(session: nox.Session) -> None:
     session.run("cmake", "--build", build, "--clean-first", "--", "-k", "0")
 
 
-def provide_doctest(session: nox.Session) -> None:
-    """Let Debian install doctest where that needs no password; else CMake finds or fetches it."""
-    if shutil.which("apt-get") is None or Path("/usr/include/doctest/doctest.h").exists():
+@nox.session
+def thread(session: nox.Session) -> None:
+    """Build and run the C++ tests under ThreadSanitizer."""
+    session.install(*CMAKE)
+    provide(session, "/usr/include/doctest/doctest.h", "doctest-dev")
+    session.run("cmake", "--workflow", "--preset", "thread", "--fresh")
+
+
+@nox.session
+def sanitize_python(session: nox.Session) -> None:
+    """Run the Python tests on a module with AddressSanitizer and UndefinedBehaviorSanitizer."""
+    flags = "-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all"
+    session.install(
+        ".[test]",
+        "--config-settings=cmake.build-type=Debug",
+        "--config-settings=cmake.define.CMAKE_CXX_COMPILER=g++",
+        f"--config-settings=cmake.define.CMAKE_CXX_FLAGS={flags}",
+    )
+    # The interpreter knows nothing of it: it has to load the runtime before anything else, and with
+    # it the library that throws, in which the runtime looks for __cxa_throw when it starts.
+    libraries = [
+        str(session.run("g++", f"-print-file-name={name}", external=True, silent=True)).strip()
+        for name in ("libasan.so", "libstdc++.so")
+    ]
+    session.run(
+        *("pytest", *session.posargs),
+        env={
+            "LD_PRELOAD": " ".join(libraries),
+            "LSAN_OPTIONS": f"suppressions={Path('tests/python/leaks.supp').resolve()}",
+            "PYTHONMALLOC": "malloc",
+        },
+    )
+
+
+@nox.session
+def valgrind(session: nox.Session) -> None:
+    """Run the C++ tests of the leaves, the traversal and the sums under valgrind's memcheck."""
+    session.install(*CMAKE)
+    provide(session, "/usr/include/doctest/doctest.h", "doctest-dev")
+    provide(session, "valgrind", "valgrind")
+    session.run("cmake", "--preset", "release", "--fresh")
+    session.run("cmake", "--build", "build/release", "--target", "reblock_tests")
+    session.run(
+        *("valgrind", "--error-exitcode=1", "--quiet", "build/release/tests/cpp/reblock_tests"),
+        "--source-file=*leaves_test.cpp,*gather_test.cpp,*traversal_test.cpp",
+        external=True,
+    )
+
+
+@nox.session
+@nox.parametrize("machine", CROSS, ids=CROSS)
+def cross(session: nox.Session, machine: str) -> None:
+    """Build the C++ tests for another kind of machine with Debian's compiler and run them."""
+    session.install(*CMAKE)
+    provide(session, "/usr/include/doctest/doctest.h", "doctest-dev")
+    provide(session, f"{machine}-linux-gnu-g++", f"g++-{machine}-linux-gnu")
+    provide(session, "qemu-aarch64", "qemu-user")
+    session.run("cmake", "--workflow", "--preset", machine, "--fresh")
+
+
+@nox.session
+def large(session: nox.Session) -> None:
+    """Run the Python tests of tensors past 2**32 elements: they take 10 GiB of memory."""
+    session.install(".[test]")
+    session.run("pytest", "-m", "large", *session.posargs)
+
+
+@nox.session
+def install(session: nox.Session) -> None:
+    """Build the C++ examples on the library as it is installed, by GCC and by Clang."""
+    session.install(*CMAKE, "pkgconf>=2", "pytest>=8", "pytest-xdist>=3")
+    provide(session, "/usr/include/tbb/tbb.h", "libtbb-dev")
+    for compiler in ["g++", *newest_clang(session)]:
+        session.run(
+            *("pytest", "tests/install", "-k", "not wheel", "-n", "auto"),
+            *session.posargs,
+            env={"CXX": compiler},
+        )
+
+
+@nox.session
+def install_wheel(session: nox.Session) -> None:
+    """Build a C++ example and a Python extension on the library that the wheel carries."""
+    session.install(*CMAKE, "pybind11>=3.1", "pytest>=8", "scikit-build-core>=0.11")
+    # Its headers are what matters: the module need not be fast.
+    session.install(".", "--config-settings=cmake.build-type=Debug")
+    session.run("pytest", "tests/install", "-k", "wheel", *session.posargs)
+
+
+@nox.session
+def fuzz(session: nox.Session) -> None:
+    """Fuzz the C++ library; `-- 30` fuzzes each target for 30 minutes instead of half of one."""
+    for compiler in newest_clang(session):
+        for target in ("descriptors", "views"):
+            program = f"build/fuzz/{target}"
+            Path(program).parent.mkdir(parents=True, exist_ok=True)
+            session.run(
+                *(compiler, "-std=c++20", "-O1", "-g", "-Icpp/include", f"tests/fuzz/{target}.cpp"),
+                *(
+                    "-fsanitize=fuzzer,address,undefined",
+                    "-fno-sanitize-recover=all",
+                    "-o",
+                    program,
+                ),
+                external=True,
+            )
+            run_fuzzer(session, target, program)
+
+
+@nox.session
+def fuzz_python(session: nox.Session) -> None:
+    """Fuzz the boundary of Python by atheris; `-- 30` fuzzes for 30 minutes."""
+    for compiler in newest_clang(session):
+        session.install("atheris>=3", "hypothesis>=6.100", "ml_dtypes>=0.5")
+        flags = "-O1 -g -fsanitize=fuzzer-no-link,address,undefined -fsanitize-trap=undefined"
+        session.install(
+            ".",
+            "--config-settings=cmake.build-type=Debug",
+            f"--config-settings=cmake.define.CMAKE_CXX_COMPILER={compiler}",
+            f"--config-settings=cmake.define.CMAKE_CXX_FLAGS={flags}",
+        )
+        runtime = str(
+            session.run("python", "-c", "import atheris; print(atheris.path())", silent=True)
+        )
+        run_fuzzer(
+            session,
+            "boundary",
+            *("python", "tests/fuzz/boundary.py"),
+            env={
+                "LD_PRELOAD": f"{runtime}/asan_with_fuzzer.so",
+                "ASAN_OPTIONS": "detect_leaks=0",
+            },
+        )
+
+
+def run_fuzzer(
+    session: nox.Session, target: str, *command: str, env: Mapping[str, str] | None = None
+) -> None:
+    """Fuzz for the minutes that were asked for; what is found is kept in build/fuzz."""
+    seconds = round(60 * float(session.posargs[0] if session.posargs else 0.5))
+    found = Path("build/fuzz/corpus", target)
+    found.mkdir(parents=True, exist_ok=True)
+    session.run(
+        *(*command, str(found), f"tests/fuzz/corpus/{target}"),
+        *(f"-max_total_time={seconds}", "-max_len=1024", "-len_control=0", "-timeout=30"),
+        *("-artifact_prefix=build/fuzz/", "-print_final_stats=1", "-verbosity=0"),
+        env=env,
+        external=True,
+    )
+
+
+def newest_clang(session: nox.Session) -> list[str]:
+    """Return the newest clang++ on the path alone, or nothing, and say so."""
+    names = [f"clang++-{version}" for version in range(30, 15, -1)] + ["clang++"]
+    found = [name for name in names if shutil.which(name)]
+    if not found:
+        session.warn("NOT RUN: no clang++ was found. On Debian: apt-get install clang-19")
+    return found[:1]
+
+
+def provide(session: nox.Session, wanted: str, package: str) -> None:
+    """Let Debian install a command or a file where that needs no password."""
+    if shutil.which("apt-get") is None or shutil.which(wanted) or Path(wanted).exists():
         return
     apt_get = "apt-get -qq" if os.geteuid() == 0 else "sudo --non-interactive apt-get -qq"
-    install = f"{apt_get} update && {apt_get} install --yes --no-install-recommends doctest-dev"
+    install = f"{apt_get} update && {apt_get} install --yes --no-install-recommends {package}"
     session.run("sh", "-c", f"{install} || true", external=True)

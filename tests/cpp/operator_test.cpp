@@ -332,9 +332,13 @@ TEST_CASE("a bad description of depth and space is refused") {
 
 TEST_CASE("an inferred output with too many elements is refused") {
   const window w{.sizes = 1024, .start_padding = 1023, .end_padding = 1023};
-  check_refused(try_compile(unfold_desc{
-                    .input = {data_type::uint8, {1, 1, 8192, 8192}, axis_values{0, 0, 0, 0}}, .window = w}),
-                {"output: ", "2**32 - 1"});
+  const auto refused = try_compile(
+      unfold_desc{.input = {data_type::uint8, {1, 1, 8192, 8192}, axis_values{0, 0, 0, 0}}, .window = w});
+  if constexpr (sizeof(std::ptrdiff_t) == 8) {
+    check_refused(refused, {"output: ", "2**32 - 1"});
+  } else {
+    check_refused(refused, {"columns", "cannot be addressed"});
+  }
 }
 
 TEST_CASE("a bad description of a window operator is refused") {

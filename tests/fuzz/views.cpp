@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Fuzz target: the functions on views, with any parameters and any strides, in memory of their own or in
+// memory that they share. Each call is refused, as the rules say, and has written nothing; or else it
+// does what the definitions say to the elements of its output, and touches nothing beside them.
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <reblock/reblock.hpp>
+
+#include "definitions.hpp"
+#include "rules.hpp"
+#include "source.hpp"
+
+namespace reblock::fuzz {
+namespace {
+
+// A tensor that has more elements, or that they lie farther apart in, gets no memory: it is made empty.
+constexpr wide most_elements = 1 << 12;
+constexpr wide most_places = 1 << 15;
+
+/// Extents and strides, in elements, and the first of its places in memory.
+struct shape {
+  axis_values extents;
+  axis_values strides;
+  std::int64_t start = 0;
+
+  bool empty() const { return std::find(extents.begin(), extents.end(), 0) != extents.end(); }
+
+  /// How far the last element lies behind the one with index 0, or the first one before it.
+  wide reach(bool forwards) const {
+    wide sum = 0;
+    for (std::size_t i = 0; i < extents.size(); ++i) {
+      if (extents[i] > 1 && (strides[i] > 0) == forwards) sum += wide{extents[i] - 1} * strides[i];
+    }
+    return sum;
+  }
+  bool fits() const {
+    if (strides.given() != extents.given() || extents.given() > max_rank || !all_from(0, extents))
+      return false;
+    axis_values at_least_one = extents;
+    for (std::size_t i = 0; i < extents.size(); ++i) at_least_one[i] = std::max<std::int64_t>(extents[i], 1);
+    return capped_product(at_least_one) <= most_elements && reach(true) - reach(false) < most_places;
+  }
+  std::int64_t places() const {
+    return empty() ? 0 : static_cast<std::int64_t>(reach(true) - reach(false)) + 1;
+  }
+  std::int64_t origin() const { return empty() ? start : start - static_cast<std::int64_t>(reach(false)); }
+};
+
+shape draw_shape(source& s, const axis_values& likely, bool is_input) {
+  shape drawn;
+  drawn.extents = s.disturbed(likely);
+  drawn.strides = s.apart(drawn.extents, is_input);
+  for (std::size_t i = 0; i < drawn.strides.size(); ++i) {
+    if (s.flip()) drawn.strides[i] = -drawn.strides[i];
+  }
+  if (s.rarely()) drawn.strides = s.values(drawn.extents.size(), -8, 8);
+  drawn.strides = s.disturbed(drawn.strides);
+  return drawn;
+}
+
+/// Runs one function on tensors of about the given extents.
+///
+/// call(input, output)    calls it on views
+/// rules(input, output)   says whether extents are valid, whatever their memory is
+/// define(input, output, from, to)
+/// unify(output, to)
+template <class T, class Call, class Rules, class Define, class Unify>
+void check(source& s, const axis_values& likely_input, const axis_values& likely_output, Call&& call,
+           Rules&& rules, Define&& define, Unify&& unify) {
+  shape input = draw_shape(s, likely_input, true);
+  shape output = draw_shape(s, likely_output, false);
+  const bool near = input.fits() && output.fits();
+  if (!near) {
+    if (input.extents.empty() || output.extents.empty()) return;
+    input.extents[0] = 0;
+    output.extents[0] = 0;
+  }
+  // One after the other, or anyhow in the same places.
+  std::int64_t places = 0;
+  if (s.between(0, 3) != 3) {
+    output.start = near ? input.places() : 0;
+    places = near ? output.start + output.places() : 0;
+  } else if (near) {
+    places = std::max(input.places(), output.places()) + s.between(0, 7);
+    input.start = s.between(0, places - input.places());
+    output.start = s.between(0, places - output.places());
+  }
+  exact_buffer memory(static_cast<std::size_t>(places) * sizeof(T), 0);
+  memory.fill(s.any<std::uint8_t>());
+  const std::vector<std::byte> before(memory.data(), memory.data() + memory.size());
+  auto* first = reinterpret_cast<T*>(memory.data());
+  const elements from{input.extents, input.strides, sizeof(T)};
+  const elements to{output.extents, output.strides, sizeof(T)};
+  const status outcome =
+      call(tensor_view<const T>(first + (near ? input.origin() : 0), input.extents, input.strides),
+           tensor_view<T>(first + (near ? output.origin() : 0), output.extents, output.strides));
+
+  std::vector<std::byte> expected = before;
+  if (near) {
+    std::set<std::int64_t> read;
+    bool shared = false;
+    if (!input.empty() && !output.empty()) {
+      oracle::for_each_index(input.extents,
+                             [&](const axis_values& i) { read.insert(input.origin() + from.place(i)); });
+      oracle::for_each_index(output.extents, [&](const axis_values& i) {
+        shared = shared || read.count(output.origin() + to.place(i)) != 0;
+      });
+    }
+    const bool self = overlaps(output.extents, output.strides);
+    const bool valid = rules(input.extents, output.extents);
+    require(!outcome || (valid && !self && !shared), "what breaks a rule is refused");
+    if (!outcome && valid && !self && !shared) {
+      // A search for an overlap that takes too long is given up, and what is not known to be free is not used.
+      const std::string_view why = outcome.why().message();
+      require(why.find("overlap itself") != why.npos || why.find("share memory") != why.npos,
+              "what keeps the rules is taken");
+    }
+    if (outcome) {
+      const auto at = [&](std::vector<std::byte>& bytes, const shape& tensor) {
+        return bytes.data() + tensor.origin() * static_cast<std::ptrdiff_t>(sizeof(T));
+      };
+      std::vector<std::byte> source_bytes = before;
+      define(from, to, at(source_bytes, input), at(expected, output));
+      unify(to, at(expected, output));
+      unify(to, memory.data() + output.origin() * static_cast<std::ptrdiff_t>(sizeof(T)));
+    }
+  }
+  require(std::equal(expected.begin(), expected.end(), memory.data()), "the call follows the definition");
+}
+
+constexpr auto leave = [](const elements&, std::byte*) {};
+
+std::size_t axis_of(std::int64_t channel_axis, std::size_t rank) {
+  return static_cast<std::size_t>(channel_axis < 0 ? channel_axis + static_cast<std::int64_t>(rank)
+                                                   : channel_axis);
+}
+
+bool is_image(const axis_values& extents, std::int64_t channel_axis) {
+  const auto rank = static_cast<std::int64_t>(extents.given());
+  return rank >= 3 && rank <= 8 && all_from(0, extents) && channel_axis < rank && channel_axis >= 1 - rank &&
+         channel_axis != 0;
+}
+
+std::int64_t draw_channel_axis(source& s, std::size_t rank) {
+  const auto axes = static_cast<std::int64_t>(rank);
+  const std::int64_t axis = s.value(1, axes - 1);
+  return s.flip() && axis > 0 && axis < axes ? axis - axes : axis;
+}
+
+/// An axis that exists, whatever was drawn: for extents that are likely to fit.
+std::size_t likely_axis(std::int64_t channel_axis, std::size_t rank) {
+  const std::size_t axis = axis_of(channel_axis, rank);
+  return axis >= 1 && axis < rank ? axis : 1;
+}
+
+template <class T>
+void fuzz_depth_space(source& s, bool to_space) {
+  const auto axes = static_cast<std::size_t>(s.between(1, 6));
+  const std::int64_t channel_axis = draw_channel_axis(s, axes + 2);
+  const auto order = static_cast<depth_space_order>(s.rarely() ? s.any<std::uint32_t>()
+                                                               : static_cast<std::uint32_t>(s.flip()));
+  axis_values likely_block;
+  axis_values blocks;
+  axis_values spatial;
+  const bool uniform = s.flip();
+  for (std::size_t d = 0; d < axes; ++d) {
+    likely_block.push_back(uniform && d > 0 ? likely_block[0] : s.between(1, 4));
+    blocks.push_back(s.between(s.rarely() ? 0 : 1, axes < 3 ? 6 : 2));
+    spatial.push_back(likely_block[d] * blocks[d]);
+  }
+  const std::size_t likely = likely_axis(channel_axis, axes + 2);
+  const std::int64_t batch = s.between(s.rarely() ? 0 : 1, 2);
+  const std::int64_t channels = s.between(s.rarely() ? 0 : 1, 3);
+  const axis_values space = oracle::join(batch, channels, spatial, likely);
+  const axis_values depth = oracle::join(batch, channels * oracle::volume(likely_block), blocks, likely);
+  const spatial_values block_size = s.rarely()            ? s.parameter(axes, 1, 4)
+                                    : uniform && s.flip() ? spatial_values(likely_block[0])
+                                                          : spatial_values(likely_block);
+  const backward_executor executor{static_cast<std::size_t>(s.between(0, 5))};
+
+  const auto fits = [&](const axis_values& in, const axis_values& out) {
+    if (!is_image(in, channel_axis) || static_cast<std::uint32_t>(order) > 1) return false;
+    const auto block = expanded(block_size, in.size() - 2, 1);
+    if (!block || out.size() != in.size()) return false;
+    const std::size_t axis = axis_of(channel_axis, in.size());
+    const axis_values& depth_side = to_space ? in : out;
+    const axis_values& space_side = to_space ? out : in;
+    if (depth_side[0] != space_side[0]) return false;
+    if (capped_product(*block, space_side[axis]) != depth_side[axis]) return false;
+    const axis_values steps = oracle::spatial(depth_side, axis);
+    const axis_values pixels = oracle::spatial(space_side, axis);
+    for (std::size_t d = 0; d < block->size(); ++d) {
+      if (wide{steps[d]} * (*block)[d] != pixels[d]) return false;
+    }
+    return capped_product(*block) < enormous;
+  };
+  check<T>(
+      s, to_space ? depth : space, to_space ? space : depth,
+      [&](const tensor_view<const T>& in, const tensor_view<T>& out) {
+        return to_space ? try_depth_to_space(in, out, block_size, order, executor, channel_axis)
+                        : try_space_to_depth(in, out, block_size, order, executor, channel_axis);
+      },
+      fits,
+      [&](const elements& in, const elements& out, const std::byte* from, std::byte* to) {
+        define_depth_space(to_space, to_space ? out.extents : in.extents,
+                           *expanded(block_size, in.extents.size() - 2, 1), order,
+                           axis_of(channel_axis, in.extents.size()), in, out, from, to);
+      },
+      leave);
+}
+
+/// An image, a window over it, and the columns of both where they fit.
+struct window_problem {
+  axis_values image;
+  window parameters;
+  std::int64_t channel_axis = 1;
+  axis_values likely_columns;
+
+  explicit window_problem(source& s) {
+    const auto axes = static_cast<std::size_t>(s.between(1, 6));
+    image = s.values(axes + 2, s.rarely() ? 0 : 1, axes < 3 ? 9 : 3);
+    parameters = s.window_of(axes);
+    channel_axis = draw_channel_axis(s, axes + 2);
+    likely_columns = columns(image).value_or(axis_values{1, 1, 1});
+  }
+  std::optional<window> each(const axis_values& extents) const {
+    return expanded(parameters, extents.size() - 2);
+  }
+  std::optional<axis_values> columns(const axis_values& extents) const {
+    if (!is_image(extents, channel_axis) || !each(extents)) return std::nullopt;
+    return columns_of(extents, axis_of(channel_axis, extents.size()), *each(extents));
+  }
+};
+
+template <class T>
+void fuzz_unfold(source& s) {
+  const window_problem p(s);
+  const backward_executor executor{static_cast<std::size_t>(s.between(0, 5))};
+  check<T>(
+      s, p.image, p.likely_columns,
+      [&](const tensor_view<const T>& image, const tensor_view<T>& columns) {
+        return try_unfold(image, columns, p.parameters, executor, p.channel_axis);
+      },
+      [&](const axis_values& image, const axis_values& columns) { return p.columns(image) == columns; },
+      [&](const elements& image, const elements& columns, const std::byte* from, std::byte* to) {
+        define_unfold(*p.each(image.extents), axis_of(p.channel_axis, image.extents.size()), image, columns,
+                      from, to);
+      },
+      leave);
+}
+
+/// T as it is stored, Value as which it is read and written, Sum in which it is added up.
+template <class T, class Value, class Sum, bool IsFloat>
+void fuzz_fold(source& s) {
+  const window_problem p(s);
+  const backward_executor executor{static_cast<std::size_t>(s.between(0, 5))};
+  check<T>(
+      s, p.likely_columns, p.image,
+      [&](const tensor_view<const T>& columns, const tensor_view<T>& image) {
+        return try_fold(columns, image, p.parameters, executor, p.channel_axis);
+      },
+      [&](const axis_values& columns, const axis_values& image) { return p.columns(image) == columns; },
+      [&](const elements& columns, const elements& image, const std::byte* from, std::byte* to) {
+        define_fold<Value, Sum>(*p.each(image.extents), axis_of(p.channel_axis, image.extents.size()),
+                                columns, image, from, to);
+      },
+      [](const elements& image, std::byte* first) {
+        if constexpr (IsFloat) unify_nans<Value>(image, first);
+      });
+}
+
+template <class T>
+void fuzz_moves(source& s) {
+  switch (s.between(0, 2)) {
+    case 0: return fuzz_depth_space<T>(s, true);
+    case 1: return fuzz_depth_space<T>(s, false);
+    default: return fuzz_unfold<T>(s);
+  }
+}
+
+}  // namespace
+}  // namespace reblock::fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace reblock::fuzz;
+  source s(data, size);
+  switch (s.between(0, 11)) {
+    case 0: fuzz_moves<std::uint8_t>(s); break;
+    case 1: fuzz_moves<std::uint16_t>(s); break;
+    case 2: fuzz_moves<float>(s); break;
+    case 3: fuzz_moves<double>(s); break;
+    case 4: fuzz_moves<std::array<std::uint8_t, 3>>(s); break;
+    case 5: fuzz_moves<std::array<double, 2>>(s); break;
+    case 6: fuzz_fold<std::uint8_t, std::uint8_t, std::uint8_t, false>(s); break;
+    case 7: fuzz_fold<std::int16_t, std::uint16_t, std::uint16_t, false>(s); break;
+    case 8: fuzz_fold<std::int64_t, std::uint64_t, std::uint64_t, false>(s); break;
+    case 9: fuzz_fold<reblock::float16, _Float16, float, true>(s); break;
+    case 10: fuzz_fold<float, float, float, true>(s); break;
+    default: fuzz_fold<double, double, double, true>(s); break;
+  }
+  return 0;
+}
