@@ -176,7 +176,7 @@ def fuzz(session: nox.Session) -> None:
 def fuzz_python(session: nox.Session) -> None:
     """Fuzz the boundary of Python by atheris; `-- 30` fuzzes for 30 minutes."""
     for compiler in newest_clang(session):
-        session.install("atheris>=3", "hypothesis>=6.100", "ml_dtypes>=0.5")
+        session.install("atheris>=3", "hypothesis>=6.100", "ml_dtypes>=0.5", "pytest>=8")
         flags = "-O1 -g -fsanitize=fuzzer-no-link,address,undefined -fsanitize-trap=undefined"
         session.install(
             ".",
@@ -184,9 +184,8 @@ def fuzz_python(session: nox.Session) -> None:
             f"--config-settings=cmake.define.CMAKE_CXX_COMPILER={compiler}",
             f"--config-settings=cmake.define.CMAKE_CXX_FLAGS={flags}",
         )
-        runtime = str(
-            session.run("python", "-c", "import atheris; print(atheris.path())", silent=True)
-        )
+        script = "import atheris; print(atheris.path())"
+        runtime = str(session.run("python", "-c", script, silent=True)).strip()
         run_fuzzer(
             session,
             "boundary",

@@ -21,11 +21,11 @@ from hypothesis import strategies as st
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python"))
 
 import reblock
-from calls import SAMPLES, any_call
+from calls import any_call
 from checks import assert_same_bytes, assert_same_values, assert_writes_only_elements
+from descriptors import describe_tensors
 from dtypes import MOVABLE, movable, summable
 from layouts import allocate, layouts, small_integers
-from oracle import Array
 
 MOST_BYTES = 1 << 20  # of a result: what is larger is not asked for
 
@@ -80,6 +80,26 @@ def arrays(draw: st.DrawFn) -> Any:
     return allocate(shape, dtype, draw(layouts(len(shape), dtype.itemsize))).array
 
 
+class Disturber:
+    """Draws what a valid call has, but now and then something else."""
+
+    def __init__(self, data: st.DataObject) -> None:
+        self.draw = data.draw
+
+    def __call__(self, value: Any, instead: st.SearchStrategy[Any] = VALUES) -> Any:
+        """Return the value, or rarely another one."""
+        return self.draw(instead) if self.draw(st.integers(0, 15)) == 15 else value
+
+    def keywords(self, valid: dict[str, Any]) -> dict[str, Any]:
+        """Return the keywords, some of which are rarely changed, left out or added."""
+        changed = {name: self(value) for name, value in valid.items()}
+        for name in self([], st.lists(st.sampled_from(NAMES), max_size=2)):
+            changed[name] = self.draw(VALUES)
+        for name in self([], st.lists(st.sampled_from(NAMES), max_size=2)):
+            changed.pop(name, None)
+        return changed
+
+
 def outcome(function: Callable[..., Any], *arguments: Any, **keywords: Any) -> Any:
     """Return what a call returns, or None where it is refused."""
     try:
@@ -105,60 +125,56 @@ def check_valid_call(data: st.DataObject) -> None:
 
 
 def check_any_call(data: st.DataObject) -> None:
-    call = data.draw(st.sampled_from(SAMPLES))
-    x = data.draw(arrays())
-    arguments = [data.draw(VALUES) for _ in range(data.draw(st.integers(0, 3)))]
-    keywords = data.draw(KEYWORDS)
+    call = data.draw(any_call())
+    disturb = Disturber(data)
+    dtype = disturb(np.dtype(np.float32), st.sampled_from(MOVABLE))
+    x = disturb(allocate(call.input_shape, dtype).array, arrays())
+    out = disturb(allocate(call.output_shape, dtype).array, st.one_of(arrays(), st.just(x)))
+    arguments = [disturb(argument) for argument in call.arguments]
+    keywords = disturb.keywords(call.keywords)
     plain = {name: value for name, value in keywords.items() if name not in ("order", "threads")}
-    shape = outcome(
-        getattr(reblock, call.operator + "_shape"), getattr(x, "shape", x), *arguments, **plain
-    )
+    shape_of = getattr(reblock, call.operator + "_shape")
+    shape = outcome(shape_of, getattr(x, "shape", x), *arguments, **plain)
     size = getattr(getattr(x, "dtype", None), "itemsize", 8)
-    if shape is not None and np.prod([float(e) for e in shape]) * size > MOST_BYTES:
+    if shape is not None and np.prod([float(extent) for extent in shape]) * size > MOST_BYTES:
         return
-    out: Array | None = None
-    if data.draw(st.booleans()):
-        out = data.draw(st.one_of(arrays(), st.just(x)))
-    drawn_arrays = [y for y in (x, out) if isinstance(y, np.ndarray) and not y.dtype.hasobject]
-    before = [array.tobytes() for array in drawn_arrays]
+    drawn = [y for y in (x, out) if isinstance(y, np.ndarray) and not y.dtype.hasobject]
+    before = [array.tobytes() for array in drawn]
     if outcome(getattr(reblock, call.operator), x, *arguments, out=out, **keywords) is None:
-        assert [array.tobytes() for array in drawn_arrays] == before
-    else:
-        assert shape is not None
+        assert [array.tobytes() for array in drawn] == before
 
 
 def check_any_description(data: st.DataObject) -> None:
-    def tensor() -> Any:
-        sizes = data.draw(st.one_of(VALUES, st.lists(st.integers(1, 6), min_size=3, max_size=5)))
-        strides = data.draw(st.one_of(st.none(), VALUES, st.lists(st.integers(0, 40), max_size=5)))
-        types = st.one_of(st.just(reblock.DataType.FLOAT32), st.sampled_from([*range(16)]), VALUES)
-        return outcome(reblock.TensorDesc, data.draw(types), sizes, strides)
+    call = data.draw(any_call(describable=True))
+    disturb = Disturber(data)
+    data_type = disturb(reblock.DataType.FLOAT32, st.one_of(st.integers(-1, 15), VALUES))
 
-    kinds = [
-        reblock.DepthToSpaceDesc,
-        reblock.SpaceToDepthDesc,
-        reblock.UnfoldDesc,
-        reblock.FoldDesc,
-    ]
-    kind = data.draw(st.sampled_from(kinds))
-    names = ["window_sizes", "strides", "dilations", "start_padding", "end_padding"]
-    if kind in kinds[:2]:
-        names = ["block_size", "order"]
-    drawn = {name: data.draw(st.one_of(st.integers(1, 3), VALUES)) for name in names}
-    desc = outcome(kind, tensor(), tensor() if data.draw(st.booleans()) else None, **drawn)
-    level = data.draw(st.one_of(st.none(), st.sampled_from([*reblock.FeatureLevel]), VALUES))
+    def tensor(sizes: tuple[int, ...]) -> Any:
+        strides = disturb(None, st.one_of(VALUES, st.lists(st.integers(0, 40), max_size=8)))
+        return outcome(reblock.TensorDesc, disturb(data_type), disturb(sizes), strides)
+
+    source, target = tensor(call.input_shape), disturb(tensor(call.output_shape))
+    if target is None and call.operator == "fold":
+        return
+    desc = disturb(outcome(describe_tensors, call, source, target))
+    level = disturb(None, st.one_of(st.sampled_from(reblock.FeatureLevel), VALUES))
     op = outcome(reblock.compile, desc, feature_level=level)
     if op is None or op.input.total_size_in_bytes + op.output.total_size_in_bytes > MOST_BYTES:
         return
-    missing = [data.draw(st.sampled_from([0, 0, 1, 4, -1])) for _ in range(2)]
-    source = bytes(max(op.input.total_size_in_bytes - missing[0], 0))
-    target = bytearray(max(op.output.total_size_in_bytes - missing[1], 0))
+    # Buffers with bytes to spare, or with some that are missing.
+    spare = [disturb(0, st.sampled_from([1, 4, -1, -4])) for _ in range(2)]
+    buffers = (
+        bytes(op.input.total_size_in_bytes + spare[0]),
+        bytearray(op.output.total_size_in_bytes + spare[1]),
+    )
     try:
-        op.dispatch(source, target)
-        assert max(missing) <= 0
+        op.dispatch(*buffers)
+        assert min(spare) >= 0
     except ValueError:
-        assert max(missing) > 0
-    outcome(op, data.draw(arrays()), out=data.draw(arrays()))
+        assert min(spare) < 0
+    outcome(
+        op, disturb(np.zeros(op.input.sizes, np.float32), arrays()), out=disturb(None, arrays())
+    )
 
 
 @settings(database=None, deadline=None)
