@@ -91,6 +91,8 @@ def sanitize_python(session: nox.Session) -> None:
         *("pytest", *session.posargs),
         env={
             "LD_PRELOAD": " ".join(libraries),
+            # Whole stacks, since leaks of other packages are told by what is in them.
+            "ASAN_OPTIONS": "fast_unwind_on_malloc=0:malloc_context_size=15",
             "LSAN_OPTIONS": f"suppressions={Path('tests/python/leaks.supp').resolve()}",
             "PYTHONMALLOC": "malloc",
         },
