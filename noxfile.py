@@ -155,6 +155,20 @@ def install_wheel(session: nox.Session) -> None:
 
 
 @nox.session
+def recipes(session: nox.Session) -> None:
+    """Make an archive of the last commit and a Conan package of the archive."""
+    session.install(*CMAKE, "conan>=2.4")
+    archive, filled = Path("build/recipes.tar.gz").resolve(), "build/recipes"
+    archive.parent.mkdir(exist_ok=True)
+    session.run("git", "archive", "--prefix=reblock/", "-o", str(archive), "HEAD", external=True)
+    session.run("python", "tools/recipes.py", str(archive), archive.as_uri(), filled)
+    home = {"CONAN_HOME": str(Path("build/conan").resolve())}
+    session.run("conan", "profile", "detect", "--force", env=home)
+    settings = ("--settings=compiler.cppstd=20", "--build=missing")
+    session.run("conan", "create", f"{filled}/conan", *settings, env=home)
+
+
+@nox.session
 def fuzz(session: nox.Session) -> None:
     """Fuzz the C++ library; `-- 30` fuzzes each target for 30 minutes instead of half of one."""
     for compiler in newest_clang(session):
