@@ -13,6 +13,7 @@ nox.options.default_venv_backend = "venv"
 nox.options.sessions = ["lint", "tests", "cpp"]
 
 CMAKE = ("cmake>=3.25", "ninja")
+DOCTEST = ("/usr/include/doctest/doctest.h", "doctest-dev")
 CROSS = ("aarch64", "i686", "s390x")
 
 
@@ -27,7 +28,7 @@ def tests(session: nox.Session) -> None:
 def cpp(session: nox.Session) -> None:
     """Build and run the C++ tests; warnings are errors."""
     session.install(*CMAKE)
-    provide(session, "/usr/include/doctest/doctest.h", "doctest-dev")
+    provide(session, *DOCTEST)
     session.run("cmake", "--workflow", "--preset", "dev", "--fresh")
 
 
@@ -35,7 +36,7 @@ def cpp(session: nox.Session) -> None:
 def sanitize(session: nox.Session) -> None:
     """Build and run the C++ tests under AddressSanitizer and UndefinedBehaviorSanitizer."""
     session.install(*CMAKE)
-    provide(session, "/usr/include/doctest/doctest.h", "doctest-dev")
+    provide(session, *DOCTEST)
     session.run("cmake", "--workflow", "--preset", "sanitize", "--fresh")
 
 
@@ -50,7 +51,7 @@ def lint(session: nox.Session) -> None:
 def tidy(session: nox.Session) -> None:
     """Run clang-tidy over the library, the binding and the C++ tests while they compile."""
     session.install(*CMAKE, "clang-tidy==19.1.0.1", "numpy>=2", "pybind11>=3.1")
-    provide(session, "/usr/include/doctest/doctest.h", "doctest-dev")
+    provide(session, *DOCTEST)
     build = "build/tidy"
     pybind11 = session.run("python", "-m", "pybind11", "--cmakedir", silent=True)
     session.run(
@@ -67,7 +68,7 @@ def tidy(session: nox.Session) -> None:
 def thread(session: nox.Session) -> None:
     """Build and run the C++ tests under ThreadSanitizer."""
     session.install(*CMAKE)
-    provide(session, "/usr/include/doctest/doctest.h", "doctest-dev")
+    provide(session, *DOCTEST)
     session.run("cmake", "--workflow", "--preset", "thread", "--fresh")
 
 
@@ -103,7 +104,7 @@ def sanitize_python(session: nox.Session) -> None:
 def valgrind(session: nox.Session) -> None:
     """Run the C++ tests of the leaves, the traversal and the sums under valgrind's memcheck."""
     session.install(*CMAKE)
-    provide(session, "/usr/include/doctest/doctest.h", "doctest-dev")
+    provide(session, *DOCTEST)
     provide(session, "valgrind", "valgrind")
     session.run("cmake", "--preset", "release", "--fresh")
     session.run("cmake", "--build", "build/release", "--target", "reblock_tests")
@@ -119,7 +120,7 @@ def valgrind(session: nox.Session) -> None:
 def cross(session: nox.Session, machine: str) -> None:
     """Build the C++ tests for another kind of machine with Debian's compiler and run them."""
     session.install(*CMAKE)
-    provide(session, "/usr/include/doctest/doctest.h", "doctest-dev")
+    provide(session, *DOCTEST)
     provide(session, f"{machine}-linux-gnu-g++", f"g++-{machine}-linux-gnu")
     provide(session, "qemu-aarch64", "qemu-user")
     session.run("cmake", "--workflow", "--preset", machine, "--fresh")
@@ -164,8 +165,8 @@ def recipes(session: nox.Session) -> None:
     session.run("python", "tools/recipes.py", str(archive), archive.as_uri(), filled)
     home = {"CONAN_HOME": str(Path("build/conan").resolve())}
     session.run("conan", "profile", "detect", "--force", env=home)
-    settings = ("--settings=compiler.cppstd=20", "--build=missing")
-    session.run("conan", "create", f"{filled}/conan", *settings, env=home)
+    options = ("--settings=compiler.cppstd=20", "--no-remote")
+    session.run("conan", "create", f"{filled}/conan", *options, env=home)
 
 
 @nox.session

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Fill in the recipes of packaging/: `tools/recipes.py ARCHIVE URL DIRECTORY`.
 
-ARCHIVE is a release archive, URL the address that it can be fetched from; the recipes are written into
-DIRECTORY.
+ARCHIVE is a release archive, URL the address that it can be fetched from; the recipes are written
+into DIRECTORY.
 """
 
 import hashlib

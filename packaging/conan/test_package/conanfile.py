@@ -31,4 +31,5 @@ class ReblockTest(ConanFile):
     def test(self) -> None:
         """Run the program."""
         if can_run(self):
-            self.run(str(Path(self.cpp.build.bindir) / "test_package"), env="conanrun")
+            program = Path(self.build_folder, self.cpp.build.bindir, "test_package")
+            self.run(str(program), env="conanrun")
