@@ -32,11 +32,13 @@ class axis_values {
 
   constexpr std::size_t size() const noexcept { return size_; }
   constexpr bool empty() const noexcept { return size_ == 0; }
+  /// Requires i < size().
   constexpr std::int64_t operator[](std::size_t i) const noexcept { return values_[i]; }
   constexpr std::int64_t& operator[](std::size_t i) noexcept { return values_[i]; }
   constexpr const std::int64_t* begin() const noexcept { return values_.data(); }
   constexpr const std::int64_t* end() const noexcept { return values_.data() + size_; }
 
+  /// A value beyond the capacity is counted, but dropped.
   constexpr void push_back(std::int64_t value) noexcept {
     ++given_;
     if (size_ < capacity) values_[size_++] = value;

@@ -13,7 +13,10 @@ namespace reblock {
 ///                                             // order and on any thread; returns when all returned
 ///
 /// where F is any callable type. The chunks do not throw and write to disjoint memory; the result
-/// does not depend on their number or order.
+/// does not depend on their number or order. Before run() returns, what the chunks wrote must be visible
+/// to the calling thread. Neither function is called where the arguments are refused, and run() not where
+/// there is nothing to do. What they throw leaves the call that was given the executor; if run() throws
+/// then the output may be written in part. Where several threads share an executor, it has to be made for that.
 template <class E>
 concept executor = requires(E& e, std::size_t n, void (*chunk)(std::size_t)) {
   { e.concurrency() } -> std::convertible_to<std::size_t>;

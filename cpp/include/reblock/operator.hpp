@@ -62,7 +62,8 @@ class compiled_operator {
   constexpr const tensor_desc& output() const noexcept { return output_; }
 
   /// Reads the elements of `input` and writes those of `output`; what lies between them is left alone.
-  /// The buffers need no alignment and must not share memory. Checks and allocates nothing.
+  /// Requires buffers of total_size_in_bytes() of input() and output(), at any alignment, that do not
+  /// share memory: nothing is checked. Allocates nothing, and throws only what the executor throws.
   template <class Executor = serial_executor>
   void dispatch(const void* input, void* output, Executor&& executor = Executor()) const {
     operation_.run(input, output, executor);
@@ -110,6 +111,8 @@ class compiled_operator {
 
 /// Checks and plans. The error names the member that does not fit. With a feature level, what DirectML
 /// does not take at that level is refused as well; without one, all that the library can do is taken.
+/// It refuses what try_total_size_in_bytes() refuses, what the functions on views refuse about extents and
+/// parameters, tensors of two types, and an output whose elements overlap.
 result<compiled_operator> try_compile(const depth_to_space_desc& desc,
                                       std::optional<feature_level> level = std::nullopt);
 result<compiled_operator> try_compile(const space_to_depth_desc& desc,

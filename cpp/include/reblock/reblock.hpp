@@ -1,6 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // reblock: depth_to_space, space_to_depth, unfold (im2col) and fold (col2im) for strided tensors.
+//
+// What holds for everything in here, unless it says otherwise:
+//
+// Errors. Each function that can refuse its arguments has two forms: try_*() returns a result or a status,
+// the other one throws std::invalid_argument with the same message, or, in a program without exceptions,
+// prints it and aborts. All arguments are checked before the first byte is written.
+//
+// Memory. Nothing is allocated. Values own all that they hold; views and descriptions own no elements.
+// Elements are moved as bytes: data that is not aligned for its type is fine. An output must not share
+// memory with the input, nor overlap itself: functions on views refuse that. What lies between the
+// elements of an output is not written. That a view describes memory that exists is for the caller to see to.
+//
+// Threads. Nothing is kept between calls. Any number of threads may call anything at once, on the same
+// objects as well, as long as none of them changes an object, or writes to elements, that others use.
 #pragma once
 
 #include <reblock/axis_values.hpp>

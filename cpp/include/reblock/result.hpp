@@ -12,7 +12,7 @@
 namespace reblock {
 
 /// Why a call was refused: a message that names the argument, what it got and what would fit. It lives
-/// in place, without a heap; a message beyond its capacity is cut.
+/// in place, without a heap; a message beyond its capacity of 639 characters is cut.
 class error {
  public:
   constexpr error() = default;

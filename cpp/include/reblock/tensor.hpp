@@ -31,7 +31,8 @@ constexpr axis_values packed_strides(const axis_values& extents, std::int64_t un
 
 /// A tensor that lies in someone else's memory: a pointer to the element whose index is 0 on every
 /// axis, and for each axis its extent and its stride in elements. Strides may have either sign; those
-/// of an input may be 0. The view owns nothing.
+/// of an input may be 0. The view owns nothing and its constructors check nothing: the functions that
+/// take it do. An address that is no element's, where some extent is 0, is never read.
 ///
 ///     tensor_view<const float> packed(data, {1, 8, 2, 3});
 ///     tensor_view<float> every_other_pixel(data, {1, 3, 4, 4}, {192, 64, 16, 2});
