@@ -17,8 +17,8 @@ namespace {
 constexpr std::int64_t batch = 2;
 constexpr std::int64_t in_channels = 3;
 constexpr std::int64_t out_channels = 4;
-constexpr std::int64_t height = 17;
-constexpr std::int64_t width = 23;
+constexpr std::int64_t height = 18;
+constexpr std::int64_t width = 24;
 constexpr std::int64_t window_height = 3;
 constexpr std::int64_t window_width = 5;
 
