@@ -235,7 +235,7 @@ def newest_clang(session: nox.Session) -> list[str]:
     names = [f"clang++-{version}" for version in range(30, 15, -1)] + ["clang++"]
     found = [name for name in names if shutil.which(name)]
     if not found:
-        session.warn("NOT RUN: no clang++ was found. On Debian: apt-get install clang-19")
+        session.warn("NOT RUN: no clang++. On Debian: apt-get install clang-19 libclang-rt-19-dev")
     return found[:1]
 
 
