@@ -187,16 +187,15 @@ template <std::size_t Windows>
     std::memcpy(&places[k], l.places + k * most_lookup_width, sizeof(places[k]));
     from[k] = source + l.offsets[k];
   }
-  for (std::int64_t i = 0, at = 0; i < count; ++i, at += source_stride) {
+  for (std::int64_t i = 0; i < count; ++i) {
     signed_bytes_16 value{};
 #pragma GCC unroll 8
     for (std::size_t k = 0; k < Windows; ++k) {
       signed_bytes_16 window;
-      std::memcpy(&window, from[k] + at, sizeof(window));
+      std::memcpy(&window, from[k] + i * source_stride, sizeof(window));
       value |= __builtin_ia32_pshufb128(window, places[k]);
     }
-    std::memcpy(destination, &value, sizeof(value));
-    destination += destination_stride;
+    std::memcpy(destination + i * destination_stride, &value, sizeof(value));
   }
 }
 
@@ -212,12 +211,12 @@ template <std::size_t Windows>
     std::memcpy(&places[k], l.places + k * most_lookup_width, sizeof(places[k]));
     from[k] = source + l.offsets[k];
   }
-  for (std::int64_t i = 0, at = 0; i < count; ++i, at += source_stride) {
+  for (std::int64_t i = 0; i < count; ++i) {
     bytes_32 value{};
 #pragma GCC unroll 8
     for (std::size_t k = 0; k < Windows; ++k) {
       bytes_32 window;
-      std::memcpy(&window, from[k] + at, sizeof(window));
+      std::memcpy(&window, from[k] + i * source_stride, sizeof(window));
 #if defined(__clang__)
       const auto found =
           (bytes_32)__builtin_ia32_permvarqi256((signed_bytes_32)window, (signed_bytes_32)places[k]);
@@ -226,8 +225,7 @@ template <std::size_t Windows>
 #endif
       value = places[k] < 32 ? found : value;
     }
-    std::memcpy(destination, &value, sizeof(value));
-    destination += destination_stride;
+    std::memcpy(destination + i * destination_stride, &value, sizeof(value));
   }
 }
 
@@ -251,12 +249,13 @@ void look_up(std::size_t, const lookups& l, std::int64_t count, const std::byte*
   for (std::size_t k = 0; k < Windows; ++k) places[k] = vld1q_u8(l.places + k * most_lookup_width);
   const auto* from = reinterpret_cast<const std::uint8_t*>(source);
   auto* to = reinterpret_cast<std::uint8_t*>(destination);
-  for (std::int64_t i = 0; i < count; ++i, from += source_stride, to += destination_stride) {
-    uint8x16_t value = vqtbl1q_u8(vld1q_u8(from + l.offsets[0]), places[0]);
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::uint8_t* first = from + i * source_stride;
+    uint8x16_t value = vqtbl1q_u8(vld1q_u8(first + l.offsets[0]), places[0]);
     for (std::size_t k = 1; k < Windows; ++k) {
-      value = vorrq_u8(value, vqtbl1q_u8(vld1q_u8(from + l.offsets[k]), places[k]));
+      value = vorrq_u8(value, vqtbl1q_u8(vld1q_u8(first + l.offsets[k]), places[k]));
     }
-    vst1q_u8(to, value);
+    vst1q_u8(to + i * destination_stride, value);
   }
 }
 
@@ -271,12 +270,13 @@ void look_up(std::size_t width, const lookups& l, std::int64_t count, const std:
     for (std::size_t j = 0; j < width; ++j) {
       for (std::size_t k = 0; k < Windows; ++k) {
         const std::size_t place = l.places[k * most_lookup_width + j];
-        if (k == 0) destination[j] = std::byte{0};
-        if (place < width) destination[j] = source[l.offsets[k] + static_cast<std::int64_t>(place)];
+        std::byte& to = destination[i * destination_stride + static_cast<std::int64_t>(j)];
+        if (k == 0) to = std::byte{0};
+        if (place < width) {
+          to = source[i * source_stride + l.offsets[k] + static_cast<std::int64_t>(place)];
+        }
       }
     }
-    source += source_stride;
-    destination += destination_stride;
   }
 }
 

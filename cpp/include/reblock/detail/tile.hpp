@@ -46,9 +46,8 @@ template <class Move>
     const std::byte* from = source + i * slices.source_stride;
     std::byte* to = destination + i * slices.destination_stride;
     for (std::int64_t j = 0; j < rows.extent; ++j) {
-      move(from, to);
-      from += rows.source_stride;
-      to += rows.destination_stride;
+      // Not `from += ...`: behind the last row a step that is not taken may lead anywhere.
+      move(from + j * rows.source_stride, to + j * rows.destination_stride);
     }
   }
 }

@@ -66,11 +66,11 @@ class fill_outside {
  private:
   template <std::size_t Size>
   static void zero_rows(std::byte* to, std::int64_t rows, std::int64_t row_stride, std::size_t size) {
-    for (std::int64_t i = 0; i < rows; ++i, to += row_stride) {
+    for (std::int64_t i = 0; i < rows; ++i) {
       if constexpr (Size != 0) {
-        std::memset(to, 0, Size);
+        std::memset(to + i * row_stride, 0, Size);
       } else {
-        zero(to, size);
+        zero(to + i * row_stride, size);
       }
     }
   }
