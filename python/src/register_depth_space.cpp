@@ -227,12 +227,13 @@ template <depth_space_direction Direction>
 py::object move(py::handle x, py::handle block_size, py::handle order, py::handle channel_axis,
                 py::handle out, py::handle threads) {
   const py::array input = to_input(x, "x");
-  const auto geometry = depth_space_geometry::make(
-      Direction, extents_of(input), to_spatial_values(block_size, "block_size"), to_order(order),
-      to_int(channel_axis, "channel_axis"), input.itemsize(), "x");
+  const py::ssize_t itemsize = input.itemsize();  // known before the GIL is released: it counts references
+  const auto geometry =
+      depth_space_geometry::make(Direction, extents_of(input), to_spatial_values(block_size, "block_size"),
+                                 to_order(order), to_int(channel_axis, "channel_axis"), itemsize, "x");
   return run(input, out, value_or_raise(geometry).output_extents(), to_threads(threads),
              [&](const operands& where, pool_executor executor) {
-               geometry->plan(where.input_strides, where.output_strides, input.itemsize())
+               geometry->plan(where.input_strides, where.output_strides, itemsize)
                    .run(where.input, where.output, executor);
              });
 }

@@ -247,12 +247,13 @@ py::object unfold_array(py::handle x, py::handle window_sizes, py::handle stride
                         py::handle start_padding, py::handle end_padding, py::handle channel_axis,
                         py::handle out, py::handle threads) {
   const py::array input = to_input(x, "x");
+  const py::ssize_t itemsize = input.itemsize();  // known before the GIL is released: it counts references
   const auto geometry = window_geometry::make(
       extents_of(input), to_window(window_sizes, strides, dilations, start_padding, end_padding),
-      to_int(channel_axis, "channel_axis"), input.itemsize(), "x");
+      to_int(channel_axis, "channel_axis"), itemsize, "x");
   return run(input, out, value_or_raise(geometry).columns(), to_threads(threads),
              [&](const operands& where, pool_executor executor) {
-               geometry->plan_unfold(where.input_strides, where.output_strides, input.itemsize())
+               geometry->plan_unfold(where.input_strides, where.output_strides, itemsize)
                    .run(where.input, where.output, executor);
              });
 }
