@@ -71,7 +71,7 @@ bool moves_rightly(const tile& t, leaf_function leaf, const std::vector<std::byt
 template <class Make>
 void check_tiles(Make&& make) {
   std::mt19937 random(1);
-  const std::vector<std::byte> bytes = test::draw_bytes(random, 16384);
+  const std::vector<std::byte> bytes = test::draw_bytes(random, 32768);
   for (const std::size_t element_size : element_sizes) {
     const auto size = static_cast<std::int64_t>(element_size);
     for (const std::int64_t streams : stream_counts) {
@@ -103,6 +103,30 @@ TEST_CASE("streams are separated") {
   check_tiles([](std::int64_t size, std::int64_t streams, std::int64_t count) {
     return tile{{streams, size, count * size + 3}, {count, streams * size, size}};
   });
+}
+
+TEST_CASE("streams whose axis is in two parts") {
+  for (const std::int64_t rows : {2, 3}) {
+    CAPTURE(rows);
+    check_tiles([rows](std::int64_t size, std::int64_t streams, std::int64_t count) {
+      if (!has_squares(size) || count == 1) return tile{};  // no plan has these
+      const std::int64_t dense = rows * streams * size;
+      tile t{{streams, size, count * size}, {count, dense, size}};
+      t.rows = {rows, streams * size, streams * count * size + 3};
+      t.slices = {2, count * dense, rows * t.rows.destination_stride + 1};
+      t.joined = tile::axis::outer;
+      return t;
+    });
+    check_tiles([rows](std::int64_t size, std::int64_t streams, std::int64_t count) {
+      if (!has_squares(size) || count == 1) return tile{};  // no plan has these
+      const std::int64_t dense = rows * streams * size;
+      tile t{{count, size, dense}, {streams, count * size, size}};
+      t.rows = {rows, streams * count * size + 3, streams * size};
+      t.slices = {2, rows * t.rows.source_stride + 1, count * dense + 1};
+      t.joined = tile::axis::inner;
+      return t;
+    });
+  }
 }
 
 TEST_CASE("runs are copied and the bytes between them left alone") {

@@ -166,6 +166,22 @@ TEST_CASE("channels-first depth_to_space with a square block keeps four axes") {
   CHECK((p.leaf == move_interleaved<4, 2>));
 }
 
+TEST_CASE("channels-last CRD joins the rows of a block, where a pixel is one dense row") {
+  // {1, 2, 5, 64} -> {1, 8, 20, 4}, CRD, blocks of 4: axes c, j1, j2, s1, s2, and back.
+  layout moves = of({{4, 16, 1}, {4, 4, 80}, {4, 1, 4}, {2, 320, 320}, {5, 64, 16}}, 1);
+  const plan separated = plan_moves(moves, 1);
+  CHECK(separated.leaf_tile.joined == tile::axis::outer);
+  CHECK(separated.leaf_tile.outer_extent() == 16);
+  CHECK(separated.leaf_tile.inner_extent() == 4);
+  moves.swap_sides();
+  const plan interleaved = plan_moves(moves, 1);
+  CHECK(interleaved.leaf_tile.joined == tile::axis::inner);
+  CHECK(interleaved.leaf_tile.inner_extent() == 16);
+  // 12 bytes have no leaf that could make use of it
+  CHECK(plan_moves(of({{4, 192, 12}, {4, 48, 960}, {4, 12, 48}, {5, 768, 192}}, 12), 12).joined ==
+        tile::axis::neither);
+}
+
 TEST_CASE("channels-last axes that both sides share become a bigger element") {
   // {1, 2, 6, 12} -> {1, 4, 12, 3}, DCR: axes c, j1, j2, s1, s2; j2 and c move together.
   const plan dcr = plan_moves(of({{3, 1, 1}, {2, 6, 36}, {2, 3, 3}, {2, 72, 72}, {6, 12, 6}}, 1), 1);

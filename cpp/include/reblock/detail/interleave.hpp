@@ -130,14 +130,14 @@ template <std::size_t Size, std::size_t Streams>
 void move_interleaved(const tile& t, const std::byte* source, std::byte* destination) {
   using dense = groups<Size, Streams>;
   const auto length = static_cast<std::size_t>(t.outer.extent);
-  const std::int64_t stream_stride = t.inner.source_stride;
+  const auto offsets = stream_offsets::of_source(t, Streams).template first<Streams>();
   const auto address = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(destination));
   const bool streamed = t.streamed && length % dense::width == 0 &&
                         (address | t.rows.destination_stride | t.slices.destination_stride) %
                                 static_cast<std::int64_t>(sizeof(register_bytes)) ==
                             0;
   for_each_row(t, source, destination, [=](const std::byte* from, std::byte* to) {
-    const auto stream = [&](std::size_t k) { return from + static_cast<std::int64_t>(k) * stream_stride; };
+    const auto stream = [&](std::size_t k) { return from + offsets[k]; };
     if (length < dense::width) {
       registers<dense::count> v{};
       unrolled<Streams>([&](auto k) { v[k] = load_part(stream(k), length * Size); });
@@ -158,9 +158,9 @@ template <std::size_t Size, std::size_t Streams>
 void move_deinterleaved(const tile& t, const std::byte* source, std::byte* destination) {
   using dense = groups<Size, Streams>;
   const auto length = static_cast<std::size_t>(t.inner.extent);
-  const std::int64_t stream_stride = t.outer.destination_stride;
+  const auto offsets = stream_offsets::of_destination(t, Streams).template first<Streams>();
   for_each_row(t, source, destination, [=](const std::byte* from, std::byte* to) {
-    const auto stream = [&](std::size_t k) { return to + static_cast<std::int64_t>(k) * stream_stride; };
+    const auto stream = [&](std::size_t k) { return to + offsets[k]; };
     if (length < dense::width) {
       const registers<dense::count> v =
           shuffle<Size, separating_shuffles<Size>>(dense::load_some(from, length));

@@ -90,53 +90,58 @@ void move_strided(const tile& t, const std::byte* source, std::byte* destination
   });
 }
 
-/// One square of a transposition: up to as many indices of both axes as a register has elements, exactly so
-/// many where it is Whole.
+/// One square of a transposition: up to as many streams of either side as a register has elements, exactly so
+/// many where it is Whole. Rows `from` bytes apart become rows `to` bytes apart.
 template <std::size_t Size, bool Whole>
 [[gnu::always_inline]] inline void transpose_square(std::size_t outer_count, std::size_t inner_count,
-                                                    std::int64_t source_stride, const std::byte* source,
-                                                    std::int64_t destination_stride, std::byte* destination) {
+                                                    const std::byte* source, const std::int64_t* from,
+                                                    std::byte* destination, const std::int64_t* to) {
   constexpr std::size_t side = sizeof(register_bytes) / Size;
   registers<side> v{};
   unrolled<side>([&](auto k) {
-    const std::byte* row = source + static_cast<std::int64_t>(k()) * source_stride;
     if constexpr (Whole) {
-      v[k] = load(row);
+      v[k] = load(source + from[k]);
     } else if (k < inner_count) {
-      v[k] = outer_count == side ? load(row) : load_part(row, outer_count * Size);
+      v[k] = outer_count == side ? load(source + from[k]) : load_part(source + from[k], outer_count * Size);
     }
   });
   v = shuffle<Size, log2(side)>(v);
   unrolled<side>([&](auto k) {
-    std::byte* row = destination + static_cast<std::int64_t>(k()) * destination_stride;
     if constexpr (Whole) {
-      store(row, v[k]);
+      store(destination + to[k], v[k]);
     } else if (k < outer_count) {
-      inner_count == side ? store(row, v[k]) : store_part(row, v[k], inner_count * Size);
+      inner_count == side ? store(destination + to[k], v[k])
+                          : store_part(destination + to[k], v[k], inner_count * Size);
     }
   });
+}
+
+/// Whether a register has several elements of this size, so that squares of them can be transposed.
+constexpr bool has_squares(std::int64_t element_size) noexcept {
+  return element_size > 0 && element_size < std::int64_t{sizeof(register_bytes)} &&
+         std::has_single_bit(static_cast<std::uint64_t>(element_size));
 }
 
 /// The source contiguous along the outer axis, the destination along the inner one, square by square.
 template <std::size_t Size>
 void move_transposed(const tile& t, const std::byte* source, std::byte* destination) {
-  if constexpr (Size == 0 || Size > 8) {
+  if constexpr (!has_squares(Size)) {
     return move_strided<Size>(t, source, destination);
   } else {
     constexpr std::size_t side = sizeof(register_bytes) / Size;
-    const auto [outer, inner] = std::pair(t.outer, t.inner);
-    const std::size_t outer_count = std::min(side, static_cast<std::size_t>(outer.extent));
-    const std::size_t inner_count = std::min(side, static_cast<std::size_t>(inner.extent));
+    const auto outer = static_cast<std::size_t>(t.outer_extent());
+    const auto inner = static_cast<std::size_t>(t.inner_extent());
+    const std::size_t outer_count = std::min(side, outer);
+    const std::size_t inner_count = std::min(side, inner);
+    const auto sources = stream_offsets::of_source(t, inner_count);
+    const auto destinations = stream_offsets::of_destination(t, outer_count);
     const auto move_squares = [&](auto whole) {
-      for_each_row(t, source, destination, [=](const std::byte* from, std::byte* to) {
-        for_overlapping_steps(static_cast<std::size_t>(outer.extent), outer_count, [&](std::size_t first) {
-          const auto i = static_cast<std::int64_t>(first);
-          for_overlapping_steps(static_cast<std::size_t>(inner.extent), inner_count, [&](std::size_t second) {
-            const auto j = static_cast<std::int64_t>(second);
-            transpose_square<Size, whole()>(outer_count, inner_count, inner.source_stride,
-                                            from + i * outer.source_stride + j * inner.source_stride,
-                                            outer.destination_stride,
-                                            to + i * outer.destination_stride + j * inner.destination_stride);
+      for_each_row(t, source, destination, [&](const std::byte* from, std::byte* to) {
+        for_overlapping_steps(outer, outer_count, [&](std::size_t i) {
+          for_overlapping_steps(inner, inner_count, [&](std::size_t j) {
+            transpose_square<Size, whole()>(outer_count, inner_count, from + i * Size + sources.at(j),
+                                            sources.from(j), to + j * Size + destinations.at(i),
+                                            destinations.from(i));
           });
         });
       });
@@ -165,15 +170,15 @@ leaf_function with_fixed_size(std::size_t element_size, Choose&& choose) {
 /// Whether the inner axis runs across contiguous streams of the source, and the destination is one row.
 constexpr bool interleaves(const tile& t) noexcept {
   const auto size = static_cast<std::int64_t>(t.element_size);
-  return t.outer.source_stride == size && t.inner.destination_stride == size &&
-         t.outer.destination_stride == t.inner.extent * size;
+  return t.joined != tile::axis::outer && t.outer.source_stride == size &&
+         t.inner.destination_stride == size && t.outer.destination_stride == t.inner_extent() * size;
 }
 
 /// Whether the outer axis runs across contiguous streams of the destination, and the source is one row.
 constexpr bool separates(const tile& t) noexcept {
   const auto size = static_cast<std::int64_t>(t.element_size);
-  return t.outer.source_stride == size && t.inner.destination_stride == size &&
-         t.inner.source_stride == t.outer.extent * size;
+  return t.joined != tile::axis::inner && t.outer.source_stride == size &&
+         t.inner.destination_stride == size && t.inner.source_stride == t.outer_extent() * size;
 }
 
 /// The leaf for a tile. It stays right for a narrower tile of the same strides only where
@@ -186,7 +191,7 @@ inline leaf_function choose_leaf(const tile& t, bool extents_are_fixed) {
     if (outer.source_stride != size || inner.destination_stride != size) return move_strided<Size>;
     if constexpr (Size != 0) {
       if (extents_are_fixed && interleaves(t)) {
-        switch (inner.extent) {
+        switch (t.inner_extent()) {
           case 2: return move_interleaved<Size, 2>;
           case 3: return move_interleaved<Size, 3>;
           case 4: return move_interleaved<Size, 4>;
@@ -195,7 +200,7 @@ inline leaf_function choose_leaf(const tile& t, bool extents_are_fixed) {
         }
       }
       if (extents_are_fixed && separates(t)) {
-        switch (outer.extent) {
+        switch (t.outer_extent()) {
           case 2: return move_deinterleaved<Size, 2>;
           case 3: return move_deinterleaved<Size, 3>;
           case 4: return move_deinterleaved<Size, 4>;
@@ -217,20 +222,20 @@ inline bool is_slow(const tile& t) noexcept {
   if (inner.source_stride == size && inner.destination_stride == size) {
     return is_short_run(inner.extent * size);
   }
-  if (size > 8 || !std::has_single_bit(t.element_size)) return is_short_run(size);
+  if (!has_squares(size)) return is_short_run(size);
   if (outer.source_stride != size || inner.destination_stride != size) return true;
   const auto has_short_rows = [size](std::int64_t streams, std::int64_t row_bytes, bool separating) {
     if (streams == 3) return size == 1 || (size == 2 && separating) || row_bytes < 64;
     return row_bytes < 16 || streams * row_bytes < 56;
   };
   const auto has_leaf = [](std::int64_t streams) { return streams <= 4 || streams == 8; };
-  if (interleaves(t) && has_leaf(inner.extent)) {
-    return has_short_rows(inner.extent, outer.extent * size, false);
+  if (interleaves(t) && has_leaf(t.inner_extent())) {
+    return has_short_rows(t.inner_extent(), outer.extent * size, false);
   }
-  if (separates(t) && has_leaf(outer.extent)) {
-    return has_short_rows(outer.extent, inner.extent * size, true);
+  if (separates(t) && has_leaf(t.outer_extent())) {
+    return has_short_rows(t.outer_extent(), inner.extent * size, true);
   }
-  return outer.extent * size < 16 || inner.extent * size < 16;
+  return t.outer_extent() * size < 16 || t.inner_extent() * size < 16;
 }
 
 }  // namespace reblock::detail

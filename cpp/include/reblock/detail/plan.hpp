@@ -41,6 +41,8 @@ struct plan : layout {
   explicit plan(const layout& l) noexcept : layout(l) {}
 
   std::size_t walked = 0;
+  /// The axis of the innermost two, if any, that the third one from the end is joined to in the tile.
+  tile::axis joined = tile::axis::neither;
   /// For each axis the axis behind it whose range its index decides (they share a bound), or no_axis.
   std::array<std::size_t, max_axes> decides{};
   /// The axes from this one on have no gaps between their destination elements.
@@ -116,6 +118,12 @@ constexpr bool share_bound(const layout_axis& a, const layout_axis& b) noexcept 
   return a.bounded() && a.bound == b.bound;
 }
 
+/// Moves axis `from` to the place of axis `to`; those between make room.
+constexpr void rotate_axis(layout& l, std::size_t from, std::size_t to) noexcept {
+  for (; from < to; ++from) std::swap(l.axes[from], l.axes[from + 1]);
+  for (; from > to; --from) std::swap(l.axes[from], l.axes[from - 1]);
+}
+
 /// Brings the axis along which the source is contiguous next to the innermost one: the leaf then
 /// reads whole lines and writes whole lines.
 constexpr void pair_contiguous_axes(layout& l, std::int64_t element_size) noexcept {
@@ -127,6 +135,40 @@ constexpr void pair_contiguous_axes(layout& l, std::int64_t element_size) noexce
     for (; i + 2 < l.rank; ++i) std::swap(l.axes[i], l.axes[i + 1]);
     return;
   }
+}
+
+/// Brings the axis along which a dense row of the source goes on where the outer axis ends, or one of the
+/// destination where the inner axis ends, next to these two, and returns which of them it is joined to.
+constexpr tile::axis join_rows(layout& l, std::int64_t element_size) noexcept {
+  if (l.rank < 3) return tile::axis::neither;
+  const layout_axis& inner = l.axes[l.rank - 1];
+  const layout_axis& outer = l.axes[l.rank - 2];
+  if (outer.source_stride != element_size || inner.destination_stride != element_size || inner.bounded() ||
+      outer.bounded() || !has_squares(element_size)) {
+    return tile::axis::neither;
+  }
+  // a few streams of long rows are a leaf's business already
+  const auto few_streams = [element_size](const layout_axis& streams, std::int64_t stride,
+                                          const layout_axis& along) {
+    return streams.extent <= 8 && stride == streams.extent * element_size &&
+           along.extent * element_size > std::int64_t{sizeof(register_bytes)};
+  };
+  if (few_streams(inner, outer.destination_stride, outer) || few_streams(outer, inner.source_stride, inner)) {
+    return tile::axis::neither;
+  }
+  for (std::size_t i = 0; i + 2 < l.rank; ++i) {
+    const layout_axis& rows = l.axes[i];
+    const auto joins = [&](std::int64_t extent, std::int64_t rows_stride, std::int64_t dense_stride) {
+      return !rows.bounded() && extent > 0 && rows.extent <= stream_offsets::most / extent &&
+             rows_stride == extent * element_size && dense_stride == rows.extent * rows_stride;
+    };
+    const bool outwards = joins(outer.extent, rows.source_stride, inner.source_stride);
+    if (outwards || joins(inner.extent, rows.destination_stride, outer.destination_stride)) {
+      rotate_axis(l, i, l.rank - 3);
+      return outwards ? tile::axis::outer : tile::axis::inner;
+    }
+  }
+  return tile::axis::neither;
 }
 
 constexpr std::int64_t magnitude(std::int64_t stride) noexcept { return stride < 0 ? -stride : stride; }
@@ -177,6 +219,7 @@ constexpr void set_out_tile(plan& p, std::int64_t source_size, std::int64_t elem
     p.leaf_tile.*tile_axes[most - 1 - taken] = {next.extent, next.source_stride, next.destination_stride};
   }
   p.leaf_tile.element_size = static_cast<std::size_t>(element_size);
+  if (p.rank - p.walked >= 3) p.leaf_tile.joined = p.joined;
   if (p.rank == 0) p.leaf_tile.inner = {1, source_size, element_size};
 
   p.dense_from = p.rank;
@@ -240,12 +283,6 @@ constexpr bool shares_bound(const layout& l, std::size_t i, std::size_t first) n
   return false;
 }
 
-/// Moves axis `from` to the place of axis `to`; those between make room.
-constexpr void rotate_axis(layout& l, std::size_t from, std::size_t to) noexcept {
-  for (; from < to; ++from) std::swap(l.axes[from], l.axes[from + 1]);
-  for (; from > to; --from) std::swap(l.axes[from], l.axes[from - 1]);
-}
-
 /// Finds a pattern of the innermost axes of `l`, which is in the order of the destination, and an axis
 /// along which it repeats. Returns whether there is one; if not, `p` is as it was.
 inline bool set_out_pattern(plan& p, const layout& l, std::int64_t element_size,
@@ -270,7 +307,7 @@ inline bool set_out_pattern(plan& p, const layout& l, std::int64_t element_size,
     const std::int64_t with_next = bytes * next.extent;
     if (!next.bounded() && with_next > (next.extent <= 4 ? most : usual)) {
       piece = choose_piece(next.extent, bytes, usual, wide);
-      if (piece > 0 && next.extent > often * piece) along = inner - 1;
+      if (piece > 0 && next.extent >= often * piece) along = inner - 1;
     }
     if (along == no_axis) {
       if (with_next > most) break;
@@ -306,6 +343,7 @@ inline bool set_out_pattern(plan& p, const layout& l, std::int64_t element_size,
     if (!r.table.make(lookup_width, axes, std::span(whole).subspan(along), element_size)) return false;
   }
   static_cast<layout&>(p) = ordered;
+  p.joined = tile::axis::neither;
   r.along = along;
   r.inner = inner;
   r.bounded = bounded;
@@ -379,7 +417,8 @@ inline plan plan_moves(const layout& l, std::int64_t element_size,
   }
   const layout ordered = p;
   pair_contiguous_axes(p, element_size);
-  follow_dense_source(p, element_size);
+  p.joined = join_rows(p, element_size);
+  if (p.joined == tile::axis::neither) follow_dense_source(p, element_size);
   set_out_tile(p, element_size, element_size);
   stream_output(p, element_size);
   bool fixed = true;
