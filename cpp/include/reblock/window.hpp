@@ -161,10 +161,10 @@ class window_geometry {
   /// The sums of fold. Strides in bytes.
   operation plan_fold(const axis_values& columns_strides, const axis_values& image_strides,
                       const summation& sum) const noexcept {
-    layout moves = describe(axis_values::repeat(image_.size(), 0), columns_strides);
+    layout moves = describe(image_strides, columns_strides);
     moves.swap_sides();
     moves.source_is_dense = is_dense(columns_, columns_strides, sum.element_size);
-    return operation(gather(moves, channels_second(image_), channels_second(image_strides), sum));
+    return plan_sums(moves, channels_second(image_), channels_second(image_strides), sum);
   }
 
  private:

@@ -61,7 +61,7 @@ int check_moves(const test::moves& moves, std::mt19937& random) {
   const auto expected = moves.expected(source, before, true);
   for (const instruction_set set : instruction_sets()) {
     INFO("instruction set ", name_of(set));
-    const plan p = plan_moves(moves.layout, moves.element_size, set);
+    const plan p = plan_moves(moves.layout, moves.element_size, nullptr, set);
     patterns += p.repeats() ? 1 : 0;
     CHECK((set != instruction_set::baseline || !p.repeats()));
     // Every misalignment of the destination; the source is where the allocation puts it.

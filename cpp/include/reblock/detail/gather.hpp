@@ -8,8 +8,6 @@
 // Where blocks lie `stride` elements apart, the accumulators of an axis are kept apart by their phase, the
 // position modulo the stride: within a phase neighbours are summed from neighbours, and the phases are
 // interleaved only when the box is written.
-//
-// Where each position has exactly one term, a box is moved, not summed.
 #pragma once
 
 #include <algorithm>
@@ -28,8 +26,6 @@ namespace reblock::detail {
 
 /// Bytes of accumulators in a box: half of a usual first-level cache, the rest is for the columns.
 inline constexpr std::size_t box_bytes = 16 * 1024;
-/// Bytes of a box that is moved: worth a plan, and still in the second-level cache.
-inline constexpr std::size_t moved_box_bytes = 128 * 1024;
 
 /// One spatial axis: block `l` adds its term of window offset `o` to the position
 /// l * stride + o * dilation - padding, which is position / phases within the phase position % phases.
@@ -46,10 +42,6 @@ struct gather_axis {
   std::int64_t output_stride = 0;  ///< bytes
 
   constexpr std::int64_t places() const noexcept { return ceil_divide(extent, phases); }
-  /// Whether windows lie side by side and cover all positions.
-  constexpr bool covers_once() const noexcept {
-    return padding == 0 && dilation == 1 && (blocks == 1 || stride == size) && size * blocks == extent;
-  }
 };
 
 /// Window offsets first_offset + phase + phases * repetition, for `count` phases and `repetitions`, all of
@@ -103,8 +95,6 @@ class gather {
     return places_[i] == 0 ? 0 : (places_[i] - 1) / box_[i] + 1;
   }
   std::int64_t groups_of(const gather_axis& axis, groups& found) const noexcept;
-  void move(const axis_values& first, const axis_values& extents, const std::byte* columns,
-            std::byte* image) const;
   void add(const axis_values& first, const axis_values& extents, const std::byte* columns,
            std::byte* accumulators) const;
   void write(const axis_values& first, const axis_values& extents, const std::byte* accumulators,
@@ -117,19 +107,32 @@ class gather {
   std::array<std::int64_t, 2> output_strides_{};  ///< of n and c in the image
   std::int64_t source_offset_ = 0;
   std::array<gather_axis, max_rank - 2> axes_{};
-  axis_values places_;  ///< n, c, places of each spatial axis, or blocks where each position has one term
+  axis_values places_;  ///< n, c, places of each spatial axis
   axis_values box_;     ///< as many of these as a box has
   summation sum_;
-  bool columns_are_dense_ = false;
-  bool moves_ = false;  ///< whether each position has one term
 };
 static_assert(std::is_trivially_copyable_v<gather>);
 
-/// As many whole inner axes as fit in `bytes`, then a part of the next one. `size`: bytes of an element.
-constexpr axis_values choose_box(const axis_values& extents, std::int64_t size,
-                                 std::size_t bytes = box_bytes) noexcept {
+/// Whether the windows lie side by side and cover all positions, so that each has exactly one term. The
+/// arguments are those of a gather.
+constexpr bool covers_once(const layout& moves, const axis_values& extents) noexcept {
+  const std::size_t spatial = extents.size() - 2;
+  for (std::size_t d = 0; d < spatial; ++d) {
+    const layout_axis& offsets = moves.axes[2 + d];
+    const layout_axis& blocks = moves.axes[2 + spatial + d];
+    if (moves.bounds[d].offset != 0 || offsets.bound_step != 1 ||
+        offsets.extent * blocks.extent != extents[2 + d] ||
+        (blocks.extent > 1 && blocks.bound_step != offsets.extent)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/// As many whole inner axes as fit in `box_bytes`, then a part of the next one. `size`: bytes of an element.
+constexpr axis_values choose_box(const axis_values& extents, std::int64_t size) noexcept {
   axis_values box = axis_values::repeat(extents.size(), 1);
-  std::int64_t room = static_cast<std::int64_t>(bytes) / size;
+  std::int64_t room = static_cast<std::int64_t>(box_bytes) / size;
   for (std::size_t i = extents.size(); i-- > 0 && room > 1;) {
     box[i] = std::clamp<std::int64_t>(extents[i], 1, room);
     room /= box[i];
@@ -139,11 +142,7 @@ constexpr axis_values choose_box(const axis_values& extents, std::int64_t size,
 
 inline gather::gather(const layout& moves, const axis_values& extents, const axis_values& output_strides,
                       const summation& sum) noexcept
-    : source_offset_(moves.source_offset),
-      places_(extents),
-      sum_(sum),
-      columns_are_dense_(moves.source_is_dense),
-      moves_(true) {
+    : source_offset_(moves.source_offset), places_(extents), sum_(sum) {
   const std::size_t spatial = extents.size() - 2;
   std::int64_t size = sum.accumulator_size;
   for (std::size_t i = 0; i < 2; ++i) {
@@ -168,42 +167,8 @@ inline gather::gather(const layout& moves, const axis_values& extents, const axi
     if (axis.dilation == 1 && fits) axis.phases = axis.stride;
     size *= axis.phases;
     places_[2 + d] = axis.places();
-    moves_ = moves_ && axis.covers_once();
   }
   box_ = choose_box(places_, size);
-  if (moves_) {
-    size = sum.element_size;
-    for (std::size_t d = 0; d < spatial; ++d) {
-      places_[2 + d] = axes_[d].blocks;
-      size *= axes_[d].size;
-    }
-    box_ = choose_box(places_, size, moved_box_bytes);
-  }
-}
-
-inline void gather::move(const axis_values& first, const axis_values& extents, const std::byte* columns,
-                         std::byte* image) const {
-  layout moves;
-  layout image_part;  // from the image to itself
-  moves.source_offset = source_offset_;
-  moves.source_is_dense = columns_are_dense_;
-  const auto add = [&](std::int64_t extent, std::int64_t source_stride, std::int64_t output_stride,
-                       std::int64_t begin) {
-    moves.add({extent, source_stride, output_stride});
-    moves.narrow(moves.rank - 1, begin, begin + extent);
-    image_part.add({extent, output_stride, output_stride});
-  };
-  for (std::size_t i = 0; i < 2; ++i) add(extents[i], source_strides_[i], output_strides_[i], first[i]);
-  for (std::size_t d = 0; d < spatial_axes(); ++d) {
-    const gather_axis& axis = axes_[d];
-    add(extents[2 + d], axis.block_stride, wrapping_multiply(axis.size, axis.output_stride), first[2 + d]);
-    add(axis.size, axis.size_stride, axis.output_stride, 0);
-  }
-  traversal<skip_outside>(plan_moves(moves, sum_.element_size), columns, image).run();
-  if (sum_.settle == nullptr) return;
-  image_part.source_offset = image_part.destination_offset = moves.destination_offset;
-  const plan settle = plan_visits(image_part, sum_.element_size, sum_.element_size, sum_.settle);
-  traversal<skip_outside>(settle, image, image).run();
 }
 
 inline std::int64_t gather::groups_of(const gather_axis& axis, groups& found) const noexcept {
@@ -341,7 +306,6 @@ inline void gather::fill_box(std::int64_t number, const std::byte* columns, std:
     number /= boxes_along(i);
     size *= extents[i];
   }
-  if (moves_) return move(first, extents, columns, image);
   for (std::size_t d = 0; d < spatial_axes(); ++d) size *= axes_[d].phases;
   alignas(64) std::byte accumulators[box_bytes];
   std::memset(accumulators, 0, static_cast<std::size_t>(size));

@@ -144,6 +144,20 @@ void move_interleaved(const tile& t, const std::byte* source, std::byte* destina
       return dense::store_some(to, shuffle<Size, interleaving_shuffles<Size, Streams>>(v), length);
     }
     for_overlapping_steps(length, dense::width, [&](std::size_t i) {
+      if constexpr (Streams > dense::width && Streams == dense::count) {
+        // a square of streams at a time, which takes fewer shuffles, and fewer registers
+        constexpr std::size_t squares = Streams / dense::width;
+        unrolled<squares>([&](auto square) {
+          registers<dense::width> v;
+          unrolled<dense::width>([&](auto k) { v[k] = load(stream(square * dense::width + k) + i * Size); });
+          v = shuffle<Size, log2(dense::width)>(v);
+          unrolled<dense::width>([&](auto k) {
+            std::byte* place = to + i * dense::step + (k * squares + square) * sizeof(register_bytes);
+            streamed ? detail::stream(place, v[k]) : store(place, v[k]);
+          });
+        });
+        return;
+      }
       registers<dense::count> v{};
       unrolled<Streams>([&](auto k) { v[k] = load(stream(k) + i * Size); });
       v = shuffle<Size, interleaving_shuffles<Size, Streams>>(v);

@@ -196,6 +196,9 @@ inline leaf_function choose_leaf(const tile& t, bool extents_are_fixed) {
           case 3: return move_interleaved<Size, 3>;
           case 4: return move_interleaved<Size, 4>;
           case 8: return move_interleaved<Size, 8>;
+          case 16:
+            if constexpr (Size <= 2) return move_interleaved<Size, 16>;  // squares read wider elements better
+            break;
           default: break;
         }
       }
@@ -205,6 +208,7 @@ inline leaf_function choose_leaf(const tile& t, bool extents_are_fixed) {
           case 3: return move_deinterleaved<Size, 3>;
           case 4: return move_deinterleaved<Size, 4>;
           case 8: return move_deinterleaved<Size, 8>;
+          case 16: return move_deinterleaved<Size, 16>;
           default: break;
         }
       }

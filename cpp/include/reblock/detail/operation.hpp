@@ -63,7 +63,8 @@ class operation {
       const std::int64_t extent = moves_.axes[axis].extent;
       layout part = moves_;
       part.narrow(axis, share(extent, i, chunks), share(extent, i + 1, chunks));
-      const plan part_plan = plan_moves(part, static_cast<std::int64_t>(moves_.leaf_tile.element_size));
+      const auto element_size = static_cast<std::int64_t>(moves_.leaf_tile.element_size);
+      const plan part_plan = plan_moves(part, element_size, moves_.settle);
       traversal<fill_outside>(part_plan, from, to).run();
     });
   }
@@ -104,5 +105,12 @@ class operation {
   bool adds_ = false;
 };
 static_assert(std::is_trivially_copyable_v<operation>);
+
+/// What `gather` does, by moves alone where each position has exactly one term.
+inline operation plan_sums(const layout& moves, const axis_values& extents, const axis_values& output_strides,
+                           const summation& sum) noexcept {
+  if (covers_once(moves, extents)) return operation(plan_moves(moves, sum.element_size, sum.settle));
+  return operation(gather(moves, extents, output_strides, sum));
+}
 
 }  // namespace reblock::detail

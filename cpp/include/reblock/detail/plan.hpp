@@ -30,6 +30,7 @@ struct repetition {
   std::size_t inner = no_axis;  ///< the axes of the pattern begin here
   std::size_t along = no_axis;
   std::int64_t extent = 1;
+  std::size_t bytes = 0;  ///< that an index of the axis fills, without gaps
   /// Indices of the axis that are moved at a time, whole pieces: what stays in the first-level cache.
   std::int64_t at_once = 1;
 };
@@ -49,6 +50,8 @@ struct plan : layout {
   std::size_t dense_from = 0;
   tile leaf_tile{};
   leaf_function leaf = nullptr;
+  /// What is called with the destination of each tile once it has been moved, or null.
+  leaf_function settle = nullptr;
   /// Whether the rows of the tile follow each other on both sides at the same distance with nothing but
   /// elements of the source between them, so that they can be moved as one run and mended at their ends.
   bool shifted = false;
@@ -349,6 +352,7 @@ inline bool set_out_pattern(plan& p, const layout& l, std::int64_t element_size,
   r.bounded = bounded;
   r.width = lookup_width;
   r.extent = piece;
+  r.bytes = static_cast<std::size_t>(bytes / piece);
   constexpr std::int64_t bytes_at_once = 8192;
   r.at_once = std::max<std::int64_t>(1, bytes_at_once / bytes) * piece;
   set_out_tile(p, element_size, element_size, inner);
@@ -392,18 +396,28 @@ constexpr void stream_output(plan& p, std::int64_t element_size) noexcept {
   // because it is read several times, else only where tiles are large.
   const bool rereads = total >= 2 * source_reach(p, 0, element_size);
   if (element_size > 16 || bytes < (rereads ? 2 : 12) * 1024 || interleaves(p.leaf_tile)) {
-    p.leaf_tile.streamed = true;
+    p.leaf_tile.streamed = p.settle == nullptr;
   } else {
     set_out_tile(p, element_size, element_size, first);
     p.staged = true;
   }
 }
 
-/// Plans to move every element of `l`, each `element_size` bytes, in whatever order is best. Requires
-/// that the destination does not overlap itself.
-inline plan plan_moves(const layout& l, std::int64_t element_size,
+/// Makes tiles small enough to be in the first-level cache still when they are settled.
+constexpr void shorten_tile(plan& p, std::int64_t element_size) noexcept {
+  constexpr std::int64_t most = 32 * 1024;
+  std::size_t first = p.rank;
+  std::int64_t bytes = element_size;
+  while (first > p.walked && bytes * p.axes[first - 1].extent <= most) bytes *= p.axes[--first].extent;
+  set_out_tile(p, element_size, element_size, first);
+}
+
+/// Plans to move every element of `l`, each `element_size` bytes, in whatever order is best, and to settle
+/// what has been moved. Requires that the destination does not overlap itself.
+inline plan plan_moves(const layout& l, std::int64_t element_size, leaf_function settle = nullptr,
                        instruction_set set = usable_instruction_set()) noexcept {
   plan p(l);
+  p.settle = settle;
   drop_idle_bounds(p);
   drop_single_indices(p);
   order_by_destination(p);
@@ -421,6 +435,7 @@ inline plan plan_moves(const layout& l, std::int64_t element_size,
   if (p.joined == tile::axis::neither) follow_dense_source(p, element_size);
   set_out_tile(p, element_size, element_size);
   stream_output(p, element_size);
+  if (settle != nullptr && !p.staged) shorten_tile(p, element_size);
   bool fixed = true;
   for (std::size_t i = p.walked; i < p.rank; ++i) fixed = fixed && !p.axes[i].bounded();
   p.leaf = choose_leaf(p.leaf_tile, fixed);

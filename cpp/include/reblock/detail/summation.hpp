@@ -199,9 +199,13 @@ template <class T>
   constexpr std::size_t some = sizeof(register_bytes) / sizeof(T);
   std::size_t i = 0;
   if constexpr (adds_in_lanes<T>) {
-    for (; i + some <= count; i += some) {
-      store(terms + i * sizeof(T), add_lanes<T>(load(terms + i * sizeof(T)), register_bytes{}));
+    const auto settle_some = [terms](std::size_t at) {
+      store(terms + at * sizeof(T), add_lanes<T>(load(terms + at * sizeof(T)), register_bytes{}));
+    };
+    for (; i + 4 * some <= count; i += 4 * some) {
+      unrolled<4>([&](auto k) { settle_some(i + k * some); });
     }
+    for (; i + some <= count; i += some) settle_some(i);
   }
   for (; i < count; ++i) {
     using sum = typename sum_traits<T>::accumulator;
@@ -235,23 +239,25 @@ void round_sums(const tile& t, const std::byte* source, std::byte* destination) 
   });
 }
 
-/// The leaf that makes sums of single terms, in place: 0 + term, which differs from the term where that is
-/// -0, or a NaN or a bool of unusual bits.
+/// What settles a tile that holds single terms: 0 + term, which differs from the term where that is -0, or a
+/// NaN or a bool of unusual bits. An element of the tile is any number of contiguous terms.
 template <class T>
 void settle(const tile& t, const std::byte*, std::byte* destination) {
   using part = typename parts_of<T>::type;
-  constexpr std::int64_t parts = parts_of<T>::count;
-  const auto [outer, inner] = std::pair(t.outer, t.inner);
-  const bool run = inner.destination_stride == std::int64_t{sizeof(T)};
-  for_each_row(t, destination, destination, [=](const std::byte*, std::byte* to) {
+  tile rest = t;
+  rest.joined = tile::axis::neither;  // to which axis rows belong matters to moves alone
+  auto run = static_cast<std::int64_t>(t.element_size);
+  for (const auto member : {&tile::inner, &tile::outer, &tile::rows, &tile::slices}) {
+    tile_axis& axis = rest.*member;
+    if (axis.destination_stride != run) break;
+    run *= std::exchange(axis.extent, 1);
+  }
+  const auto [outer, inner] = std::pair(rest.outer, rest.inner);
+  const std::size_t count = static_cast<std::size_t>(run) / sizeof(part);
+  for_each_row(rest, destination, destination, [=](const std::byte*, std::byte* to) {
     for (std::int64_t i = 0; i < outer.extent; ++i) {
-      std::byte* row = to + i * outer.destination_stride;
-      if (run) {
-        settle_run<part>(row, static_cast<std::size_t>(inner.extent * parts));
-      } else {
-        for (std::int64_t j = 0; j < inner.extent; ++j) {
-          settle_run<part>(row + j * inner.destination_stride, static_cast<std::size_t>(parts));
-        }
+      for (std::int64_t j = 0; j < inner.extent; ++j) {
+        settle_run<part>(to + i * outer.destination_stride + j * inner.destination_stride, count);
       }
     }
   });

@@ -174,6 +174,12 @@ class traversal {
       const std::int64_t last = indices_ - r.extent;
       table_->move({}, source + last * axis.source_stride, destination + last * axis.destination_stride);
     }
+    if (plan_.settle != nullptr) {
+      tile indices;
+      indices.inner = {indices_, axis.source_stride, axis.destination_stride};
+      indices.element_size = r.bytes;
+      plan_.settle(indices, destination, destination);
+    }
   }
 
   /// Hands what lies outside along axis `i` over to `Outside` and returns what lies inside.
@@ -236,6 +242,7 @@ class traversal {
     }
     if (Outside::overwrites && plan_.shifted && !empty) join_rows(t);
     if (!empty) plan_.leaf(t, source_ + from, destination_ + to);
+    if (!empty && plan_.settle != nullptr) plan_.settle(t, destination_ + to, destination_ + to);
     clip_tile(plan_.walked, narrowed, destination);
   }
 
