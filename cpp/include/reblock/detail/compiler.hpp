@@ -92,6 +92,20 @@ register_bytes add_lanes(register_bytes a, register_bytes b) noexcept {
 
 inline register_bytes both_bits(register_bytes a, register_bytes b) noexcept { return a & b; }
 
+/// The bits of the sums of floats with these bits.
+inline register_words add_floats(register_words a, register_words b) noexcept {
+  using floats [[gnu::vector_size(16)]] = float;
+  return (register_words)((floats)a + (floats)b);
+}
+
+/// Calls `f` with the register as lanes of an unsigned integer, all at once: it may add, shift, compare and
+/// choose. Where there are no such registers it is called with one lane after the other.
+template <class Lane, class F>
+register_bytes map_lanes(register_bytes value, F f) noexcept {
+  using lanes [[gnu::vector_size(16)]] = Lane;
+  return (register_bytes)f((lanes)value);
+}
+
 #else  // the same, as loops
 
 struct register_bytes {
@@ -140,6 +154,17 @@ register_bytes add_lanes(register_bytes a, const register_bytes& b) noexcept {
 inline register_bytes both_bits(register_bytes a, const register_bytes& b) noexcept {
   for (std::size_t i = 0; i < sizeof(a); ++i) a.bytes[i] &= b.bytes[i];
   return a;
+}
+
+template <class Lane, class F>
+register_bytes map_lanes(register_bytes value, F f) noexcept {
+  for (std::size_t i = 0; i < sizeof(value); i += sizeof(Lane)) {
+    Lane lane;
+    std::memcpy(&lane, value.bytes + i, sizeof(lane));
+    lane = f(lane);
+    std::memcpy(value.bytes + i, &lane, sizeof(lane));
+  }
+  return value;
 }
 
 template <std::size_t Half>

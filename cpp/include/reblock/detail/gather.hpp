@@ -8,6 +8,9 @@
 // Where blocks lie `stride` elements apart, the accumulators of an axis are kept apart by their phase, the
 // position modulo the stride: within a phase neighbours are summed from neighbours, and the phases are
 // interleaved only when the box is written.
+//
+// Where a box has all places of an axis, there is room for the padding as well: every term has a place, none
+// has to be left out.
 #pragma once
 
 #include <algorithm>
@@ -40,6 +43,10 @@ struct gather_axis {
   std::int64_t size_stride = 0;    ///< in the columns, bytes
   std::int64_t block_stride = 0;   ///< in the columns, bytes
   std::int64_t output_stride = 0;  ///< bytes
+  std::int64_t before = 0;         ///< places before the first one that terms are added to
+  std::int64_t reach =
+      0;               ///< places from the first to the last one that terms are added to or that there are
+  bool whole = false;  ///< whether a box has all of these
 
   constexpr std::int64_t places() const noexcept { return ceil_divide(extent, phases); }
 };
@@ -95,6 +102,9 @@ class gather {
     return places_[i] == 0 ? 0 : (places_[i] - 1) / box_[i] + 1;
   }
   std::int64_t groups_of(const gather_axis& axis, groups& found) const noexcept;
+  /// The extents of the accumulators of a box of so many places.
+  axis_values with_padding(const axis_values& extents) const noexcept;
+  void find_reach(gather_axis& axis) const noexcept;
   void add(const axis_values& first, const axis_values& extents, const std::byte* columns,
            std::byte* accumulators) const;
   void write(const axis_values& first, const axis_values& extents, const std::byte* accumulators,
@@ -129,15 +139,22 @@ constexpr bool covers_once(const layout& moves, const axis_values& extents) noex
   return true;
 }
 
-/// As many whole inner axes as fit in `box_bytes`, then a part of the next one. `size`: bytes of an element.
-constexpr axis_values choose_box(const axis_values& extents, std::int64_t size) noexcept {
-  axis_values box = axis_values::repeat(extents.size(), 1);
+struct box {
+  axis_values places;
+  axis_values accumulators;  ///< along each axis
+};
+
+/// As many whole inner axes as fit in `box_bytes`, with all of their `reach`, then a part of the next one
+/// without. `size`: bytes of an accumulator.
+constexpr box choose_box(const axis_values& places, const axis_values& reach, std::int64_t size) noexcept {
+  box chosen{axis_values::repeat(places.size(), 1), axis_values::repeat(places.size(), 1)};
   std::int64_t room = static_cast<std::int64_t>(box_bytes) / size;
-  for (std::size_t i = extents.size(); i-- > 0 && room > 1;) {
-    box[i] = std::clamp<std::int64_t>(extents[i], 1, room);
-    room /= box[i];
+  for (std::size_t i = places.size(); i-- > 0 && room > 1;) {
+    chosen.places[i] = std::clamp<std::int64_t>(places[i], 1, room);
+    chosen.accumulators[i] = reach[i] <= room ? std::max<std::int64_t>(reach[i], 1) : chosen.places[i];
+    room /= chosen.accumulators[i];
   }
-  return box;
+  return chosen;
 }
 
 inline gather::gather(const layout& moves, const axis_values& extents, const axis_values& output_strides,
@@ -167,8 +184,34 @@ inline gather::gather(const layout& moves, const axis_values& extents, const axi
     if (axis.dilation == 1 && fits) axis.phases = axis.stride;
     size *= axis.phases;
     places_[2 + d] = axis.places();
+    find_reach(axis);
   }
-  box_ = choose_box(places_, size);
+  axis_values reach = places_;
+  for (std::size_t d = 0; d < spatial; ++d) reach[2 + d] = axes_[d].reach;
+  const box chosen = choose_box(places_, reach, size);
+  box_ = chosen.places;
+  for (std::size_t d = 0; d < spatial; ++d) axes_[d].whole = chosen.accumulators[2 + d] == reach[2 + d];
+}
+
+inline void gather::find_reach(gather_axis& axis) const noexcept {
+  groups found;
+  const std::int64_t count = groups_of(axis, found);
+  std::int64_t end = axis.places();
+  for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
+    const phase_group& group = found[i];
+    axis.before = std::max(axis.before, -group.shift);
+    end = std::max(end, group.shift + (axis.blocks - 1) * (axis.stride / axis.phases) +
+                            (group.repetitions - 1) * axis.dilation + 1);
+  }
+  axis.reach = axis.before + end;
+}
+
+inline axis_values gather::with_padding(const axis_values& extents) const noexcept {
+  axis_values padded = extents;
+  for (std::size_t d = 0; d < spatial_axes(); ++d) {
+    if (axes_[d].whole) padded[2 + d] = axes_[d].reach;
+  }
+  return padded;
 }
 
 inline std::int64_t gather::groups_of(const gather_axis& axis, groups& found) const noexcept {
@@ -219,8 +262,8 @@ inline axis_values gather::phase_strides(const axis_values& extents) const noexc
 
 inline void gather::add(const axis_values& first, const axis_values& extents, const std::byte* columns,
                         std::byte* accumulators) const {
-  const axis_values places = place_strides(extents);
-  const axis_values phases = phase_strides(extents);
+  const axis_values places = place_strides(with_padding(extents));
+  const axis_values phases = phase_strides(with_padding(extents));
   std::array<groups, max_rank - 2> all;
   axis_values counts;
   for (std::size_t d = 0; d < spatial_axes(); ++d) counts.push_back(groups_of(axes_[d], all[d]));
@@ -234,7 +277,7 @@ inline void gather::add(const axis_values& first, const axis_values& extents, co
     for (std::size_t d = 0; d < spatial_axes(); ++d) {
       const gather_axis& axis = axes_[d];
       sums.add({group(d).repetitions, wrapping_multiply(axis.size_stride, axis.phases),
-                wrapping_multiply(axis.dilation, places[2 + d]), d, axis.dilation});
+                wrapping_multiply(axis.dilation, places[2 + d]), axis.whole ? no_bound : d, axis.dilation});
       sums.source_offset =
           wrapping_add(sums.source_offset, wrapping_multiply(group(d).first_offset, axis.size_stride));
     }
@@ -247,12 +290,15 @@ inline void gather::add(const axis_values& first, const axis_values& extents, co
       sums.destination_offset += group(d).first_phase * phases[d];
     }
     for (std::size_t d = 0; d < spatial_axes(); ++d) {
-      const std::int64_t step = axes_[d].stride / axes_[d].phases;
+      const gather_axis& axis = axes_[d];
+      const std::int64_t step = axis.stride / axis.phases;
       const std::int64_t shift = group(d).shift - first[2 + d];
-      sums.add({axes_[d].blocks, axes_[d].block_stride, wrapping_multiply(step, places[2 + d]), d, step});
+      sums.add({axis.blocks, axis.block_stride, wrapping_multiply(step, places[2 + d]),
+                axis.whole ? no_bound : d, step});
       sums.bounds[d] = {shift, extents[2 + d]};
       sums.destination_offset =
-          wrapping_add(sums.destination_offset, wrapping_multiply(shift, places[2 + d]));
+          wrapping_add(sums.destination_offset,
+                       wrapping_multiply(axis.whole ? axis.before + shift : shift, places[2 + d]));
     }
     sums.bound_count = spatial_axes();
     const plan p = plan_visits(sums, sum_.element_size, sum_.accumulator_size, sum_.accumulate);
@@ -262,8 +308,8 @@ inline void gather::add(const axis_values& first, const axis_values& extents, co
 
 inline void gather::write(const axis_values& first, const axis_values& extents, const std::byte* accumulators,
                           std::byte* image) const {
-  const axis_values places = place_strides(extents);
-  const axis_values phases = phase_strides(extents);
+  const axis_values places = place_strides(with_padding(extents));
+  const axis_values phases = phase_strides(with_padding(extents));
   // Along each axis the places that have all phases, then the last one of the image if it has not.
   axis_values full;
   axis_values counts;
@@ -282,6 +328,7 @@ inline void gather::write(const axis_values& first, const axis_values& extents, 
       const gather_axis& axis = axes_[d];
       const bool rest = chosen[d] != 0;
       const std::int64_t place = rest ? full[d] : 0;
+      if (axis.whole) moves.source_offset += axis.before * places[2 + d];
       moves.add({rest ? 1 : full[d], places[2 + d], wrapping_multiply(axis.phases, axis.output_stride)});
       moves.add({rest ? axis.extent % axis.phases : axis.phases, phases[d], axis.output_stride});
       moves.source_offset += place * places[2 + d];
@@ -299,13 +346,13 @@ inline void gather::write(const axis_values& first, const axis_values& extents, 
 inline void gather::fill_box(std::int64_t number, const std::byte* columns, std::byte* image) const {
   axis_values first = box_;
   axis_values extents = box_;
-  std::int64_t size = sum_.accumulator_size;
   for (std::size_t i = box_.size(); i-- > 0;) {
     first[i] = number % boxes_along(i) * box_[i];
     extents[i] = std::min(box_[i], places_[i] - first[i]);
     number /= boxes_along(i);
-    size *= extents[i];
   }
+  std::int64_t size = sum_.accumulator_size;
+  for (const std::int64_t extent : with_padding(extents)) size *= extent;
   for (std::size_t d = 0; d < spatial_axes(); ++d) size *= axes_[d].phases;
   alignas(64) std::byte accumulators[box_bytes];
   std::memset(accumulators, 0, static_cast<std::size_t>(size));

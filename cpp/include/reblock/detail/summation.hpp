@@ -15,58 +15,10 @@
 #include <utility>
 
 #include <reblock/data_type.hpp>
+#include <reblock/detail/half.hpp>
 #include <reblock/detail/leaves.hpp>
 
 namespace reblock::detail {
-
-constexpr float to_float(bfloat16 value) noexcept {
-  return std::bit_cast<float>(static_cast<std::uint32_t>(value.bits) << 16);
-}
-
-// float16's conversions choose between results instead of branches, so that compilers make vectors of them.
-
-constexpr float to_float(float16 value) noexcept {
-  const std::uint32_t sign = static_cast<std::uint32_t>(value.bits & 0x8000u) << 16;
-  const std::uint32_t magnitude = value.bits & 0x7fffu;
-  // zero or subnormal: a multiple of 2^-24, exact in float
-  const auto small =
-      std::bit_cast<std::uint32_t>(static_cast<float>(static_cast<std::int32_t>(magnitude)) * 0x1p-24f);
-  const std::uint32_t normal = (magnitude << 13) + ((127u - 15u) << 23);
-  const std::uint32_t infinite = magnitude << 13 | 0x7f800000u;  // or a NaN
-  const std::uint32_t wide = magnitude < 0x0400u ? small : magnitude < 0x7c00u ? normal : infinite;
-  return std::bit_cast<float>(sign | wide);
-}
-
-/// `bits >> shift`, rounded to nearest, ties to even. 0 < shift < 32.
-constexpr std::uint32_t shift_and_round(std::uint32_t bits, unsigned shift) noexcept {
-  return (bits + ((1u << (shift - 1)) - 1) + (bits >> shift & 1u)) >> shift;
-}
-
-/// Rounded to nearest, ties to even; a NaN stays a NaN.
-constexpr void round_to(bfloat16& result, float value) noexcept {
-  const auto bits = std::bit_cast<std::uint32_t>(value);
-  const bool not_a_number = (bits & 0x7fffffffu) > 0x7f800000u;
-  result.bits = static_cast<std::uint16_t>(not_a_number ? bits >> 16 | 0x40u : shift_and_round(bits, 16));
-}
-
-/// Rounded to nearest, ties to even; a NaN stays a NaN; beyond the range lies infinity.
-constexpr void round_to(float16& result, float value) noexcept {
-  const auto bits = std::bit_cast<std::uint32_t>(value);
-  const std::uint32_t sign = bits >> 16 & 0x8000u;
-  const std::uint32_t magnitude = bits & 0x7fffffffu;
-  // Below 2^-14 a result is a multiple of 2^-24, to which a sum of 0.5 and less than 0.5 is rounded.
-  const float half = 0.5f;
-  const std::uint32_t small = std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude) + half) -
-                              std::bit_cast<std::uint32_t>(half);
-  const std::uint32_t normal =
-      shift_and_round(magnitude - ((127u - 15u) << 23), 13);  // may carry into infinity
-  const std::uint32_t not_a_number = 0x7e00u | (magnitude >> 13 & 0x3ffu);
-  const std::uint32_t narrow = magnitude < (127u - 14u) << 23   ? small
-                               : magnitude < (127u + 16u) << 23 ? normal
-                               : magnitude <= 0x7f800000u       ? 0x7c00u
-                                                                : not_a_number;
-  result.bits = static_cast<std::uint16_t>(sign | narrow);
-}
 
 /// How elements of type T add up: in which type, and how a term is added. Only types that have a sum
 /// match. Integers wrap, which is defined for unsigned ones.
@@ -105,8 +57,7 @@ struct sum_traits<bool> {
   }
 };
 
-template <class T>
-  requires std::same_as<T, float16> || std::same_as<T, bfloat16>
+template <half T>
 struct sum_traits<T> {
   using accumulator = float;
   static accumulator add(accumulator sum, T term) noexcept { return sum + to_float(term); }
@@ -140,6 +91,15 @@ template <class T, std::size_t Count>
     const register_bytes sums = add_lanes<T>(register_of(std::uint64_t{read<part>(destination)}, 0),
                                              register_of(std::uint64_t{read<part>(source)}, 0));
     write(destination, static_cast<part>(half_of<0>(sums)));
+  } else if constexpr (half<T> && bytes == sizeof(register_bytes)) {
+    const registers<2> terms = widen<T>(load(source));
+    unrolled<2>([&](auto k) {
+      std::byte* sums = destination + k * sizeof(register_bytes);
+      store(sums, add_lanes<float>(load(sums), terms[k]));
+    });
+  } else if constexpr (half<T> && bytes == 8) {
+    const register_bytes terms = widen<T>(register_of(read<std::uint64_t>(source), 0))[0];
+    store(destination, add_lanes<float>(load(destination), terms));
   } else {
     using sum = typename sum_traits<T>::accumulator;
     using term = std::conditional_t<std::is_same_v<T, bool>, sum, T>;  // any byte is a bool
@@ -158,10 +118,16 @@ template <class T, std::size_t Count = std::max<std::size_t>(1, sizeof(register_
 [[gnu::always_inline]] inline void accumulate_run(const std::byte* source, std::byte* destination,
                                                   std::size_t count) {
   constexpr std::size_t sum_size = sizeof(typename sum_traits<T>::accumulator);
-  std::size_t i = 0;
-  for (; i + Count <= count; i += Count) {
+  const auto add = [=](std::size_t i) {
     accumulate_some<T, Count>(source + i * sizeof(T), destination + i * sum_size);
+  };
+  std::size_t i = 0;
+  if constexpr (Count * sizeof(T) == sizeof(register_bytes) && sizeof(T) >= 4) {  // else rows are short
+    for (; i + 4 * Count <= count; i += 4 * Count) {
+      unrolled<4>([&](auto k) { add(i + k * Count); });
+    }
   }
+  for (; i + Count <= count; i += Count) add(i);
   if constexpr (Count > 1) {
     if (i != count) {
       accumulate_run<T, Count / 2>(source + i * sizeof(T), destination + i * sum_size, count - i);
@@ -206,6 +172,11 @@ template <class T>
       unrolled<4>([&](auto k) { settle_some(i + k * some); });
     }
     for (; i + some <= count; i += some) settle_some(i);
+  } else if constexpr (half<T>) {
+    for (; i + some <= count; i += some) {
+      std::byte* place = terms + i * sizeof(T);
+      store(place, map_lanes<std::uint16_t>(load(place), [](auto bits) { return settled_bits<T>(bits); }));
+    }
   }
   for (; i < count; ++i) {
     using sum = typename sum_traits<T>::accumulator;
@@ -222,12 +193,21 @@ template <class T>
 }
 
 /// The leaf that rounds a tile of float sums to elements of type T.
-template <class T>
+template <half T>
 void round_sums(const tile& t, const std::byte* source, std::byte* destination) {
   const auto [outer, inner] = std::pair(t.outer, t.inner);
+  constexpr std::int64_t some = sizeof(register_bytes) / sizeof(T);
+  const bool runs = inner.source_stride == std::int64_t{sizeof(float)} &&
+                    inner.destination_stride == std::int64_t{sizeof(T)};
   for_each_row(t, source, destination, [&](const std::byte* from, std::byte* to) {
     for (std::int64_t i = 0; i < outer.extent; ++i) {
-      for (std::int64_t j = 0; j < inner.extent; ++j) {
+      std::int64_t j = 0;
+      for (; runs && j + some <= inner.extent; j += some) {
+        const std::byte* sums = from + i * outer.source_stride + j * inner.source_stride;
+        store(to + i * outer.destination_stride + j * inner.destination_stride,
+              narrow<T>({load(sums), load(sums + sizeof(register_bytes))}));
+      }
+      for (; j < inner.extent; ++j) {
         float sum;
         T rounded;
         std::memcpy(&sum, from + i * outer.source_stride + j * inner.source_stride, sizeof(sum));
