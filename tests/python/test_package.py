@@ -85,3 +85,17 @@ def test_importing_the_package_imports_no_more_than_numpy() -> None:
     )
     extra = set(result.stdout.split()) - {"reblock"} - set(sys.stdlib_module_names)
     assert not extra
+
+
+def test_importing_the_package_takes_no_time_to_speak_of() -> None:
+    """Beyond NumPy less than 20 ms, in the best of up to ten fresh processes."""
+    script = (
+        "import numpy, time; start = time.perf_counter(); import reblock;"
+        "print(time.perf_counter() - start)"
+    )
+
+    def seconds() -> float:
+        command = [sys.executable, "-c", script]
+        return float(subprocess.run(command, capture_output=True, check=True).stdout)
+
+    assert any(seconds() < 0.020 for _ in range(10))
