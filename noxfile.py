@@ -201,7 +201,7 @@ def make_wheel(session: nox.Session, python: str, sdist: Path, directory: Path) 
 
 
 def test_wheel(session: nox.Session, wheel: Path, python: str) -> None:
-    """Run the tests on a wheel in a fresh environment, whose commands are all that is on the path."""
+    """Run the tests on a wheel in a fresh environment; the path has its commands and no others."""
     environment = wheel.parent / "environment"
     commands = environment / "bin"
     session.run(python, "-m", "venv", str(environment), external=True)
