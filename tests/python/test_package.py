@@ -58,6 +58,19 @@ def test_the_cmake_package_is_shipped() -> None:
     assert (directory / "reblockConfig.cmake").is_file()
 
 
+def test_nothing_else_is_shipped_but_the_licence() -> None:
+    suffixes: dict[str, set[str]] = {"include": set(), "share": set(), "reblock": set()}
+    files = importlib.metadata.files("reblock") or []
+    for file in files:
+        if file.parts[0] == "reblock":
+            suffixes[file.parts[1] if file.parts[1] in suffixes else "reblock"].add(file.suffix)
+    assert suffixes["include"] == {".hpp"}
+    assert suffixes["share"] == {".cmake", ".pc"}
+    assert suffixes["reblock"] <= {".py", ".pyc", ".pyi", ".typed", ".so", ".pyd"}
+    assert not any({"tests", "examples", "src"} & set(file.parts) for file in files)
+    assert any(file.match("*.dist-info/licenses/LICENSE") for file in files)
+
+
 def test_show_config_prints_the_version(capsys: pytest.CaptureFixture[str]) -> None:
     reblock.show_config()
     assert reblock.__version__ in capsys.readouterr().out
@@ -85,3 +98,17 @@ def test_importing_the_package_imports_no_more_than_numpy() -> None:
     )
     extra = set(result.stdout.split()) - {"reblock"} - set(sys.stdlib_module_names)
     assert not extra
+
+
+def test_importing_the_package_takes_no_time_to_speak_of() -> None:
+    """Beyond NumPy less than 20 ms, in the best of up to ten fresh processes."""
+    script = (
+        "import numpy, time; start = time.perf_counter(); import reblock;"
+        "print(time.perf_counter() - start)"
+    )
+
+    def seconds() -> float:
+        command = [sys.executable, "-c", script]
+        return float(subprocess.run(command, capture_output=True, check=True).stdout)
+
+    assert any(seconds() < 0.020 for _ in range(10))

@@ -159,6 +159,54 @@ def test_eight_threads_may_call_at_once() -> None:
     assert not wrong
 
 
+def test_everything_may_be_called_at_once() -> None:
+    # In a process of its own, so that the threads also race for what the first call makes.
+    code = """
+import sys, threading, numpy as np, reblock
+sys.setswitchinterval(1e-6)
+x = np.arange(2 * 32 * 102 * 96, dtype=np.float32).reshape(2, 32, 102, 96)
+small = x[:1, :, :4, :4]
+tensor = reblock.TensorDesc(reblock.DataType.FLOAT32, x.shape)
+desc = reblock.DepthToSpaceDesc(tensor, block_size=2)
+op = reblock.compile(desc)
+start, told = threading.Barrier(8), []
+
+def work(i):
+    start.wait()
+    for j in range(5):
+        reblock.set_num_threads(1 + (i + j) % 3)
+        space = op(x)
+        same = np.array_equal(reblock.compile(desc)(x, threads=2), space)
+        same &= np.array_equal(reblock.space_to_depth(space, [2, 2]), x)
+        columns = reblock.unfold(small, 2, strides=2)
+        same &= np.array_equal(reblock.fold(columns, (4, 4), 2, strides=2), small)
+        same &= repr(op.output) == repr(reblock.compile(desc).output)
+        try:
+            reblock.depth_to_space(small, 5)
+        except ValueError as error:
+            same &= "block_size" in str(error)
+        told.append(bool(same))
+
+workers = [threading.Thread(target=work, args=(i,)) for i in range(8)]
+for worker in workers: worker.start()
+for worker in workers: worker.join()
+print(len(told), all(told))
+"""
+    done = run(code)
+    assert (done.returncode, done.stdout) == (0, "40 True\n"), done.stderr
+
+
+def test_the_import_leaves_the_gil_as_it_is() -> None:
+    code = """
+import sys, numpy
+enabled = getattr(sys, "_is_gil_enabled", lambda: True)  # Python 3.13 began to tell
+before = enabled()
+import reblock
+print(before == enabled())
+"""
+    assert run(code).stdout == "True\n"
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
 def test_a_forked_child_can_call() -> None:
     code = """
