@@ -150,19 +150,21 @@ constexpr tile::axis join_rows(layout& l, std::int64_t element_size) noexcept {
       outer.bounded() || !has_squares(element_size)) {
     return tile::axis::neither;
   }
-  // a few streams of long rows are a leaf's business already
-  const auto few_streams = [element_size](const layout_axis& streams, std::int64_t stride,
-                                          const layout_axis& along) {
-    return streams.extent <= 8 && stride == streams.extent * element_size &&
-           along.extent * element_size > std::int64_t{sizeof(register_bytes)};
+  // A few streams are a leaf's business already, unless their rows are shorter than those of not many more.
+  const auto few_streams = [element_size](const layout_axis& streams, std::int64_t stride) {
+    return streams.extent <= 8 && stride == streams.extent * element_size;
   };
-  if (few_streams(inner, outer.destination_stride, outer) || few_streams(outer, inner.source_stride, inner)) {
-    return tile::axis::neither;
-  }
+  const auto is_long = [element_size](const layout_axis& along) {
+    return along.extent * element_size >= std::int64_t{sizeof(register_bytes)};
+  };
+  const bool few_inner = few_streams(inner, outer.destination_stride);
+  const bool few_outer = few_streams(outer, inner.source_stride);
+  if ((few_inner && is_long(outer)) || (few_outer && is_long(inner))) return tile::axis::neither;
+  const std::int64_t most = few_inner || few_outer ? 16 : stream_offsets::most;
   for (std::size_t i = 0; i + 2 < l.rank; ++i) {
     const layout_axis& rows = l.axes[i];
     const auto joins = [&](std::int64_t extent, std::int64_t rows_stride, std::int64_t dense_stride) {
-      return !rows.bounded() && extent > 0 && rows.extent <= stream_offsets::most / extent &&
+      return !rows.bounded() && extent > 0 && rows.extent <= most / extent &&
              rows_stride == extent * element_size && dense_stride == rows.extent * rows_stride;
     };
     const bool outwards = joins(outer.extent, rows.source_stride, inner.source_stride);
