@@ -231,7 +231,7 @@ py::object move(py::handle x, py::handle block_size, py::handle order, py::handl
   const auto geometry =
       depth_space_geometry::make(Direction, extents_of(input), to_spatial_values(block_size, "block_size"),
                                  to_order(order), to_int(channel_axis, "channel_axis"), itemsize, "x");
-  return run(input, out, value_or_raise(geometry).output_extents(), to_threads(threads),
+  return run(x, input, out, value_or_raise(geometry).output_extents(), to_threads(threads),
              [&](const operands& where, pool_executor executor) {
                geometry->plan(where.input_strides, where.output_strides, itemsize)
                    .run(where.input, where.output, executor);

@@ -193,7 +193,7 @@ py::object call(const compiled_operator& op, py::handle x, py::handle out, py::h
     why << "x must have shape " << op.input().sizes << ", got " << extents_of(input);
     throw py::value_error(why.message());
   }
-  return run(input, out, op.output().sizes, to_threads(threads),
+  return run(x, input, out, op.output().sizes, to_threads(threads),
              [&](const operands& where, pool_executor executor) {
                if (op.lie_as_described(where.input_strides, where.output_strides)) {
                  op.dispatch(where.input, where.output, executor);

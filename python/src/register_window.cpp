@@ -251,7 +251,7 @@ py::object unfold_array(py::handle x, py::handle window_sizes, py::handle stride
   const auto geometry = window_geometry::make(
       extents_of(input), to_window(window_sizes, strides, dilations, start_padding, end_padding),
       to_int(channel_axis, "channel_axis"), itemsize, "x");
-  return run(input, out, value_or_raise(geometry).columns(), to_threads(threads),
+  return run(x, input, out, value_or_raise(geometry).columns(), to_threads(threads),
              [&](const operands& where, pool_executor executor) {
                geometry->plan_unfold(where.input_strides, where.output_strides, itemsize)
                    .run(where.input, where.output, executor);
@@ -267,7 +267,7 @@ py::object fold_array(py::handle columns, py::handle output_sizes, py::handle wi
       extents_of(input), to_spatial_values(output_sizes, "output_sizes"),
       to_window(window_sizes, strides, dilations, start_padding, end_padding),
       to_int(channel_axis, "channel_axis"), input.itemsize(), "columns");
-  return run(input, out, value_or_raise(geometry).image(), to_threads(threads),
+  return run(columns, input, out, value_or_raise(geometry).image(), to_threads(threads),
              [&](const operands& where, pool_executor executor) {
                geometry->plan_fold(where.input_strides, where.output_strides, sum)
                    .run(where.input, where.output, executor);
