@@ -68,15 +68,15 @@ Parameters
 ----------
 x : array_like
     Of the sizes and the data type of `input`.
-out : ndarray, optional
+out : array, optional
     Of the sizes and the data type of `output`; as in `depth_to_space`.
 threads : int, optional
     As in `depth_to_space`.
 
 Returns
 -------
-ndarray
-    `out` if given, else a new C-contiguous array.
+array
+    `out` if given, else a new C-contiguous array; as in `depth_to_space`.
 
 Raises
 ------
