@@ -45,6 +45,7 @@ py::array view_by(const char* function, py::handle x, const char* name) {
       return py::module_::import("numpy").attr(function)(x);
     }
   } catch (py::error_already_set& why) {
+    if (!why.matches(PyExc_Exception)) throw;  // an interrupt, for one
     raise_unviewable(x, name, why);
   }
   throw py::type_error(std::string(name) + " must lie on the CPU, got a " + describe_type(x) +
