@@ -14,6 +14,7 @@ once) and complex64 and complex128.
 import itertools
 import math
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy.typing as npt
@@ -22,6 +23,7 @@ import reblock
 
 try:
     import torch
+    from torch.autograd import forward_ad
 except ModuleNotFoundError as missing:
     if missing.name != "torch":
         raise
@@ -31,7 +33,6 @@ except ModuleNotFoundError as missing:
 
 __all__ = ["depth_to_space", "fold", "space_to_depth", "unfold"]
 
-_Operator = Callable[..., torch.Tensor]
 _Order = Literal["DCR", "CRD", 0, 1] | reblock.DepthSpaceOrder
 
 
@@ -343,12 +344,68 @@ def _empty(x: torch.Tensor, shape: Sequence[int]) -> torch.Tensor:
 # The custom operators.
 
 
+@dataclass(frozen=True)
+class _Operator:
+    """A custom operator and its adjoint, which is given the shape of `x` before the arguments."""
+
+    custom: Any
+    adjoint: Callable[..., torch.Tensor]
+
+    def __call__(self, x: torch.Tensor, *values: Any) -> torch.Tensor:
+        result: torch.Tensor
+        if torch.compiler.is_compiling():
+            if forward_ad.unpack_dual(x).tangent is not None:
+                raise NotImplementedError("reblock.torch has no forward mode in compiled functions")
+            result = self.custom(x, *values)
+        else:
+            result = _Linear.apply(x, _Call(self, values))
+        return result
+
+
+@dataclass(frozen=True)
+class _Call:
+    """An operator and its arguments, which are not to be taken for inputs of their own."""
+
+    operator: _Operator
+    values: tuple[Any, ...]
+
+
+class _Linear(torch.autograd.Function):  # type: ignore[misc] # the types of torch are left out
+    """Give an operator the transforms of torch.func and forward mode.
+
+    PyTorch has neither for custom operators: torch.func.grad raises an error, and forward mode
+    takes every derivative for zero.
+    """
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(x: torch.Tensor, call: _Call) -> torch.Tensor:
+        result: torch.Tensor = call.operator.custom(x, *call.values)
+        return result
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[torch.Tensor, _Call], _output: torch.Tensor) -> None:
+        x, ctx.call = inputs
+        ctx.shape = x.shape
+
+    @staticmethod
+    def backward(ctx: Any, gradient: torch.Tensor) -> tuple[torch.Tensor, None]:
+        return ctx.call.operator.adjoint(gradient, ctx.shape, *ctx.call.values), None
+
+    @staticmethod
+    def jvp(ctx: Any, tangent: torch.Tensor, _: None) -> torch.Tensor:
+        result: torch.Tensor = ctx.call.operator(tangent, *ctx.call.values)
+        return result
+
+
 def _operator(
     name: str,
     parameters: Sequence[str],
     symbolic_shape: Callable[..., Sequence[int]],
     array: Callable[[torch.Tensor], npt.NDArray[Any]],
-) -> Any:
+    adjoint: Callable[..., torch.Tensor],
+) -> _Operator:
     """Define an operator with the parameters of the function in `reblock`, each given by place."""
     types = {"order": "str", "channel_axis": "int", "threads": "int?"}
     listed = ", ".join(f"{types.get(each, 'SymInt[]')} {each}" for each in parameters)
@@ -371,35 +428,7 @@ def _operator(
     def run_batches(_info: Any, in_dims: Sequence[int], x: torch.Tensor, *values: Any) -> Any:
         """Run on the samples of all batches at once."""
         x = x.movedim(in_dims[0], 0)
-        return operator(x.flatten(0, 1), *values).unflatten(0, x.shape[:2]), 0
-
-    schema = f"(Tensor x, {listed}) -> Tensor"
-    operator = torch.library.custom_op(
-        f"reblock::{name}", run, mutates_args=(), device_types="cpu", schema=schema
-    )
-    operator.register_fake(make)
-    operator.register_vmap(run_batches)
-    return operator
-
-
-_BLOCK_PARAMETERS = ("block_size", "order", "channel_axis", "threads")
-_WINDOW_PARAMETERS = (*_WINDOW, "channel_axis", "threads")
-
-_depth_to_space: _Operator = _operator(
-    "depth_to_space", _BLOCK_PARAMETERS, _depth_to_space_shape, _bits
-)
-_space_to_depth: _Operator = _operator(
-    "space_to_depth", _BLOCK_PARAMETERS, _space_to_depth_shape, _bits
-)
-_unfold: _Operator = _operator("unfold", _WINDOW_PARAMETERS, _unfold_shape, _bits)
-_fold: _Operator = _operator("fold", ("output_sizes", *_WINDOW_PARAMETERS), _fold_shape, _numbers)
-
-
-# Gradients: what comes back goes through the adjoint, with the same arguments.
-
-
-def _differentiate(operator: Any, adjoint: Callable[..., torch.Tensor]) -> None:
-    """Give an operator its gradient: `adjoint(gradient, shape of x, *arguments)`."""
+        return custom(x.flatten(0, 1), *values).unflatten(0, x.shape[:2]), 0
 
     def setup_context(
         ctx: Any,
@@ -412,10 +441,44 @@ def _differentiate(operator: Any, adjoint: Callable[..., torch.Tensor]) -> None:
     def backward(ctx: Any, gradient: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
         return adjoint(gradient, ctx.shape, *ctx.values), *(None for _ in ctx.values)
 
-    operator.register_autograd(backward, setup_context=setup_context)
+    schema = f"(Tensor x, {listed}) -> Tensor"
+    custom = torch.library.custom_op(
+        f"reblock::{name}", run, mutates_args=(), device_types="cpu", schema=schema
+    )
+    custom.register_fake(make)
+    custom.register_vmap(run_batches)
+    custom.register_autograd(backward, setup_context=setup_context)
+    return _Operator(custom, adjoint)
 
 
-_differentiate(_depth_to_space, lambda g, _shape, *values: _space_to_depth(g, *values))
-_differentiate(_space_to_depth, lambda g, _shape, *values: _depth_to_space(g, *values))
-_differentiate(_fold, lambda g, _shape, _sizes, *values: _unfold(g, *values))
-_differentiate(_unfold, lambda g, shape, *values: _fold(g, _spatial(shape, values[-2]), *values))
+_BLOCK_PARAMETERS = ("block_size", "order", "channel_axis", "threads")
+_WINDOW_PARAMETERS = (*_WINDOW, "channel_axis", "threads")
+
+_depth_to_space: _Operator = _operator(
+    "depth_to_space",
+    _BLOCK_PARAMETERS,
+    _depth_to_space_shape,
+    _bits,
+    adjoint=lambda g, _shape, *values: _space_to_depth(g, *values),
+)
+_space_to_depth: _Operator = _operator(
+    "space_to_depth",
+    _BLOCK_PARAMETERS,
+    _space_to_depth_shape,
+    _bits,
+    adjoint=lambda g, _shape, *values: _depth_to_space(g, *values),
+)
+_unfold: _Operator = _operator(
+    "unfold",
+    _WINDOW_PARAMETERS,
+    _unfold_shape,
+    _bits,
+    adjoint=lambda g, shape, *values: _fold(g, _spatial(shape, values[-2]), *values),
+)
+_fold: _Operator = _operator(
+    "fold",
+    ("output_sizes", *_WINDOW_PARAMETERS),
+    _fold_shape,
+    _numbers,
+    adjoint=lambda g, _shape, _sizes, *values: _unfold(g, *values),
+)

@@ -18,6 +18,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from torch.autograd import forward_ad
 
 import reblock.torch
 from calls import FOLD, MOVING, SAMPLES, UNFOLD, Call, any_call, depth_space_calls, window_calls
@@ -32,6 +33,8 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:ComplexHalf support is experimental:UserWarning"),
     # PyTorch's opcheck asks for it itself.
     pytest.mark.filterwarnings(r"ignore:The \.grad attribute of a Tensor that is not a leaf"),
+    # It makes use of that itself, for forward mode.
+    pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated:FutureWarning"),
 ]
 
 OPERATORS = ("depth_to_space", "space_to_depth", "unfold", "fold")
@@ -373,6 +376,67 @@ def test_gradients_through_a_map(call: Call) -> None:
     (ours,) = torch.autograd.grad(mapped.square().sum(), x)
     (expected,) = torch.autograd.grad(torch.stack(one_by_one).square().sum(), x)
     assert torch.equal(ours, expected)
+
+
+@every_operator
+def test_gradients_of_torch_func(call: Call) -> None:
+    """By grad, and by vmap of it: a gradient for each sample."""
+    x = torch.stack([sample(call, seed=seed) for seed in range(3)])
+
+    def loss(x: torch.Tensor) -> torch.Tensor:
+        return run(call, x).square().sum()
+
+    expected: list[torch.Tensor] = []
+    for each in x:
+        leaf = each.clone().requires_grad_()
+        expected.append(*torch.autograd.grad(loss(leaf), leaf))
+    assert torch.equal(torch.func.grad(loss)(x[0]), expected[0])
+    assert torch.equal(torch.vmap(torch.func.grad(loss))(x), torch.stack(expected))
+
+
+@every_operator
+def test_forward_mode(call: Call) -> None:
+    """Linear: the derivative in a direction is the operator of the direction."""
+    x, direction = sample(call), sample(call, seed=1)
+    result, derivative = torch.func.jvp(lambda x: run(call, x), (x,), (direction,))
+    assert torch.equal(result, run(call, x))
+    assert torch.equal(derivative, run(call, direction))
+    with forward_ad.dual_level():
+        dual = run(call, forward_ad.make_dual(x, direction))
+        assert torch.equal(forward_ad.unpack_dual(dual).tangent, run(call, direction))
+    assert torch.autograd.gradcheck(
+        lambda x: run(call, x), x.requires_grad_(), fast_mode=True, check_forward_ad=True
+    )
+
+
+def test_a_compiled_function_does_not_lose_forward_mode() -> None:
+    """It goes on uncompiled, and where it must not, that is an error."""
+
+    def slope(x: torch.Tensor) -> torch.Tensor:
+        derivative: torch.Tensor = torch.func.jvp(lambda x: reblock.torch.unfold(x, 2), (x,), (x,))[
+            1
+        ]
+        return derivative
+
+    torch.compiler.reset()
+    x = torch.randn(1, 1, 3, 3)
+    assert torch.equal(torch.compile(slope, backend="aot_eager")(x), reblock.torch.unfold(x, 2))
+    with pytest.raises(torch._dynamo.exc.Unsupported):
+        torch.compile(slope, backend="aot_eager", fullgraph=True)(x)
+
+
+def test_hessians() -> None:
+    def f(x: torch.Tensor) -> torch.Tensor:
+        return reblock.torch.unfold(x**3, 2).square().sum()
+
+    def expected(x: torch.Tensor) -> torch.Tensor:
+        return torch.nn.functional.unfold(x**3, 2).square().sum()
+
+    x = torch.randn(1, 1, 3, 3, dtype=torch.float64)
+    by_torch = torch.func.hessian(expected)(x)
+    for outer in (torch.func.jacfwd, torch.func.jacrev):
+        for inner in (torch.func.jacfwd, torch.func.jacrev):
+            torch.testing.assert_close(outer(inner(f))(x), by_torch)
 
 
 # Arguments and errors
