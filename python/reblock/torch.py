@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+import numpy as np
 import numpy.typing as npt
 
 import reblock
@@ -33,16 +34,18 @@ except ModuleNotFoundError as missing:
 
 __all__ = ["depth_to_space", "fold", "space_to_depth", "unfold"]
 
+_Int = int | np.integer[Any]
+_IntOrInts = _Int | Sequence[_Int]
 _Order = Literal["DCR", "CRD", 0, 1] | reblock.DepthSpaceOrder
 
 
 def depth_to_space(
     x: torch.Tensor,
-    block_size: int | Sequence[int],
+    block_size: _IntOrInts,
     *,
     order: _Order = "DCR",
-    channel_axis: int = 1,
-    threads: int | None = None,
+    channel_axis: _Int = 1,
+    threads: _Int | None = None,
 ) -> torch.Tensor:
     """Move channels into blocks of space, the inverse of `space_to_depth`.
 
@@ -82,11 +85,11 @@ def depth_to_space(
 
 def space_to_depth(
     x: torch.Tensor,
-    block_size: int | Sequence[int],
+    block_size: _IntOrInts,
     *,
     order: _Order = "DCR",
-    channel_axis: int = 1,
-    threads: int | None = None,
+    channel_axis: _Int = 1,
+    threads: _Int | None = None,
 ) -> torch.Tensor:
     """Move blocks of space into channels, the inverse of `depth_to_space`.
 
@@ -126,14 +129,14 @@ def space_to_depth(
 
 def unfold(
     x: torch.Tensor,
-    window_sizes: int | Sequence[int],
+    window_sizes: _IntOrInts,
     *,
-    strides: int | Sequence[int] = 1,
-    dilations: int | Sequence[int] = 1,
-    start_padding: int | Sequence[int] = 0,
-    end_padding: int | Sequence[int] = 0,
-    channel_axis: int = 1,
-    threads: int | None = None,
+    strides: _IntOrInts = 1,
+    dilations: _IntOrInts = 1,
+    start_padding: _IntOrInts = 0,
+    end_padding: _IntOrInts = 0,
+    channel_axis: _Int = 1,
+    threads: _Int | None = None,
 ) -> torch.Tensor:
     """Copy every position of a sliding window into a column (im2col), the adjoint of `fold`.
 
@@ -173,15 +176,15 @@ def unfold(
 
 def fold(
     columns: torch.Tensor,
-    output_sizes: int | Sequence[int],
-    window_sizes: int | Sequence[int],
+    output_sizes: _IntOrInts,
+    window_sizes: _IntOrInts,
     *,
-    strides: int | Sequence[int] = 1,
-    dilations: int | Sequence[int] = 1,
-    start_padding: int | Sequence[int] = 0,
-    end_padding: int | Sequence[int] = 0,
-    channel_axis: int = 1,
-    threads: int | None = None,
+    strides: _IntOrInts = 1,
+    dilations: _IntOrInts = 1,
+    start_padding: _IntOrInts = 0,
+    end_padding: _IntOrInts = 0,
+    channel_axis: _Int = 1,
+    threads: _Int | None = None,
 ) -> torch.Tensor:
     """Add the columns up where their windows lie (col2im), the adjoint of `unfold`.
 
@@ -227,27 +230,29 @@ def fold(
 _WINDOW = ("window_sizes", "strides", "dilations", "start_padding", "end_padding")
 
 
-def _ints(name: str, expected: str, values: Iterable[int], got: object) -> list[int]:
+def _ints(name: str, expected: str, values: Iterable[_Int], got: object) -> list[_Int]:
     values = list(values)
-    if any(isinstance(v, bool) or not isinstance(v, int | torch.SymInt) for v in values):
+    if any(
+        isinstance(v, bool) or not isinstance(v, int | np.integer | torch.SymInt) for v in values
+    ):
         raise TypeError(f"{name} must be {expected}, got {got!r} ({type(got).__name__})")
     return values
 
 
-def _int(name: str, value: int, expected: str = "an int") -> int:
+def _int(name: str, value: _Int, expected: str = "an int") -> _Int:
     return _ints(name, expected, [value], value)[0]
 
 
-def _per_axis(name: str, value: int | Sequence[int], axes: int) -> list[int]:
+def _per_axis(name: str, value: _IntOrInts, axes: int) -> list[_Int]:
     values = value if isinstance(value, Sequence) else [value] * max(axes, 1)
     return _ints(name, "an int or a sequence of ints", values, value)
 
 
-def _window(values: Sequence[int | Sequence[int]], axes: int) -> list[list[int]]:
+def _window(values: Sequence[_IntOrInts], axes: int) -> list[list[_Int]]:
     return [_per_axis(name, value, axes) for name, value in zip(_WINDOW, values, strict=True)]
 
 
-def _more(channel_axis: int, threads: int | None) -> tuple[int, int | None]:
+def _more(channel_axis: _Int, threads: _Int | None) -> tuple[_Int, _Int | None]:
     threads = None if threads is None else _int("threads", threads)
     return _int("channel_axis", channel_axis), threads
 
@@ -256,7 +261,7 @@ def _order(order: _Order) -> str:
     if isinstance(order, str):
         return order
     number = _int("order", order, '"DCR", "CRD" or a DepthSpaceOrder')
-    return {0: "DCR", 1: "CRD"}.get(number, str(number))
+    return {0: "DCR", 1: "CRD"}.get(int(number), str(number))
 
 
 # Shapes that hold symbols, which the shape functions of reblock do not take: by the same formulas.

@@ -454,7 +454,9 @@ def test_the_parameters_are_those_of_reblock(name: str) -> None:
 
 def test_an_int_stands_for_every_axis() -> None:
     x = torch.randn(1, 8, 4, 4, 4)
-    assert reblock.torch.depth_to_space(x, 2).shape == (1, 1, 8, 8, 8)
+    twos: list[Any] = [2, np.int64(2), [2, np.int32(2), 2]]
+    for two in twos:
+        assert reblock.torch.depth_to_space(x, two).shape == (1, 1, 8, 8, 8)
     columns = reblock.torch.unfold(x, 2, strides=(2, 2, 2))
     assert torch.equal(reblock.torch.fold(columns, 4, 2, strides=(2, 2, 2)), x)
     assert reblock.torch.fold(torch.ones(1, 6, 4), 6, 3).shape == (1, 2, 6)
