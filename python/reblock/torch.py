@@ -219,22 +219,21 @@ def fold(
               [1., 2., 1.]]]])
     """
     window = (window_sizes, strides, dilations, start_padding, end_padding)
-    lengths = (len(v) for v in (output_sizes, *window) if isinstance(v, Sequence))
-    axes = next(lengths, 1)
+    lengths = [len(v) for v in (output_sizes, *window) if isinstance(v, Sequence)]
+    axes = lengths[0] if lengths else 1
     sizes = _per_axis("output_sizes", output_sizes, axes)
     return _fold(columns, sizes, *_window(window, axes), *_more(channel_axis, threads))
 
 
 # Arguments: the operators take one value for each axis, and ints that may be torch.SymInt.
 
+_INTEGERS = (int, np.integer, torch.SymInt)
 _WINDOW = ("window_sizes", "strides", "dilations", "start_padding", "end_padding")
 
 
 def _ints(name: str, expected: str, values: Iterable[_Int], got: object) -> list[_Int]:
     values = list(values)
-    if any(
-        isinstance(v, bool) or not isinstance(v, int | np.integer | torch.SymInt) for v in values
-    ):
+    if any(isinstance(v, bool) or not isinstance(v, _INTEGERS) for v in values):
         raise TypeError(f"{name} must be {expected}, got {got!r} ({type(got).__name__})")
     return values
 

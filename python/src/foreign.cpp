@@ -63,8 +63,15 @@ py::array view_foreign(py::handle x, const char* name) {
 }
 
 py::array view_foreign_output(py::handle out) {
-  view_foreign(out, "out");                   // for what it refuses
-  return view_by("from_dlpack", out, "out");  // __array__ may copy
+  py::array view = view_foreign(out, "out");
+  if (view.size() == 0 || !view.writeable()) return view;
+  // __array__ may copy, and DLPack of old says of no memory that it may be written: each knows what the
+  // other does not.
+  if (view_by("from_dlpack", out, "out").data() != view.data()) {
+    throw py::type_error("out must be an array that NumPy can view without copying, got a " +
+                         describe_type(out));
+  }
+  return view;
 }
 
 py::object give_back(py::handle x, const py::array& result) {

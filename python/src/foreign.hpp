@@ -17,7 +17,7 @@ bool is_foreign(py::handle x);
 /// A view of another library's array. TypeError where it lies on a device, or NumPy cannot view it.
 py::array view_foreign(py::handle x, const char* name);
 
-/// As view_foreign, of the memory itself: what is written into the view is written into `out`.
+/// As view_foreign; what is written into the view is written into `out`. It is read-only where `out` is.
 py::array view_foreign_output(py::handle out);
 
 /// The result as an array of the library of `x`: by the function from_dlpack of x.__array_namespace__(), or

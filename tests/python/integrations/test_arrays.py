@@ -176,6 +176,30 @@ def test_an_immutable_out_is_refused(call: Call) -> None:
     assert not out.any()
 
 
+def test_an_out_that_only_gives_copies_is_refused() -> None:
+    class Copies:
+        def __init__(self, x: Array) -> None:
+            self.x = x
+
+        def __array__(self, *_: Any, **__: Any) -> Array:
+            return self.x.copy()
+
+        def __dlpack__(self, **keywords: Any) -> Any:
+            return self.x.__dlpack__(**keywords)
+
+        def __dlpack_device__(self) -> tuple[int, int]:
+            return self.x.__dlpack_device__()
+
+    out = np.zeros(SPACE_TO_DEPTH.output_shape, np.int32)
+    refuses(lambda: SPACE_TO_DEPTH(sample(SPACE_TO_DEPTH), out=Copies(out)), TypeError, "out")
+    assert not out.any()
+
+
+def test_an_empty_out() -> None:
+    x, out = torch.zeros(0, 1, 4), torch.zeros(0, 2, 2)
+    assert reblock.space_to_depth(x, 2, out=out) is out
+
+
 @writable_libraries
 def test_an_out_that_does_not_fit_is_refused(library: Library) -> None:
     call = SPACE_TO_DEPTH
