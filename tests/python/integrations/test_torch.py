@@ -35,6 +35,8 @@ pytestmark = [
     pytest.mark.filterwarnings(r"ignore:The \.grad attribute of a Tensor that is not a leaf"),
     # It makes use of that itself, for forward mode.
     pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated:FutureWarning"),
+    # Of Python 3.13.0 alone.
+    pytest.mark.filterwarnings("ignore:Guards may run slower on Python:RuntimeWarning"),
 ]
 
 OPERATORS = ("depth_to_space", "space_to_depth", "unfold", "fold")
