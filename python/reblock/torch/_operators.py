@@ -75,8 +75,12 @@ def _bits(x: torch.Tensor) -> npt.NDArray[Any]:
 
 def _numbers(columns: torch.Tensor) -> npt.NDArray[Any]:
     if columns.dtype == torch.bfloat16:
-        import ml_dtypes  # noqa: PLC0415 - of use to bfloat16 alone
-
+        try:
+            import ml_dtypes  # noqa: PLC0415 - of use to bfloat16 alone
+        except ModuleNotFoundError:
+            raise ModuleNotFoundError(
+                'fold of bfloat16 needs ml_dtypes: pip install "reblock[torch]"', name="ml_dtypes"
+            ) from None
         return _bits(columns).view(ml_dtypes.bfloat16)
     try:
         array: npt.NDArray[Any] = columns.detach().numpy()

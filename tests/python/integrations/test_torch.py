@@ -534,6 +534,14 @@ def test_without_torch_the_error_names_the_extra() -> None:
     assert result.returncode == 1
 
 
+def test_without_ml_dtypes_only_fold_of_bfloat16_is_missed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ml_dtypes", None)
+    columns = reblock.torch.unfold(torch.ones(1, 1, 3, dtype=torch.bfloat16), 2)
+    with pytest.raises(ModuleNotFoundError, match=r"ml_dtypes: pip install .reblock\[torch\]"):
+        reblock.torch.fold(columns, 3, 2)
+    assert reblock.torch.fold(columns.float(), 3, 2).tolist() == [[[1, 2, 1]]]
+
+
 @pytest.mark.parametrize("name", OPERATORS)
 def test_the_examples_run(name: str) -> None:
     text = inspect.getdoc(getattr(reblock.torch, name)) or ""
