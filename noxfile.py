@@ -28,6 +28,14 @@ def tests(session: nox.Session) -> None:
 
 
 @nox.session
+def integrations(session: nox.Session) -> None:
+    """Run the tests of reblock with other libraries: Dask, ONNX, PyTorch and other arrays."""
+    extras = "dask,onnx,test,torch"
+    session.install(f".[{extras}]", "array-api-strict>=2.6", "jax>=0.6", "onnxruntime>=1.20")
+    session.run("pytest", "tests/python/integrations", *session.posargs)
+
+
+@nox.session
 def cpp(session: nox.Session) -> None:
     """Build and run the C++ tests; warnings are errors."""
     session.install(*CMAKE)

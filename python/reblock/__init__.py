@@ -3,6 +3,12 @@
 
 `depth_to_space`, `space_to_depth`, `unfold` (im2col) and `fold` (col2im) for NumPy arrays of any
 dtype, rank and strides, with the semantics of Microsoft's DirectML.
+
+Arrays of other libraries are read where they lie: those on the CPU whose type has ``__dlpack__``.
+The result goes back to the library, by the function ``from_dlpack`` of the array's
+``__array_namespace__()``, or else of the package that its type or a base of it comes from. Where
+there is no such function it is an ndarray, as it is for lists and everything else that NumPy makes
+arrays of.
 """
 
 from reblock._config import get_cmake_dir, get_include, show_config

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 import enum
 from collections.abc import Sequence
-from typing import Any, Literal, SupportsIndex, TypeAlias, TypeVar, final, overload
+from typing import Any, Literal, Protocol, SupportsIndex, TypeAlias, TypeVar, final, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,7 +12,14 @@ compiler: str
 instruction_set: str
 
 _Scalar = TypeVar("_Scalar", bound=np.generic)
-_Out = TypeVar("_Out", bound=NDArray[Any])
+
+# An ndarray, or another library's array.
+class _DLPackArray(Protocol):
+    def __dlpack__(self) -> Any: ...
+
+_Foreign = TypeVar("_Foreign", bound=_DLPackArray)
+_Out = TypeVar("_Out", bound=_DLPackArray)
+_Input: TypeAlias = ArrayLike | _DLPackArray
 _Ints: TypeAlias = Sequence[SupportsIndex] | NDArray[np.integer[Any]]
 _IntOrInts: TypeAlias = SupportsIndex | _Ints
 # Before Python 3.12 a type checker does not know that an array is a buffer.
@@ -31,6 +38,16 @@ def depth_to_space(
 ) -> NDArray[_Scalar]: ...
 @overload
 def depth_to_space(
+    x: _Foreign,
+    block_size: _IntOrInts,
+    *,
+    order: _Order = "DCR",
+    channel_axis: SupportsIndex = 1,
+    out: None = None,
+    threads: SupportsIndex | None = None,
+) -> _Foreign: ...
+@overload
+def depth_to_space(
     x: ArrayLike,
     block_size: _IntOrInts,
     *,
@@ -41,7 +58,7 @@ def depth_to_space(
 ) -> NDArray[Any]: ...
 @overload
 def depth_to_space(
-    x: ArrayLike,
+    x: _Input,
     block_size: _IntOrInts,
     *,
     order: _Order = "DCR",
@@ -61,6 +78,16 @@ def space_to_depth(
 ) -> NDArray[_Scalar]: ...
 @overload
 def space_to_depth(
+    x: _Foreign,
+    block_size: _IntOrInts,
+    *,
+    order: _Order = "DCR",
+    channel_axis: SupportsIndex = 1,
+    out: None = None,
+    threads: SupportsIndex | None = None,
+) -> _Foreign: ...
+@overload
+def space_to_depth(
     x: ArrayLike,
     block_size: _IntOrInts,
     *,
@@ -71,7 +98,7 @@ def space_to_depth(
 ) -> NDArray[Any]: ...
 @overload
 def space_to_depth(
-    x: ArrayLike,
+    x: _Input,
     block_size: _IntOrInts,
     *,
     order: _Order = "DCR",
@@ -94,6 +121,19 @@ def unfold(
 ) -> NDArray[_Scalar]: ...
 @overload
 def unfold(
+    x: _Foreign,
+    window_sizes: _IntOrInts,
+    *,
+    strides: _IntOrInts = 1,
+    dilations: _IntOrInts = 1,
+    start_padding: _IntOrInts = 0,
+    end_padding: _IntOrInts = 0,
+    channel_axis: SupportsIndex = 1,
+    out: None = None,
+    threads: SupportsIndex | None = None,
+) -> _Foreign: ...
+@overload
+def unfold(
     x: ArrayLike,
     window_sizes: _IntOrInts,
     *,
@@ -107,7 +147,7 @@ def unfold(
 ) -> NDArray[Any]: ...
 @overload
 def unfold(
-    x: ArrayLike,
+    x: _Input,
     window_sizes: _IntOrInts,
     *,
     strides: _IntOrInts = 1,
@@ -134,6 +174,20 @@ def fold(
 ) -> NDArray[_Scalar]: ...
 @overload
 def fold(
+    columns: _Foreign,
+    output_sizes: _IntOrInts,
+    window_sizes: _IntOrInts,
+    *,
+    strides: _IntOrInts = 1,
+    dilations: _IntOrInts = 1,
+    start_padding: _IntOrInts = 0,
+    end_padding: _IntOrInts = 0,
+    channel_axis: SupportsIndex = 1,
+    out: None = None,
+    threads: SupportsIndex | None = None,
+) -> _Foreign: ...
+@overload
+def fold(
     columns: ArrayLike,
     output_sizes: _IntOrInts,
     window_sizes: _IntOrInts,
@@ -148,7 +202,7 @@ def fold(
 ) -> NDArray[Any]: ...
 @overload
 def fold(
-    columns: ArrayLike,
+    columns: _Input,
     output_sizes: _IntOrInts,
     window_sizes: _IntOrInts,
     *,
@@ -353,10 +407,14 @@ class CompiledOperator:
     ) -> NDArray[_Scalar]: ...
     @overload
     def __call__(
+        self, x: _Foreign, out: None = None, threads: SupportsIndex | None = None
+    ) -> _Foreign: ...
+    @overload
+    def __call__(
         self, x: ArrayLike, out: None = None, threads: SupportsIndex | None = None
     ) -> NDArray[Any]: ...
     @overload
-    def __call__(self, x: ArrayLike, out: _Out, threads: SupportsIndex | None = None) -> _Out: ...
+    def __call__(self, x: _Input, out: _Out, threads: SupportsIndex | None = None) -> _Out: ...
     def dispatch(self, input_buffer: _Buffer, output_buffer: _Buffer) -> None: ...
 
 def compile(

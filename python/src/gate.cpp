@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "foreign.hpp"
+
 namespace reblock::python {
 
 namespace {
@@ -25,12 +27,18 @@ detail::placement placement_of(const py::array& array) {
           strides_of(array), array.itemsize()};
 }
 
+py::array view(py::handle x, const char* name) {
+  if (py::isinstance<py::array>(x)) return py::reinterpret_borrow<py::array>(x);
+  if (is_foreign(x)) return view_foreign(x, name);
+  return py::array(py::reinterpret_borrow<py::object>(x));
+}
+
 bool is_c_contiguous(const py::array& array) { return (array.flags() & py::array::c_style) != 0; }
 
 }  // namespace
 
 py::array to_input(py::handle x, const char* name) {
-  py::array array(py::reinterpret_borrow<py::object>(x));
+  py::array array = view(x, name);
   if ((array.dtype().flags() & holds_references) != 0) {
     throw py::type_error(std::string(name) + " must have a dtype without Python objects, got " +
                          text(array.dtype()));
@@ -44,10 +52,12 @@ axis_values strides_of(const py::array& array) { return copy_values(array.stride
 
 py::array to_output(py::handle out, const py::dtype& dtype, const axis_values& extents) {
   if (out.is_none()) return py::array(dtype, std::vector<py::ssize_t>(extents.begin(), extents.end()));
-  if (!py::isinstance<py::array>(out)) {
-    throw py::type_error("out must be a numpy.ndarray, got " + text(py::type::of(out).attr("__name__")));
+  const bool foreign = !py::isinstance<py::array>(out);
+  if (foreign && !is_foreign(out)) {
+    throw py::type_error("out must be a numpy.ndarray or have __dlpack__, got " +
+                         text(py::type::of(out).attr("__name__")));
   }
-  const auto array = py::reinterpret_borrow<py::array>(out);
+  const auto array = foreign ? view_foreign_output(out) : py::reinterpret_borrow<py::array>(out);
   if (!array.dtype().equal(dtype)) {
     throw py::type_error("out must have dtype " + text(dtype) + ", got " + text(array.dtype()));
   }

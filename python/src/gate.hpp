@@ -11,21 +11,22 @@
 
 #include <reblock/reblock.hpp>
 
+#include "foreign.hpp"
 #include "thread_pool.hpp"
 
 namespace reblock::python {
 
 namespace py = pybind11;
 
-/// An array-like as an ndarray, a view where NumPy can make one. TypeError for elements that hold
-/// references, which bytes must not duplicate.
+/// An array-like as an ndarray: an ndarray itself, a view where one can be made. TypeError for elements that
+/// hold references, which bytes must not duplicate.
 py::array to_input(py::handle x, const char* name);
 
 axis_values extents_of(const py::array& array);
 /// In bytes.
 axis_values strides_of(const py::array& array);
 
-/// `out` after its checks, or a new C-contiguous array where it is None.
+/// `out`, or a view of it where it is another library's, after its checks; or a new C-contiguous array where it is None.
 py::array to_output(py::handle out, const py::dtype& dtype, const axis_values& extents);
 
 /// `input`, or a copy of it where it shares memory with `output`.
@@ -53,15 +54,17 @@ struct operands {
 };
 
 /// Runs an operator on arrays: `operate(operands, executor)` for an executor of up to `threads` threads.
-/// Returns `out` itself where it is given.
+/// Returns `out` itself where it is given, else an array of the library of `x`, of which `input` is a view.
 template <class Operate>
-py::object run(const py::array& input, py::handle out, const axis_values& output_extents, std::size_t threads,
-               Operate&& operate) {
+py::object run(py::handle x, const py::array& input, py::handle out, const axis_values& output_extents,
+               std::size_t threads, Operate&& operate) {
   py::array output = to_output(out, input.dtype(), output_extents);
   const py::array source = apart_from(input, output);
   const operands where{strides_of(source), strides_of(output), source.data(), output.mutable_data()};
   move_bytes(std::max(source.nbytes(), output.nbytes()), threads,
              [&](pool_executor executor) { operate(where, executor); });
+  if (!out.is_none()) return py::reinterpret_borrow<py::object>(out);
+  if (!input.is(x) && is_foreign(x)) return give_back(x, output);
   return output;
 }
 

@@ -29,8 +29,8 @@ Parameters
 ----------
 x : array_like
     Shape ``(N, C*P, S_1, ..., S_k)``, with 1 to 6 spatial axes. Any dtype without
-    Python objects; elements are moved bit for bit. Any strides; an ndarray is
-    read where it lies.
+    Python objects; elements are moved bit for bit. Any strides; an ndarray, or
+    another library's array on the CPU, is read where it lies.
 block_size : int or sequence of int
     Elements of a block, for all spatial axes or one for each; at least 1.
 order : {"DCR", "CRD"} or DepthSpaceOrder, default "DCR"
@@ -40,8 +40,9 @@ order : {"DCR", "CRD"} or DepthSpaceOrder, default "DCR"
 channel_axis : int, default 1
     The axis of the channels in `x` and in the result; any axis but 0. A negative
     one counts from the end.
-out : ndarray, optional
-    Where the result goes: exactly its shape and dtype, any strides that do not
+out : array, optional
+    Where the result goes, an ndarray or another library's array that can be written
+    where it lies: exactly the result's shape and dtype, any strides that do not
     overlap themselves. Memory between its elements is not written. If it shares
     memory with `x`, `x` is copied first; nothing else of the tensor's size is
     allocated but the result.
@@ -51,8 +52,9 @@ threads : int, optional
 
 Returns
 -------
-ndarray
-    `out` if given, else a new C-contiguous array of the dtype of `x`.
+array
+    `out` if given, else a new C-contiguous array of the dtype of `x`: of the
+    library of `x` if that has ``__dlpack__``, otherwise an ndarray.
 
 Raises
 ------
@@ -60,7 +62,8 @@ ValueError
     If the channels are not a multiple of ``P``, for a rank outside of 3 to 8, or
     for any other argument out of range. Nothing has been written then.
 TypeError
-    For an argument of the wrong kind or an `out` of another dtype.
+    For an argument of the wrong kind, an array on a device or that NumPy cannot
+    view, or an `out` of another dtype.
 
 See Also
 --------
@@ -104,7 +107,7 @@ Parameters
 x : array_like
     Shape ``(N, C, S_1*B_1, ..., S_k*B_k)``, with 1 to 6 spatial axes. Any dtype
     without Python objects; elements are moved bit for bit. Any strides; an
-    ndarray is read where it lies.
+    ndarray, or another library's array on the CPU, is read where it lies.
 block_size : int or sequence of int
     Elements of a block, for all spatial axes or one for each; at least 1.
 order : {"DCR", "CRD"} or DepthSpaceOrder, default "DCR"
@@ -114,8 +117,9 @@ order : {"DCR", "CRD"} or DepthSpaceOrder, default "DCR"
 channel_axis : int, default 1
     The axis of the channels in `x` and in the result; any axis but 0. A negative
     one counts from the end.
-out : ndarray, optional
-    Where the result goes: exactly its shape and dtype, any strides that do not
+out : array, optional
+    Where the result goes, an ndarray or another library's array that can be written
+    where it lies: exactly the result's shape and dtype, any strides that do not
     overlap themselves. Memory between its elements is not written. If it shares
     memory with `x`, `x` is copied first; nothing else of the tensor's size is
     allocated but the result.
@@ -125,8 +129,9 @@ threads : int, optional
 
 Returns
 -------
-ndarray
-    `out` if given, else a new C-contiguous array of the dtype of `x`.
+array
+    `out` if given, else a new C-contiguous array of the dtype of `x`: of the
+    library of `x` if that has ``__dlpack__``, otherwise an ndarray.
 
 Raises
 ------
@@ -134,7 +139,8 @@ ValueError
     If a spatial extent is not a multiple of the block's, for a rank outside of 3
     to 8, or for any other argument out of range. Nothing has been written then.
 TypeError
-    For an argument of the wrong kind or an `out` of another dtype.
+    For an argument of the wrong kind, an array on a device or that NumPy cannot
+    view, or an `out` of another dtype.
 
 See Also
 --------
@@ -231,7 +237,7 @@ py::object move(py::handle x, py::handle block_size, py::handle order, py::handl
   const auto geometry =
       depth_space_geometry::make(Direction, extents_of(input), to_spatial_values(block_size, "block_size"),
                                  to_order(order), to_int(channel_axis, "channel_axis"), itemsize, "x");
-  return run(input, out, value_or_raise(geometry).output_extents(), to_threads(threads),
+  return run(x, input, out, value_or_raise(geometry).output_extents(), to_threads(threads),
              [&](const operands& where, pool_executor executor) {
                geometry->plan(where.input_strides, where.output_strides, itemsize)
                    .run(where.input, where.output, executor);

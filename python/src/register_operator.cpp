@@ -68,15 +68,15 @@ Parameters
 ----------
 x : array_like
     Of the sizes and the data type of `input`.
-out : ndarray, optional
+out : array, optional
     Of the sizes and the data type of `output`; as in `depth_to_space`.
 threads : int, optional
     As in `depth_to_space`.
 
 Returns
 -------
-ndarray
-    `out` if given, else a new C-contiguous array.
+array
+    `out` if given, else a new C-contiguous array; as in `depth_to_space`.
 
 Raises
 ------
@@ -193,7 +193,7 @@ py::object call(const compiled_operator& op, py::handle x, py::handle out, py::h
     why << "x must have shape " << op.input().sizes << ", got " << extents_of(input);
     throw py::value_error(why.message());
   }
-  return run(input, out, op.output().sizes, to_threads(threads),
+  return run(x, input, out, op.output().sizes, to_threads(threads),
              [&](const operands& where, pool_executor executor) {
                if (op.lie_as_described(where.input_strides, where.output_strides)) {
                  op.dispatch(where.input, where.output, executor);

@@ -29,8 +29,8 @@ Parameters
 ----------
 x : array_like
     Shape ``(N, C, S_1, ..., S_k)``, with 1 to 6 spatial axes. Any dtype without
-    Python objects; elements are moved bit for bit. Any strides; an ndarray is
-    read where it lies.
+    Python objects; elements are moved bit for bit. Any strides; an ndarray, or
+    another library's array on the CPU, is read where it lies.
 window_sizes : int or sequence of int
     Elements of the window, for all spatial axes or one for each; at least 1. This
     holds for the following parameters too.
@@ -44,8 +44,9 @@ start_padding, end_padding : int or sequence of int, default 0
 channel_axis : int, default 1
     The axis of the channels in `x`; any axis but 0. A negative one counts from the
     end.
-out : ndarray, optional
-    Where the result goes: exactly its shape and dtype, any strides that do not
+out : array, optional
+    Where the result goes, an ndarray or another library's array that can be written
+    where it lies: exactly the result's shape and dtype, any strides that do not
     overlap themselves. Memory between its elements is not written. If it shares
     memory with `x`, `x` is copied first; nothing else of the tensor's size is
     allocated but the result.
@@ -55,8 +56,9 @@ threads : int, optional
 
 Returns
 -------
-ndarray
-    `out` if given, else a new C-contiguous array of the dtype of `x`.
+array
+    `out` if given, else a new C-contiguous array of the dtype of `x`: of the
+    library of `x` if that has ``__dlpack__``, otherwise an ndarray.
 
 Raises
 ------
@@ -64,7 +66,8 @@ ValueError
     If the window does not fit even once, for a rank outside of 3 to 8, or for any
     other argument out of range. Nothing has been written then.
 TypeError
-    For an argument of the wrong kind or an `out` of another dtype.
+    For an argument of the wrong kind, an array on a device or that NumPy cannot
+    view, or an `out` of another dtype.
 
 See Also
 --------
@@ -112,9 +115,10 @@ Parameters
 ----------
 columns : array_like
     Shape ``(N, C*K, L)``, where ``L`` is the number of blocks that `unfold` makes of
-    `output_sizes`. Any strides; an ndarray is read where it lies. Integers wrap
-    around, bool is a logical or, float16 and bfloat16 are summed in float32 and
-    rounded once, other floating point and complex dtypes in their own type.
+    `output_sizes`. Any strides; an ndarray, or another library's array on the
+    CPU, is read where it lies. Integers wrap around, bool is a logical or, float16
+    and bfloat16 are summed in float32 and rounded once, other floating point and
+    complex dtypes in their own type.
 output_sizes : int or sequence of int
     The spatial extents of the result, for all spatial axes or one for each. Where
     it is an int, the first sequence among the parameters that follow tells the
@@ -132,8 +136,9 @@ start_padding, end_padding : int or sequence of int, default 0
 channel_axis : int, default 1
     The axis of the channels in the result; any axis but 0. A negative one counts
     from the end.
-out : ndarray, optional
-    Where the result goes: exactly its shape and dtype, any strides that do not
+out : array, optional
+    Where the result goes, an ndarray or another library's array that can be written
+    where it lies: exactly the result's shape and dtype, any strides that do not
     overlap themselves. Memory between its elements is not written. If it shares
     memory with `columns`, they are copied first; nothing else of the tensor's
     size is allocated but the result.
@@ -143,8 +148,9 @@ threads : int, optional
 
 Returns
 -------
-ndarray
-    `out` if given, else a new C-contiguous array of the dtype of `columns`.
+array
+    `out` if given, else a new C-contiguous array of the dtype of `columns`: of the
+    library of `columns` if that has ``__dlpack__``, otherwise an ndarray.
 
 Raises
 ------
@@ -152,8 +158,9 @@ ValueError
     If the rows or the block count of `columns` do not match, or for any other
     argument out of range. Nothing has been written then.
 TypeError
-    For an argument of the wrong kind, an `out` of another dtype, or a dtype that
-    has no sum here: datetime64, structured, text, byte-swapped and others.
+    For an argument of the wrong kind, an array on a device or that NumPy cannot
+    view, an `out` of another dtype, or a dtype that has no sum here: datetime64,
+    structured, text, byte-swapped and others.
 
 See Also
 --------
@@ -251,7 +258,7 @@ py::object unfold_array(py::handle x, py::handle window_sizes, py::handle stride
   const auto geometry = window_geometry::make(
       extents_of(input), to_window(window_sizes, strides, dilations, start_padding, end_padding),
       to_int(channel_axis, "channel_axis"), itemsize, "x");
-  return run(input, out, value_or_raise(geometry).columns(), to_threads(threads),
+  return run(x, input, out, value_or_raise(geometry).columns(), to_threads(threads),
              [&](const operands& where, pool_executor executor) {
                geometry->plan_unfold(where.input_strides, where.output_strides, itemsize)
                    .run(where.input, where.output, executor);
@@ -267,7 +274,7 @@ py::object fold_array(py::handle columns, py::handle output_sizes, py::handle wi
       extents_of(input), to_spatial_values(output_sizes, "output_sizes"),
       to_window(window_sizes, strides, dilations, start_padding, end_padding),
       to_int(channel_axis, "channel_axis"), input.itemsize(), "columns");
-  return run(input, out, value_or_raise(geometry).image(), to_threads(threads),
+  return run(columns, input, out, value_or_raise(geometry).image(), to_threads(threads),
              [&](const operands& where, pool_executor executor) {
                geometry->plan_fold(where.input_strides, where.output_strides, sum)
                    .run(where.input, where.output, executor);

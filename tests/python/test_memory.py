@@ -225,6 +225,16 @@ def test_a_memory_mapped_input_gives_a_plain_array(call: Call, tmp_path: Any) ->
 
 
 @every_operator
+def test_an_ndarray_is_asked_for_no_protocol(call: Call) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise AssertionError
+
+    protocols = ("__array__", "__array_namespace__", "__dlpack__", "__dlpack_device__")
+    Image = type("Image", (np.ndarray,), dict.fromkeys(protocols, fail))  # noqa: N806 - a class
+    assert_same_bytes(call(sample(call).view(Image)), call.oracle(sample(call)))
+
+
+@every_operator
 def test_nested_lists_are_arrays(call: Call) -> None:
     x = sample(call).astype(np.int64)
     assert_same_bytes(call(x.tolist()), call.oracle(x))
@@ -250,7 +260,14 @@ def test_objects_with_an_array_protocol_are_arrays() -> None:
     class Interface:
         __array_interface__ = x.__array_interface__
 
-    for holder in (Holder(), Interface()):
+    class Exporter:
+        def __dlpack__(self, **keywords: Any) -> Any:
+            return x.__dlpack__(**keywords)
+
+        def __dlpack_device__(self) -> tuple[int, int]:
+            return x.__dlpack_device__()
+
+    for holder in (Holder(), Interface(), Exporter()):
         assert_same_bytes(DEPTH_TO_SPACE(holder), DEPTH_TO_SPACE.oracle(x))
 
 

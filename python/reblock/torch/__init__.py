@@ -1,0 +1,262 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The four operators for PyTorch's tensors on the CPU, as custom operators of PyTorch.
+
+`depth_to_space`, `space_to_depth`, `unfold` and `fold` take what the functions of the same names in
+`reblock` take, but for `out`, and give tensors. They are differentiable as often as is wanted,
+since each is linear and another one of them is its adjoint; they work under ``torch.compile``,
+``torch.export`` and ``torch.vmap``, and leave their input as it is.
+
+Elements are moved bit for bit, so that any dtype will do. `fold` adds: it takes bool (logical or),
+integers (which wrap around), floating point (float16 and bfloat16 are summed in float32 and rounded
+once) and complex64 and complex128.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+import reblock
+
+try:
+    import torch
+except ModuleNotFoundError as missing:
+    if missing.name != "torch":
+        raise
+    raise ModuleNotFoundError(
+        'reblock.torch needs torch: pip install "reblock[torch]"', name="torch"
+    ) from None
+
+from reblock.torch import _operators
+from reblock.torch._operators import WINDOW_PARAMETERS
+
+__all__ = ["depth_to_space", "fold", "space_to_depth", "unfold"]
+
+_Int = int | np.integer[Any]
+_IntOrInts = _Int | Sequence[_Int]
+_Order = Literal["DCR", "CRD", 0, 1] | reblock.DepthSpaceOrder
+
+
+def depth_to_space(
+    x: torch.Tensor,
+    block_size: _IntOrInts,
+    *,
+    order: _Order = "DCR",
+    channel_axis: _Int = 1,
+    threads: _Int | None = None,
+) -> torch.Tensor:
+    """Move channels into blocks of space, the inverse of `space_to_depth`.
+
+    In CRD order with two spatial axes, this is ``torch.nn.functional.pixel_shuffle``.
+
+    Parameters
+    ----------
+    x : torch.Tensor
+        Shape ``(N, C*P, S_1, ..., S_k)``, on the CPU; any dtype and strides.
+    block_size, order, channel_axis, threads
+        As in `reblock.depth_to_space`.
+
+    Returns
+    -------
+    torch.Tensor
+        Shape ``(N, C, S_1*B_1, ..., S_k*B_k)``. It is contiguous in the memory format
+        ``channels_last`` or ``channels_last_3d`` where `x` is that and not contiguous, else
+        contiguous.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As `reblock.depth_to_space`.
+
+    Examples
+    --------
+    >>> import torch
+    >>> import reblock.torch
+    >>> x = torch.arange(8).reshape(1, 4, 1, 2)
+    >>> reblock.torch.depth_to_space(x, 2)
+    tensor([[[[0, 2, 1, 3],
+              [4, 6, 5, 7]]]])
+    """
+    block = _per_axis("block_size", block_size, x.ndim - 2)
+    return _operators.depth_to_space(x, block, _order(order), *_more(channel_axis, threads))
+
+
+def space_to_depth(
+    x: torch.Tensor,
+    block_size: _IntOrInts,
+    *,
+    order: _Order = "DCR",
+    channel_axis: _Int = 1,
+    threads: _Int | None = None,
+) -> torch.Tensor:
+    """Move blocks of space into channels, the inverse of `depth_to_space`.
+
+    In CRD order with two spatial axes, this is ``torch.nn.functional.pixel_unshuffle``.
+
+    Parameters
+    ----------
+    x : torch.Tensor
+        Shape ``(N, C, S_1*B_1, ..., S_k*B_k)``, on the CPU; any dtype and strides.
+    block_size, order, channel_axis, threads
+        As in `reblock.space_to_depth`.
+
+    Returns
+    -------
+    torch.Tensor
+        Shape ``(N, C*P, S_1, ..., S_k)``, in the memory format that `depth_to_space` would choose.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As `reblock.space_to_depth`.
+
+    Examples
+    --------
+    >>> import torch
+    >>> import reblock.torch
+    >>> x = torch.arange(8).reshape(1, 1, 2, 4)
+    >>> reblock.torch.space_to_depth(x, 2).reshape(4, 2)
+    tensor([[0, 2],
+            [1, 3],
+            [4, 6],
+            [5, 7]])
+    """
+    block = _per_axis("block_size", block_size, x.ndim - 2)
+    return _operators.space_to_depth(x, block, _order(order), *_more(channel_axis, threads))
+
+
+def unfold(
+    x: torch.Tensor,
+    window_sizes: _IntOrInts,
+    *,
+    strides: _IntOrInts = 1,
+    dilations: _IntOrInts = 1,
+    start_padding: _IntOrInts = 0,
+    end_padding: _IntOrInts = 0,
+    channel_axis: _Int = 1,
+    threads: _Int | None = None,
+) -> torch.Tensor:
+    """Copy every position of a sliding window into a column (im2col), the adjoint of `fold`.
+
+    With two spatial axes, this is ``torch.nn.functional.unfold``.
+
+    Parameters
+    ----------
+    x : torch.Tensor
+        Shape ``(N, C, S_1, ..., S_k)``, on the CPU; any dtype and strides.
+    window_sizes, strides, dilations, start_padding, end_padding
+        As in `reblock.unfold`.
+    channel_axis, threads
+        As in `reblock.unfold`.
+
+    Returns
+    -------
+    torch.Tensor
+        Shape ``(N, C*K, L)``, contiguous.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As `reblock.unfold`.
+
+    Examples
+    --------
+    >>> import torch
+    >>> import reblock.torch
+    >>> sound = torch.arange(6, dtype=torch.uint8).reshape(1, 1, 6)
+    >>> reblock.torch.unfold(sound, 4, strides=2)[0].T
+    tensor([[0, 1, 2, 3],
+            [2, 3, 4, 5]], dtype=torch.uint8)
+    """
+    window = (window_sizes, strides, dilations, start_padding, end_padding)
+    return _operators.unfold(x, *_window(window, x.ndim - 2), *_more(channel_axis, threads))
+
+
+def fold(
+    columns: torch.Tensor,
+    output_sizes: _IntOrInts,
+    window_sizes: _IntOrInts,
+    *,
+    strides: _IntOrInts = 1,
+    dilations: _IntOrInts = 1,
+    start_padding: _IntOrInts = 0,
+    end_padding: _IntOrInts = 0,
+    channel_axis: _Int = 1,
+    threads: _Int | None = None,
+) -> torch.Tensor:
+    """Add the columns up where their windows lie (col2im), the adjoint of `unfold`.
+
+    With two spatial axes, this is ``torch.nn.functional.fold``.
+
+    Parameters
+    ----------
+    columns : torch.Tensor
+        Shape ``(N, C*K, L)``, on the CPU; any strides, and any dtype that has a sum.
+    output_sizes, window_sizes, strides, dilations, start_padding, end_padding
+        As in `reblock.fold`.
+    channel_axis, threads
+        As in `reblock.fold`.
+
+    Returns
+    -------
+    torch.Tensor
+        Shape ``(N, C, *output_sizes)``, contiguous.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As `reblock.fold`.
+
+    Examples
+    --------
+    >>> import torch
+    >>> import reblock.torch
+    >>> reblock.torch.fold(torch.ones(1, 4, 4), (3, 3), 2)
+    tensor([[[[1., 2., 1.],
+              [2., 4., 2.],
+              [1., 2., 1.]]]])
+    """
+    window = (window_sizes, strides, dilations, start_padding, end_padding)
+    lengths = [len(v) for v in (output_sizes, *window) if isinstance(v, Sequence)]
+    axes = lengths[0] if lengths else 1
+    sizes = _per_axis("output_sizes", output_sizes, axes)
+    return _operators.fold(columns, sizes, *_window(window, axes), *_more(channel_axis, threads))
+
+
+# Arguments: the operators take one value for each axis, and ints that may be torch.SymInt.
+
+_INTEGERS = (int, np.integer, torch.SymInt)
+
+
+def _ints(name: str, expected: str, values: Iterable[_Int], got: object) -> list[_Int]:
+    values = list(values)
+    if any(isinstance(v, bool) or not isinstance(v, _INTEGERS) for v in values):
+        raise TypeError(f"{name} must be {expected}, got {got!r} ({type(got).__name__})")
+    return values
+
+
+def _int(name: str, value: _Int, expected: str = "an int") -> _Int:
+    return _ints(name, expected, [value], value)[0]
+
+
+def _per_axis(name: str, value: _IntOrInts, axes: int) -> list[_Int]:
+    values = value if isinstance(value, Sequence) else [value] * max(axes, 1)
+    return _ints(name, "an int or a sequence of ints", values, value)
+
+
+def _window(values: Sequence[_IntOrInts], axes: int) -> list[list[_Int]]:
+    return [
+        _per_axis(name, value, axes) for name, value in zip(WINDOW_PARAMETERS, values, strict=True)
+    ]
+
+
+def _more(channel_axis: _Int, threads: _Int | None) -> tuple[_Int, _Int | None]:
+    threads = None if threads is None else _int("threads", threads)
+    return _int("channel_axis", channel_axis), threads
+
+
+def _order(order: _Order) -> str:
+    if isinstance(order, str):
+        return order
+    number = _int("order", order, '"DCR", "CRD" or a DepthSpaceOrder')
+    return {0: "DCR", 1: "CRD"}.get(int(number), str(number))

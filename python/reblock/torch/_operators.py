@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The operators of PyTorch that `reblock.torch` calls: ``torch.ops.reblock``."""
+
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy.typing as npt
+import torch
+from torch.autograd import forward_ad
+
+import reblock
+
+WINDOW_PARAMETERS = ("window_sizes", "strides", "dilations", "start_padding", "end_padding")
+
+# Shapes that hold symbols, which the shape functions of reblock do not take: by the same formulas.
+# What is wrong shows when the operator runs.
+
+
+def _spatial(values: Sequence[int], channel_axis: int) -> list[int]:
+    return [v for axis, v in enumerate(values) if axis not in (0, channel_axis % len(values))]
+
+
+def _with_channels(channels: int, shape: list[int], channel_axis: int) -> list[int]:
+    shape.insert(channel_axis % (len(shape) + 1), channels)
+    return shape
+
+
+def _depth_to_space_shape(
+    shape: Sequence[int], block_size: Sequence[int], channel_axis: int
+) -> list[int]:
+    extents = zip(_spatial(shape, channel_axis), block_size, strict=True)
+    space = [shape[0], *(extent * block for extent, block in extents)]
+    return _with_channels(shape[channel_axis] // math.prod(block_size), space, channel_axis)
+
+
+def _space_to_depth_shape(
+    shape: Sequence[int], block_size: Sequence[int], channel_axis: int
+) -> list[int]:
+    extents = zip(_spatial(shape, channel_axis), block_size, strict=True)
+    depth = [shape[0], *(extent // block for extent, block in extents)]
+    return _with_channels(shape[channel_axis] * math.prod(block_size), depth, channel_axis)
+
+
+def _unfold_shape(shape: Sequence[int], channel_axis: int, **window: Sequence[int]) -> list[int]:
+    extents = _spatial(shape, channel_axis)
+    blocks = [
+        (size + start + end - dilation * (extent - 1) - 1) // stride + 1
+        for size, extent, stride, dilation, start, end in zip(
+            extents, *(window[name] for name in WINDOW_PARAMETERS), strict=True
+        )
+    ]
+    return [shape[0], shape[channel_axis] * math.prod(window["window_sizes"]), math.prod(blocks)]
+
+
+def _fold_shape(
+    shape: Sequence[int], output_sizes: Sequence[int], channel_axis: int, **window: Sequence[int]
+) -> list[int]:
+    channels = shape[1] // math.prod(window["window_sizes"])
+    return _with_channels(channels, [shape[0], *output_sizes], channel_axis)
+
+
+# Tensors as arrays.
+
+_BITS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
+
+
+def _bits(x: torch.Tensor) -> npt.NDArray[Any]:
+    """View as integers of the same size, since NumPy does not know every dtype."""
+    array: npt.NDArray[Any] = x.detach().view(_BITS.get(x.itemsize, x.dtype)).numpy()
+    return array
+
+
+def _numbers(columns: torch.Tensor) -> npt.NDArray[Any]:
+    if columns.dtype == torch.bfloat16:
+        try:
+            import ml_dtypes  # noqa: PLC0415 - of use to bfloat16 alone
+        except ModuleNotFoundError:
+            raise ModuleNotFoundError(
+                'fold of bfloat16 needs ml_dtypes: pip install "reblock[torch]"', name="ml_dtypes"
+            ) from None
+        return _bits(columns).view(ml_dtypes.bfloat16)
+    try:
+        array: npt.NDArray[Any] = columns.detach().numpy()
+    except TypeError:
+        raise TypeError(
+            "columns must have a dtype that can be summed (bool, integer, floating point of 16 bits"
+            f" or more, complex64 or complex128), got {columns.dtype}"
+        ) from None
+    return array
+
+
+def _empty(x: torch.Tensor, shape: Sequence[int]) -> torch.Tensor:
+    """Make a tensor of this shape, in the memory format of `x` where it has the same rank."""
+    form = torch.contiguous_format
+    if x.ndim == len(shape) and not x.is_contiguous():
+        last = {4: torch.channels_last, 5: torch.channels_last_3d}.get(x.ndim, form)
+        form = last if x.is_contiguous(memory_format=last) else form
+    return torch.empty(shape, dtype=x.dtype, device=x.device, memory_format=form)
+
+
+# The custom operators.
+
+
+@dataclass(frozen=True)
+class Operator:
+    """A custom operator and its adjoint, which is given the shape of `x` before the arguments."""
+
+    custom: Any
+    adjoint: Callable[..., torch.Tensor]
+
+    def __call__(self, x: torch.Tensor, *values: Any) -> torch.Tensor:
+        result: torch.Tensor
+        if torch.compiler.is_compiling():
+            if forward_ad.unpack_dual(x).tangent is not None:
+                raise NotImplementedError("reblock.torch has no forward mode in compiled functions")
+            result = self.custom(x, *values)
+        else:
+            result = _Linear.apply(x, _Call(self, values))
+        return result
+
+
+@dataclass(frozen=True)
+class _Call:
+    """An operator and its arguments, which are not to be taken for inputs of their own."""
+
+    operator: Operator
+    values: tuple[Any, ...]
+
+
+class _Linear(torch.autograd.Function):  # type: ignore[misc] # the types of torch are left out
+    """Give an operator the transforms of torch.func and forward mode.
+
+    PyTorch has neither for custom operators: torch.func.grad raises an error, and forward mode
+    takes every derivative for zero.
+    """
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(x: torch.Tensor, call: _Call) -> torch.Tensor:
+        result: torch.Tensor = call.operator.custom(x, *call.values)
+        return result
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[torch.Tensor, _Call], _output: torch.Tensor) -> None:
+        x, ctx.call = inputs
+        ctx.shape = x.shape
+
+    @staticmethod
+    def backward(ctx: Any, gradient: torch.Tensor) -> tuple[torch.Tensor, None]:
+        return ctx.call.operator.adjoint(gradient, ctx.shape, *ctx.call.values), None
+
+    @staticmethod
+    def jvp(ctx: Any, tangent: torch.Tensor, _: None) -> torch.Tensor:
+        result: torch.Tensor = ctx.call.operator(tangent, *ctx.call.values)
+        return result
+
+
+def _operator(
+    name: str,
+    parameters: Sequence[str],
+    symbolic_shape: Callable[..., Sequence[int]],
+    array: Callable[[torch.Tensor], npt.NDArray[Any]],
+    adjoint: Callable[..., torch.Tensor],
+) -> Operator:
+    """Define an operator with the parameters of the function in `reblock`, each given by place."""
+    types = {"order": "str", "channel_axis": "int", "threads": "int?"}
+    listed = ", ".join(f"{types.get(each, 'SymInt[]')} {each}" for each in parameters)
+    function, shape_function = getattr(reblock, name), getattr(reblock, f"{name}_shape")
+
+    def make(x: torch.Tensor, *values: Any) -> torch.Tensor:
+        """Make what the operator gives, but for its elements."""
+        geometry = dict(zip(parameters, values, strict=True))
+        geometry.pop("order", None)
+        geometry.pop("threads")
+        sizes = [x.shape, *(v for v in geometry.values() if isinstance(v, Sequence))]
+        symbolic = any(isinstance(size, torch.SymInt) for size in itertools.chain(*sizes))
+        return _empty(x, (symbolic_shape if symbolic else shape_function)(x.shape, **geometry))
+
+    def run(x: torch.Tensor, *values: Any) -> torch.Tensor:
+        arguments = dict(zip(parameters, values, strict=True))
+        try:
+            out = make(x, *values)
+        except ValueError:
+            function(array(x), **arguments)  # the same error, about the tensor instead of its shape
+            raise
+        function(array(x), **arguments, out=array(out))
+        return out
+
+    def run_batches(_info: Any, in_dims: Sequence[int], x: torch.Tensor, *values: Any) -> Any:
+        """Run on the samples of all batches at once."""
+        x = x.movedim(in_dims[0], 0)
+        return custom(x.flatten(0, 1), *values).unflatten(0, x.shape[:2]), 0
+
+    def setup_context(
+        ctx: Any,
+        inputs: tuple[Any, ...],
+        output: torch.Tensor,  # noqa: ARG001 - torch gives it by name
+    ) -> None:
+        x, *ctx.values = inputs
+        ctx.shape = x.shape
+
+    def backward(ctx: Any, gradient: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
+        return adjoint(gradient, ctx.shape, *ctx.values), *(None for _ in ctx.values)
+
+    schema = f"(Tensor x, {listed}) -> Tensor"
+    custom = torch.library.custom_op(
+        f"reblock::{name}", run, mutates_args=(), device_types="cpu", schema=schema
+    )
+    custom.register_fake(make)
+    custom.register_vmap(run_batches)
+    custom.register_autograd(backward, setup_context=setup_context)
+    return Operator(custom, adjoint)
+
+
+_BLOCK = ("block_size", "order", "channel_axis", "threads")
+_WINDOW = (*WINDOW_PARAMETERS, "channel_axis", "threads")
+
+depth_to_space: Operator = _operator(
+    "depth_to_space",
+    _BLOCK,
+    _depth_to_space_shape,
+    _bits,
+    adjoint=lambda g, _shape, *values: space_to_depth(g, *values),
+)
+space_to_depth: Operator = _operator(
+    "space_to_depth",
+    _BLOCK,
+    _space_to_depth_shape,
+    _bits,
+    adjoint=lambda g, _shape, *values: depth_to_space(g, *values),
+)
+unfold: Operator = _operator(
+    "unfold",
+    _WINDOW,
+    _unfold_shape,
+    _bits,
+    adjoint=lambda g, shape, *values: fold(g, _spatial(shape, values[-2]), *values),
+)
+fold: Operator = _operator(
+    "fold",
+    ("output_sizes", *_WINDOW),
+    _fold_shape,
+    _numbers,
+    adjoint=lambda g, _shape, _sizes, *values: unfold(g, *values),
+)

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Arrays of other libraries than NumPy: those whose type has __dlpack__. They are read and written where
+// they lie, and results go back to the library that they came from.
+#pragma once
+
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+
+namespace reblock::python {
+
+namespace py = pybind11;
+
+/// Whether this is another library's array; to be asked of what is no ndarray.
+bool is_foreign(py::handle x);
+
+/// A view of another library's array. TypeError where it lies on a device, or NumPy cannot view it.
+py::array view_foreign(py::handle x, const char* name);
+
+/// As view_foreign; what is written into the view is written into `out`. It is read-only where `out` is.
+py::array view_foreign_output(py::handle out);
+
+/// The result as an array of the library of `x`: by the function from_dlpack of x.__array_namespace__(), or
+/// of the package of its type or of a base. Where there is none, the ndarray.
+py::object give_back(py::handle x, const py::array& result);
+
+}  // namespace reblock::python

@@ -1,0 +1,267 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Arrays of other libraries: read and written where they lie, results given back as theirs."""
+
+from __future__ import annotations
+
+import tracemalloc
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import array_api_strict
+import jax
+import jax.numpy
+import ml_dtypes
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+import reblock
+from calls import FOLD, MOVING, SAMPLES, SPACE_TO_DEPTH, Call, any_call
+from calls import operator as name_of
+from checks import assert_same_bytes, refuses
+from oracle import Array
+
+
+@dataclass(frozen=True)
+class Library:
+    """How to make a library's array of an ndarray, and the type of it."""
+
+    make: Callable[[Array], Any]
+    type: type[Any]
+    writable: bool = True
+
+    def __str__(self) -> str:
+        """Name the tests of a library."""
+        return self.type.__module__.split(".")[0]
+
+
+LIBRARIES = [
+    Library(lambda x: torch.from_numpy(x.copy()), torch.Tensor),
+    Library(lambda x: array_api_strict.asarray(x.copy()), type(array_api_strict.ones(1))),
+    Library(jax.numpy.asarray, jax.Array, writable=False),
+]
+
+DTYPES = [np.bool_, np.uint8, np.int16, np.uint32, np.float32, np.complex64]
+
+every_operator = pytest.mark.parametrize("call", SAMPLES, ids=name_of)
+every_library = pytest.mark.parametrize("library", LIBRARIES, ids=str)
+writable_libraries = pytest.mark.parametrize(
+    "library", [library for library in LIBRARIES if library.writable], ids=str
+)
+
+
+def sample(call: Call, dtype: Any = np.int32) -> Array:
+    values = np.arange(np.prod(call.input_shape)) % 5
+    return values.astype(dtype).reshape(call.input_shape)
+
+
+# Inputs and results
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@every_library
+@every_operator
+def test_a_result_is_of_the_library_of_the_input(call: Call, library: Library, dtype: Any) -> None:
+    x = sample(call, dtype)
+    result = call(library.make(x))
+    assert isinstance(result, library.type)
+    assert_same_bytes(np.asarray(result), call.oracle(x))
+
+
+@given(any_call(), st.sampled_from(LIBRARIES))
+def test_any_call(call: Call, library: Library) -> None:
+    x = sample(call)
+    result = call(library.make(x))
+    assert isinstance(result, library.type)
+    assert_same_bytes(np.asarray(result), call.oracle(x))
+
+
+@every_operator
+def test_strides_of_a_tensor(call: Call) -> None:
+    x = np.repeat(sample(call).T, 2, axis=0)
+    result = call(torch.from_numpy(x)[::2].permute(*range(x.ndim)[::-1]))
+    assert torch.equal(result, torch.from_numpy(call.oracle(sample(call))))
+
+
+@every_library
+@every_operator
+def test_an_input_is_read_where_it_lies(call: Call, library: Library) -> None:
+    """No memory is allocated for a copy of it."""
+    function = getattr(reblock, call.operator)
+    x = library.make(np.ones((1, 1, 2**20), np.float32))
+    arguments = (2**20, 1) if call is FOLD else (1,)
+    out = np.empty((1, 1, 2**20), np.float32)
+    tracemalloc.start()
+    function(x, *arguments, out=out)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2**20
+    assert out.all()
+
+
+@pytest.mark.parametrize("dtype", [jax.numpy.bfloat16, jax.numpy.float8_e5m2], ids=str)
+@pytest.mark.parametrize("call", MOVING, ids=name_of)
+def test_dtypes_that_jax_has_of_ml_dtypes(call: Call, dtype: Any) -> None:
+    x = jax.numpy.asarray(sample(call), dtype)
+    result = call(x)
+    assert isinstance(result, jax.Array)
+    assert result.dtype == dtype
+    assert_same_bytes(np.asarray(result), call.oracle(np.asarray(x)))
+
+
+def test_sums_of_bfloat16_of_jax() -> None:
+    x = sample(FOLD, ml_dtypes.bfloat16)
+    result = FOLD(jax.numpy.asarray(x))
+    assert isinstance(result, jax.Array)
+    assert_same_bytes(np.asarray(result), FOLD.oracle(x))
+
+
+def test_subclasses_of_tensors_give_tensors() -> None:
+    class Image(torch.Tensor):  # type: ignore[misc] # the types of torch are left out
+        """From a module that has no from_dlpack; the one of its base has."""
+
+    x = torch.from_numpy(sample(SPACE_TO_DEPTH))
+    for tensor in (x.as_subclass(Image), torch.nn.Parameter(x, requires_grad=False)):
+        assert type(SPACE_TO_DEPTH(tensor)) is torch.Tensor
+
+
+def test_a_compiled_operator_takes_them_too() -> None:
+    x = reblock.TensorDesc(reblock.DataType.FLOAT32, (1, 8, 2, 3))
+    operator = reblock.compile(reblock.DepthToSpaceDesc(x, block_size=2))
+    tensor = torch.randn(1, 8, 2, 3)
+    result: Any = operator(tensor)
+    assert torch.equal(result, reblock.depth_to_space(tensor, 2))
+    out = torch.empty(1, 2, 4, 6)
+    assert operator(tensor, out=out) is out
+    assert torch.equal(out, result)
+
+
+# out
+
+
+@writable_libraries
+@every_operator
+def test_out_of_a_library(call: Call, library: Library) -> None:
+    out = library.make(np.zeros(call.output_shape, np.int32))
+    for x in (sample(call), library.make(sample(call)), sample(call).tolist()):
+        given = np.asarray(x, np.int32) if isinstance(x, list) else x
+        assert call(given, out=out) is out
+        assert_same_bytes(np.asarray(out), call.oracle(sample(call)))
+
+
+@every_library
+@every_operator
+def test_an_ndarray_as_out(call: Call, library: Library) -> None:
+    out = np.zeros(call.output_shape, np.int32)
+    assert call(library.make(sample(call)), out=out) is out
+    assert_same_bytes(out, call.oracle(sample(call)))
+
+
+def test_out_may_be_a_view_that_shares_memory_with_the_input() -> None:
+    buffer = torch.arange(2 * 3 * 4 * 6, dtype=torch.int32).reshape(2, 3, 4, 6)
+    expected = reblock.space_to_depth(buffer.clone(), 2)
+    out = buffer.view(2, 12, 2, 3)
+    assert reblock.space_to_depth(buffer, 2, out=out) is out
+    assert torch.equal(out, expected)
+
+
+@every_operator
+def test_an_immutable_out_is_refused(call: Call) -> None:
+    out = jax.numpy.zeros(call.output_shape, np.int32)
+    refuses(lambda: call(sample(call), out=out), ValueError, "out")
+    assert not out.any()
+
+
+def test_an_out_that_only_gives_copies_is_refused() -> None:
+    class Copies:
+        def __init__(self, x: Array) -> None:
+            self.x = x
+
+        def __array__(self, *_: Any, **__: Any) -> Array:
+            return self.x.copy()
+
+        def __dlpack__(self, **keywords: Any) -> Any:
+            return self.x.__dlpack__(**keywords)
+
+        def __dlpack_device__(self) -> tuple[int, int]:
+            return self.x.__dlpack_device__()
+
+    out = np.zeros(SPACE_TO_DEPTH.output_shape, np.int32)
+    refuses(lambda: SPACE_TO_DEPTH(sample(SPACE_TO_DEPTH), out=Copies(out)), TypeError, "out")
+    assert not out.any()
+
+
+def test_an_empty_out() -> None:
+    x, out = torch.zeros(0, 1, 4), torch.zeros(0, 2, 2)
+    assert reblock.space_to_depth(x, 2, out=out) is out
+
+
+@writable_libraries
+def test_an_out_that_does_not_fit_is_refused(library: Library) -> None:
+    call = SPACE_TO_DEPTH
+    for shape, dtype, kind in (
+        (call.output_shape, np.float32, TypeError),
+        (call.input_shape, np.int32, ValueError),
+    ):
+        out = library.make(np.zeros(shape, dtype))
+        refuses(partial(call, sample(call), out=out), kind, "out")
+
+
+# Refusals
+
+
+class OnDevice:
+    """An array on a device of DLPack's kind 2."""
+
+    def __array__(self, *_: Any, **__: Any) -> Array:
+        raise AssertionError  # this would copy it from there
+
+    def __dlpack__(self, **_: Any) -> Any:
+        raise AssertionError
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (2, 0)
+
+
+@every_operator
+def test_an_array_on_a_device_is_refused(call: Call) -> None:
+    refuses(lambda: call(OnDevice()), TypeError, call.tensor(), "CPU")
+    refuses(lambda: call(sample(call), out=OnDevice()), TypeError, "out", "CPU")
+
+
+FLOATS = torch.zeros(SPACE_TO_DEPTH.input_shape)
+
+# What NumPy cannot view, though it is on the CPU or nowhere, and what the error tells.
+UNVIEWABLE = {
+    "bfloat16": FLOATS.bfloat16(),
+    "float8": FLOATS.to(torch.float8_e5m2),
+    "requires grad": FLOATS.clone().requires_grad_(),
+    "conjugate": FLOATS.to(torch.complex64).conj(),
+    "negative": FLOATS.to(torch.complex64).conj().imag,
+    "sparse": FLOATS.to_sparse(),
+    "meta": FLOATS.to("meta"),
+}
+
+
+@pytest.mark.parametrize("kind", UNVIEWABLE)
+def test_a_tensor_that_numpy_cannot_view_is_refused(kind: str) -> None:
+    x, call = UNVIEWABLE[kind], SPACE_TO_DEPTH
+    with pytest.raises(TypeError, match=f"(?i)^x must .*{kind}.*reblock.torch"):
+        call(x)
+    with pytest.raises(TypeError, match=f"(?i)^out must .*{kind}.*reblock.torch"):
+        call(sample(call, np.float32), out=x)
+
+
+def test_a_traced_array_is_refused() -> None:
+    with pytest.raises(TypeError, match=r"^x must .*Tracer"):
+        jax.jit(partial(reblock.space_to_depth, block_size=2))(jax.numpy.zeros((1, 1, 2, 2)))
+
+
+def test_an_array_on_another_device_of_the_same_memory_is_refused() -> None:
+    device = array_api_strict.Device("device1")
+    x = array_api_strict.zeros(SPACE_TO_DEPTH.input_shape, device=device)
+    refuses(lambda: SPACE_TO_DEPTH(x), TypeError, "x", "device1")

@@ -1,0 +1,552 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""reblock.torch: the functions of reblock on tensors, as operators that PyTorch knows all about."""
+
+from __future__ import annotations
+
+import doctest
+import inspect
+import io
+import math
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch.autograd import forward_ad
+
+import reblock.torch
+from calls import FOLD, MOVING, SAMPLES, UNFOLD, Call, any_call, depth_space_calls, window_calls
+from calls import moving as moving_calls
+from calls import operator as name_of
+from checks import assert_same_values, refuses
+from layouts import layouts, random_bytes, span
+from oracle import Array
+
+pytestmark = [
+    # Of every tensor of this dtype.
+    pytest.mark.filterwarnings("ignore:ComplexHalf support is experimental:UserWarning"),
+    # PyTorch's opcheck asks for it itself.
+    pytest.mark.filterwarnings(r"ignore:The \.grad attribute of a Tensor that is not a leaf"),
+    # It makes use of that itself, for forward mode.
+    pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated:FutureWarning"),
+    # Of Python 3.13.0 alone.
+    pytest.mark.filterwarnings("ignore:Guards may run slower on Python:RuntimeWarning"),
+]
+
+OPERATORS = ("depth_to_space", "space_to_depth", "unfold", "fold")
+
+# One call of each operator with one spatial axis, and with three.
+OTHER_RANKS = [
+    *depth_space_calls(2, 3, (4,), (3,), "CRD"),
+    *window_calls(2, 3, (7,), (3,), strides=(2,), start_padding=(1,)),
+    *depth_space_calls(2, 1, (2, 1, 3), (1, 2, 3), "DCR", channel_axis=-1),
+    *window_calls(1, 2, (3, 4, 2), (2, 1, 2), dilations=(1, 1, 1), end_padding=(0, 2, 1)),
+]
+
+# What fold adds, and the dtypes of NumPy with the same values.
+SUMMABLE = {
+    torch.bool: np.bool_,
+    torch.uint8: np.uint8,
+    torch.int8: np.int8,
+    torch.int16: np.int16,
+    torch.uint16: np.uint16,
+    torch.int32: np.int32,
+    torch.uint32: np.uint32,
+    torch.int64: np.int64,
+    torch.uint64: np.uint64,
+    torch.float16: np.float16,
+    torch.bfloat16: ml_dtypes.bfloat16,
+    torch.float32: np.float32,
+    torch.float64: np.float64,
+    torch.complex64: np.complex64,
+    torch.complex128: np.complex128,
+}
+
+UNSUMMABLE = [
+    torch.complex32,
+    torch.float8_e4m3fn,
+    torch.float8_e5m2,
+    torch.float8_e4m3fnuz,
+    torch.float8_e5m2fnuz,
+]
+
+every_operator = pytest.mark.parametrize("call", SAMPLES, ids=name_of)
+every_moving_operator = pytest.mark.parametrize("call", MOVING, ids=name_of)
+every_rank = pytest.mark.parametrize(
+    "call", SAMPLES + OTHER_RANKS, ids=lambda call: f"{call.operator}-{len(call.arguments[0])}"
+)
+
+
+def run(call: Call, x: torch.Tensor) -> torch.Tensor:
+    """Make the call by reblock.torch."""
+    function = getattr(reblock.torch, call.operator)
+    result: torch.Tensor = function(x, *call.arguments, **call.keywords)
+    return result
+
+
+def operands(call: Call) -> tuple[Any, ...]:
+    """Return all arguments of PyTorch's operator but the tensor, in order."""
+    order = (call.keywords["order"],) if "order" in call.keywords else ()
+    window = [
+        call.keywords[name] for name in call.keywords if name not in ("order", "channel_axis")
+    ]
+    values = [list(value) for value in (*call.arguments, *window)]
+    return (*values, *order, call.keywords["channel_axis"], None)
+
+
+def elements(x: torch.Tensor) -> Array:
+    """Return the elements in C order, as opaque bytes."""
+    bytes_: Array = (
+        x.clone(memory_format=torch.contiguous_format).reshape(-1).view(torch.uint8).numpy()
+    )
+    return bytes_.view(np.dtype((np.void, x.itemsize))).reshape(x.shape)
+
+
+def sample(call: Call, dtype: torch.dtype = torch.float64, seed: int = 0) -> torch.Tensor:
+    """Make an input of small integers, for the call."""
+    values = random_bytes(math.prod(call.input_shape), seed) % 19
+    return torch.from_numpy(values).reshape(call.input_shape).to(dtype)
+
+
+# Values
+
+
+@st.composite
+def tensors(draw: st.DrawFn, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
+    """Draw a tensor of random bits with any strides that PyTorch has: none is negative."""
+    layout = draw(layouts(len(shape), dtype.itemsize, unit=dtype.itemsize))
+    strides = layout.strides(shape, dtype.itemsize)
+    size = layout.offset + span(shape, strides, dtype.itemsize)
+    bits = torch.from_numpy(random_bytes(max(size, 1) * dtype.itemsize, draw(st.integers(0, 99))))
+    elements = [stride // dtype.itemsize for stride in strides]
+    return bits.view(dtype).as_strided(shape, elements, layout.offset // dtype.itemsize)
+
+
+@given(st.data())
+def test_elements_of_any_dtype_and_strides_are_moved_bit_for_bit(data: st.DataObject) -> None:
+    call = data.draw(moving_calls())
+    dtype = data.draw(st.sampled_from([*(d for d in SUMMABLE if d != torch.bool), *UNSUMMABLE]))
+    x = data.draw(tensors(call.input_shape, dtype))
+    before = elements(x)
+    result = run(call, x)
+    assert result.dtype == dtype
+    assert elements(result).tobytes() == call.oracle(before).tobytes()
+    assert elements(x).tobytes() == before.tobytes()
+
+
+@pytest.mark.parametrize("dtype", SUMMABLE, ids=str)
+@every_operator
+def test_every_dtype_that_has_sums(call: Call, dtype: torch.dtype) -> None:
+    x = sample(call, dtype)
+    result = run(call, x)
+    assert result.dtype == dtype
+    numbers = elements(x).view(SUMMABLE[dtype])
+    assert_same_values(elements(result).view(SUMMABLE[dtype]), call.oracle(numbers))
+
+
+@given(any_call())
+def test_any_call(call: Call) -> None:
+    x = sample(call, torch.int32)
+    assert_same_values(run(call, x).numpy(), call.oracle(x.numpy()))
+
+
+@every_operator
+def test_what_is_conjugated_or_negated_only_in_name(call: Call) -> None:
+    x = torch.complex(sample(call), sample(call, seed=1))
+    for lazy in (x.conj(), x.conj().imag):
+        assert lazy.is_conj() or lazy.is_neg()
+        assert torch.equal(run(call, lazy), run(call, lazy.resolve_conj().resolve_neg().clone()))
+
+
+def test_agreement_with_torch() -> None:
+    x = torch.randn(2, 12, 6, 9)
+    functional = torch.nn.functional
+    shuffled = functional.pixel_shuffle(x, 2)
+    assert torch.equal(reblock.torch.depth_to_space(x, 2, order="CRD"), shuffled)
+    assert torch.equal(
+        reblock.torch.space_to_depth(x, 3, order="CRD"), functional.pixel_unshuffle(x, 3)
+    )
+    window: dict[str, Any] = {
+        "strides": (2, 1),
+        "dilations": (1, 2),
+        "start_padding": 1,
+        "end_padding": 1,
+    }
+    same = {"stride": (2, 1), "dilation": (1, 2), "padding": 1}
+    columns = functional.unfold(x, 3, **same)
+    assert torch.equal(reblock.torch.unfold(x, 3, **window), columns)
+    torch.testing.assert_close(
+        reblock.torch.fold(columns, (6, 9), 3, **window),
+        functional.fold(columns, (6, 9), 3, **same),
+    )
+
+
+# Results
+
+
+@every_operator
+def test_a_result_is_fresh_and_contiguous(call: Call) -> None:
+    x = sample(call)
+    before = x.clone()
+    result = run(call, x)
+    assert result.is_contiguous()
+    assert result.untyped_storage().data_ptr() != x.untyped_storage().data_ptr()
+    result.zero_()
+    assert torch.equal(x, before)
+
+
+CHANNELS_LAST = {4: torch.channels_last, 5: torch.channels_last_3d}
+
+
+@pytest.mark.parametrize("blocks", [(2, 3), (2, 1, 3)], ids=len)
+def test_channels_last_stays_channels_last(blocks: tuple[int, ...]) -> None:
+    for call in depth_space_calls(2, 3, blocks, (2,) * len(blocks)):
+        x = sample(call)
+        form = CHANNELS_LAST[x.ndim]
+        result = run(call, x.to(memory_format=form))
+        assert result.is_contiguous(memory_format=form)
+        assert not result.is_contiguous()
+        assert torch.equal(result, run(call, x))
+        # Neither of the two formats: PyTorch's default.
+        assert run(call, x.transpose(2, 3).contiguous().transpose(2, 3)).is_contiguous()
+
+
+def test_windows_of_channels_last() -> None:
+    x = sample(UNFOLD)
+    assert torch.equal(run(UNFOLD, x.to(memory_format=torch.channels_last)), run(UNFOLD, x))
+
+
+# Gradients
+
+
+@every_rank
+def test_gradients(call: Call) -> None:
+    x = torch.randn(call.input_shape, dtype=torch.float64, requires_grad=True)
+    # Linear, and exact but for rounding: a step of any width finds the slope.
+    assert torch.autograd.gradcheck(lambda x: run(call, x), x, fast_mode=True)
+    assert torch.autograd.gradgradcheck(lambda x: run(call, x), x, fast_mode=True)
+
+
+@every_operator
+def test_gradients_of_complex_numbers(call: Call) -> None:
+    x = torch.randn(call.input_shape, dtype=torch.complex128, requires_grad=True)
+    assert torch.autograd.gradcheck(lambda x: run(call, x), x, fast_mode=True)
+
+
+@given(any_call())
+def test_the_gradient_is_the_adjoint(call: Call) -> None:
+    """<operator(x), y> == <x, gradient of y>, exactly, since the integers are small."""
+    x = sample(call).requires_grad_()
+    result = run(call, x)
+    y = (torch.arange(result.numel(), dtype=torch.float64) % 7).reshape(call.output_shape)
+    (gradient,) = torch.autograd.grad(result, x, y)
+    assert gradient.shape == x.shape
+    assert torch.sum(result * y) == torch.sum(x * gradient)
+
+
+def test_a_network_learns_through_the_operators() -> None:
+    """The same loss, step by step, as with the operators that PyTorch has."""
+
+    def losses(shuffle: Callable[[torch.Tensor], torch.Tensor]) -> list[float]:
+        torch.manual_seed(0)
+        layer = torch.nn.Conv2d(1, 4, 3, padding=1)
+        optimizer = torch.optim.SGD(layer.parameters(), lr=0.1)
+        x, wanted = torch.rand(2, 1, 5, 5), torch.rand(2, 1, 10, 10)
+        result = []
+        for _ in range(5):
+            loss = torch.nn.functional.mse_loss(shuffle(layer(x)), wanted)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            result.append(loss.item())
+        return result
+
+    ours = losses(lambda x: reblock.torch.depth_to_space(x, 2, order="CRD"))
+    assert ours == losses(torch.nn.PixelShuffle(2))
+    assert ours[-1] < ours[0]
+
+
+# What PyTorch knows of the operators
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.uint8], ids=str)
+@every_rank
+def test_the_operators_are_what_they_say(call: Call, dtype: torch.dtype) -> None:
+    """No alias, no mutation, the right fake results, gradients that can be traced."""
+    operator = getattr(torch.ops.reblock, call.operator).default
+    x = sample(call, dtype).requires_grad_(dtype.is_floating_point)
+    torch.library.opcheck(operator, (x, *operands(call)))
+    if x.ndim in CHANNELS_LAST:
+        last = x.detach().to(memory_format=CHANNELS_LAST[x.ndim])
+        torch.library.opcheck(operator, (last, *operands(call)))
+
+
+@given(any_call())
+def test_fake_results_are_like_the_real_ones(call: Call) -> None:
+    fake = run(call, torch.empty(call.input_shape, device="meta"))
+    assert fake.device.type == "meta"
+    assert fake.shape == call.output_shape
+    assert fake.stride() == run(call, sample(call, torch.float32)).stride()
+
+
+@every_rank
+def test_compiled_without_breaks_for_any_extents(call: Call) -> None:
+    torch.compiler.reset()
+    compiled = torch.compile(
+        lambda x: run(call, x * 2) + 1, fullgraph=True, dynamic=True, backend="aot_eager"
+    )
+    x = sample(call)
+    for batch in (x, torch.cat([x, x, x])):
+        assert torch.equal(compiled(batch), run(call, batch * 2) + 1)
+
+
+def test_compiled_with_every_extent_a_symbol() -> None:
+    """By the formulas for symbols, there and back; the gradient goes through both."""
+
+    def there_and_back(x: torch.Tensor) -> torch.Tensor:
+        window: dict[str, Any] = {"window_sizes": 3, "strides": 2, "end_padding": (0, 2)}
+        columns = reblock.torch.unfold(x, **window, channel_axis=-1)
+        image = reblock.torch.fold(columns, x.shape[1:-1], **window)
+        space = reblock.torch.depth_to_space(image, (2, 1))
+        return reblock.torch.space_to_depth(space, (1, 2), order="CRD")
+
+    torch.compiler.reset()
+    compiled = torch.compile(there_and_back, fullgraph=True, dynamic=True, backend="aot_eager")
+    for shape in ((2, 6, 8, 2), (3, 5, 4, 4), (1, 9, 10, 6)):
+        x = torch.randn(shape, requires_grad=True)
+        expected = there_and_back(x)
+        actual = compiled(x)
+        assert torch.equal(actual, expected)
+        assert actual.stride() == expected.stride()
+        ours, theirs = (torch.autograd.grad(y.square().sum(), x) for y in (actual, expected))
+        assert torch.equal(*ours, *theirs)
+
+
+def test_compiled_to_machine_code() -> None:
+    torch.compiler.reset()
+    x = torch.randn(1, 8, 4, 4)
+
+    def f(x: torch.Tensor) -> torch.Tensor:
+        return reblock.torch.depth_to_space(torch.relu(x), 2).mul(2)
+
+    assert torch.equal(torch.compile(f, fullgraph=True)(x), f(x))
+
+
+class Upscale(torch.nn.Module):  # type: ignore[misc] # the types of torch are left out
+    """A module to export."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        image = reblock.torch.depth_to_space(x, 2, order="CRD")
+        return reblock.torch.unfold(image, 3, strides=2)
+
+
+def test_exported_with_extents_that_vary() -> None:
+    dynamic = {
+        0: torch.export.Dim("n"),
+        2: torch.export.Dim("h", min=2),
+        3: torch.export.Dim("w", min=2),
+    }
+    program = torch.export.export(Upscale(), (torch.randn(2, 8, 4, 5),), dynamic_shapes=(dynamic,))
+    file = io.BytesIO()
+    torch.export.save(program, file)
+    file.seek(0)
+    module = torch.export.load(file).module()
+    for shape in ((2, 8, 4, 5), (3, 8, 7, 2)):
+        x = torch.randn(shape)
+        assert torch.equal(module(x), Upscale()(x))
+
+
+@every_rank
+def test_mapped_over_another_axis(call: Call) -> None:
+    samples = [sample(call, seed=seed) for seed in range(3)]
+    expected = torch.stack([run(call, x) for x in samples])
+    for axis in range(-1, len(call.input_shape)):
+        mapped = torch.vmap(lambda x: run(call, x), in_dims=axis)
+        assert torch.equal(mapped(torch.stack(samples, axis)), expected)
+
+
+@every_operator
+def test_gradients_through_a_map(call: Call) -> None:
+    x = torch.stack([sample(call, seed=seed) for seed in range(3)]).requires_grad_()
+    mapped, one_by_one = torch.vmap(lambda x: run(call, x))(x), [run(call, each) for each in x]
+    (ours,) = torch.autograd.grad(mapped.square().sum(), x)
+    (expected,) = torch.autograd.grad(torch.stack(one_by_one).square().sum(), x)
+    assert torch.equal(ours, expected)
+
+
+@every_operator
+def test_gradients_of_torch_func(call: Call) -> None:
+    """By grad, and by vmap of it: a gradient for each sample."""
+    x = torch.stack([sample(call, seed=seed) for seed in range(3)])
+
+    def loss(x: torch.Tensor) -> torch.Tensor:
+        return run(call, x).square().sum()
+
+    expected: list[torch.Tensor] = []
+    for each in x:
+        leaf = each.clone().requires_grad_()
+        expected.append(*torch.autograd.grad(loss(leaf), leaf))
+    assert torch.equal(torch.func.grad(loss)(x[0]), expected[0])
+    assert torch.equal(torch.vmap(torch.func.grad(loss))(x), torch.stack(expected))
+
+
+@every_operator
+def test_forward_mode(call: Call) -> None:
+    """Linear: the derivative in a direction is the operator of the direction."""
+    x, direction = sample(call), sample(call, seed=1)
+    result, derivative = torch.func.jvp(lambda x: run(call, x), (x,), (direction,))
+    assert torch.equal(result, run(call, x))
+    assert torch.equal(derivative, run(call, direction))
+    with forward_ad.dual_level():
+        dual = run(call, forward_ad.make_dual(x, direction))
+        assert torch.equal(forward_ad.unpack_dual(dual).tangent, run(call, direction))
+    assert torch.autograd.gradcheck(
+        lambda x: run(call, x), x.requires_grad_(), fast_mode=True, check_forward_ad=True
+    )
+
+
+def test_a_compiled_function_does_not_lose_forward_mode() -> None:
+    """It goes on uncompiled, and where it must not, that is an error."""
+
+    def slope(x: torch.Tensor) -> torch.Tensor:
+        derivative: torch.Tensor = torch.func.jvp(lambda x: reblock.torch.unfold(x, 2), (x,), (x,))[
+            1
+        ]
+        return derivative
+
+    torch.compiler.reset()
+    x = torch.randn(1, 1, 3, 3)
+    assert torch.equal(torch.compile(slope, backend="aot_eager")(x), reblock.torch.unfold(x, 2))
+    torch.compiler.reset()
+    with pytest.raises(RuntimeError, match="exception"):
+        torch.compile(slope, backend="aot_eager", fullgraph=True)(x)
+
+
+def test_hessians() -> None:
+    def f(x: torch.Tensor) -> torch.Tensor:
+        return reblock.torch.unfold(x**3, 2).square().sum()
+
+    def expected(x: torch.Tensor) -> torch.Tensor:
+        return torch.nn.functional.unfold(x**3, 2).square().sum()
+
+    x = torch.randn(1, 1, 3, 3, dtype=torch.float64)
+    by_torch = torch.func.hessian(expected)(x)
+    for outer in (torch.func.jacfwd, torch.func.jacrev):
+        for inner in (torch.func.jacfwd, torch.func.jacrev):
+            torch.testing.assert_close(outer(inner(f))(x), by_torch)
+
+
+# Arguments and errors
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_the_parameters_are_those_of_reblock(name: str) -> None:
+    def parameters(function: Any) -> list[tuple[str, Any, object]]:
+        listed = inspect.signature(function).parameters.values()
+        return [(p.name, p.kind, p.default) for p in listed if p.name != "out"]
+
+    assert parameters(getattr(reblock.torch, name)) == parameters(getattr(reblock, name))
+
+
+def test_an_int_stands_for_every_axis() -> None:
+    x = torch.randn(1, 8, 4, 4, 4)
+    twos: list[Any] = [2, np.int64(2), [2, np.int32(2), 2]]
+    for two in twos:
+        assert reblock.torch.depth_to_space(x, two).shape == (1, 1, 8, 8, 8)
+    columns = reblock.torch.unfold(x, 2, strides=(2, 2, 2))
+    assert torch.equal(reblock.torch.fold(columns, 4, 2, strides=(2, 2, 2)), x)
+    assert reblock.torch.fold(torch.ones(1, 6, 4), 6, 3).shape == (1, 2, 6)
+
+
+@pytest.mark.parametrize("order", [*reblock.DepthSpaceOrder, 0, 1], ids=repr)
+def test_orders(order: Any) -> None:
+    x = torch.randn(1, 8, 2, 2)
+    named = reblock.torch.depth_to_space(x, 2, order=["DCR", "CRD"][order])
+    assert torch.equal(reblock.torch.depth_to_space(x, 2, order=order), named)
+
+
+def test_threads() -> None:
+    x = torch.randn(1, 64, 256, 256)
+    results = [reblock.torch.depth_to_space(x, 4, threads=threads) for threads in (1, 2, None)]
+    assert torch.equal(results[0], results[1])
+    assert torch.equal(results[0], results[2])
+
+
+@pytest.mark.parametrize("dtype", UNSUMMABLE, ids=str)
+def test_a_dtype_without_sums_is_refused(dtype: torch.dtype) -> None:
+    columns = torch.zeros(FOLD.input_shape, dtype=torch.uint8).repeat(1, 1, dtype.itemsize)
+    refuses(lambda: run(FOLD, columns.view(dtype)), TypeError, "columns", str(dtype))
+
+
+BAD: list[tuple[dict[str, Any], type[Exception], str]] = [
+    ({"block_size": 2.0}, TypeError, "block_size"),
+    ({"block_size": (2, True)}, TypeError, "block_size"),
+    ({"block_size": "2"}, TypeError, "block_size"),
+    ({"block_size": 0}, ValueError, "block_size"),
+    ({"block_size": 5}, ValueError, "block_size"),
+    ({"block_size": 5}, ValueError, "x"),
+    ({"block_size": (2, 2, 2)}, ValueError, "block_size"),
+    ({"order": "dcr"}, ValueError, "order"),
+    ({"order": 2}, ValueError, "order"),
+    ({"order": None}, TypeError, "order"),
+    ({"channel_axis": 0}, ValueError, "channel_axis"),
+    ({"channel_axis": 1.0}, TypeError, "channel_axis"),
+    ({"threads": 0}, ValueError, "threads"),
+    ({"threads": True}, TypeError, "threads"),
+]
+
+
+@pytest.mark.parametrize(("wrong", "kind", "argument"), BAD, ids=str)
+def test_bad_arguments_are_refused(
+    wrong: dict[str, Any], kind: type[Exception], argument: str
+) -> None:
+    x = torch.zeros(2, 12, 4, 4)
+    arguments = {"block_size": 2, **wrong}
+    refuses(lambda: reblock.torch.depth_to_space(x, **arguments), kind, argument)
+
+
+def test_bad_shapes_are_refused() -> None:
+    for shape in ((), (4,), (4, 4), (1,) * 9):
+        with pytest.raises(ValueError, match=r"^x must have 3 to 8 axes"):
+            reblock.torch.unfold(torch.zeros(shape), 1)
+    with pytest.raises(ValueError, match="channels"):
+        reblock.torch.depth_to_space(torch.zeros(1, 6, 2, 2, device="meta"), 2)
+
+
+def test_only_dense_tensors_on_the_cpu() -> None:
+    with pytest.raises(NotImplementedError, match="reblock::unfold"):
+        reblock.torch.unfold(torch.zeros(1, 1, 4, 4).to_sparse(), 2)
+
+
+def test_without_torch_the_error_names_the_extra() -> None:
+    script = "import sys; sys.modules['torch'] = None; import reblock; import reblock.torch"
+    result = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False
+    )
+    last = result.stderr.splitlines()[-1]
+    assert last == 'ModuleNotFoundError: reblock.torch needs torch: pip install "reblock[torch]"'
+    assert result.returncode == 1
+
+
+def test_without_ml_dtypes_only_fold_of_bfloat16_is_missed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ml_dtypes", None)
+    columns = reblock.torch.unfold(torch.ones(1, 1, 3, dtype=torch.bfloat16), 2)
+    with pytest.raises(ModuleNotFoundError, match=r"ml_dtypes: pip install .reblock\[torch\]"):
+        reblock.torch.fold(columns, 3, 2)
+    assert reblock.torch.fold(columns.float(), 3, 2).tolist() == [[[1, 2, 1]]]
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_the_examples_run(name: str) -> None:
+    text = inspect.getdoc(getattr(reblock.torch, name)) or ""
+    test = doctest.DocTestParser().get_doctest(text, {}, name, None, None)
+    report: list[str] = []
+    result = doctest.DocTestRunner().run(test, out=report.append)
+    assert result.attempted >= 2
+    assert result.failed == 0, "".join(report)
