@@ -59,7 +59,7 @@ template <class Operate>
 py::object run(py::handle x, const py::array& input, py::handle out, const axis_values& output_extents,
                std::size_t threads, Operate&& operate) {
   py::array output = to_output(out, input.dtype(), output_extents);
-  const py::array source = apart_from(input, output);
+  const py::array source = out.is_none() ? input : apart_from(input, output);
   const operands where{strides_of(source), strides_of(output), source.data(), output.mutable_data()};
   move_bytes(std::max(source.nbytes(), output.nbytes()), threads,
              [&](pool_executor executor) { operate(where, executor); });

@@ -158,7 +158,7 @@ class depth_space_geometry {
         from_depth ? describe(input_strides, output_strides) : describe(output_strides, input_strides);
     if (!from_depth) moves.swap_sides();
     moves.source_is_dense = is_dense(input_extents(), input_strides, element_size);
-    return operation(plan_moves(moves, element_size));
+    return operation(moves, element_size);
   }
 
  private:

@@ -155,7 +155,7 @@ class window_geometry {
                         std::int64_t element_size) const noexcept {
     layout moves = describe(image_strides, columns_strides);
     moves.source_is_dense = is_dense(image_, image_strides, element_size);
-    return operation(plan_moves(moves, element_size));
+    return operation(moves, element_size);
   }
 
   /// The sums of fold. Strides in bytes.

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
+#include <variant>
 
 #include <reblock/detail/gather.hpp>
 #include <reblock/detail/plan.hpp>
@@ -23,8 +24,12 @@ inline constexpr std::size_t most_chunks = 1024;
 /// Moves by a plan, or sums by a gather. A trivially copyable value: make it once, run it often.
 class operation {
  public:
-  explicit operation(const plan& moves) : moves_(moves) {}
-  explicit operation(const gather& sums) : sums_(sums), adds_(true) {}
+  /// To move as plan_moves has it.
+  operation(const layout& moves, std::int64_t element_size, leaf_function settle = nullptr) noexcept
+      : how_(std::in_place_type<plan>, moves) {
+    set_out_moves(*std::get_if<plan>(&how_), moves, element_size, settle, usable_instruction_set());
+  }
+  explicit operation(const gather& sums) noexcept : how_(sums) {}
 
   /// `source` and `destination` point to the first element (index 0 on every axis) of each tensor,
   /// which must not share memory.
@@ -32,39 +37,43 @@ class operation {
   void run(const void* source, void* destination, Executor& executor) const {
     const auto* from = static_cast<const std::byte*>(source);
     auto* to = static_cast<std::byte*>(destination);
-    adds_ ? run_sums(from, to, executor) : run_moves(from, to, executor);
+    if (const plan* moves = std::get_if<plan>(&how_)) {
+      run_moves(*moves, from, to, executor);
+    } else {
+      run_sums(*std::get_if<gather>(&how_), from, to, executor);
+    }
   }
 
  private:
   template <executor Executor>
-  void run_sums(const std::byte* from, std::byte* to, Executor& executor) const {
-    const std::int64_t boxes = sums_.boxes();
+  static void run_sums(const gather& sums, const std::byte* from, std::byte* to, Executor& executor) {
+    const std::int64_t boxes = sums.boxes();
     const std::int64_t chunks = std::min(boxes, concurrency(executor));
     if (chunks == 0) return;
-    executor.run(static_cast<std::size_t>(chunks), [&, this](std::size_t chunk) {
+    executor.run(static_cast<std::size_t>(chunks), [&](std::size_t chunk) {
       const auto i = static_cast<std::int64_t>(chunk);
       for (std::int64_t box = share(boxes, i, chunks); box < share(boxes, i + 1, chunks); ++box) {
-        sums_.fill_box(box, from, to);
+        sums.fill_box(box, from, to);
       }
     });
   }
 
   template <executor Executor>
-  void run_moves(const std::byte* from, std::byte* to, Executor& executor) const {
-    if (moves_.empty) return;
-    const std::size_t axis = axis_to_cut(concurrency(executor));
-    const std::int64_t chunks = chunk_count(axis, concurrency(executor));
+  static void run_moves(const plan& moves, const std::byte* from, std::byte* to, Executor& executor) {
+    if (moves.empty) return;
+    const std::size_t axis = axis_to_cut(moves, concurrency(executor));
+    const std::int64_t chunks = chunk_count(moves, axis, concurrency(executor));
     if (chunks <= 1) {
-      traversal<fill_outside>(moves_, from, to).run();
+      traversal<fill_outside>(moves, from, to).run();
       return;
     }
-    executor.run(static_cast<std::size_t>(chunks), [&, this](std::size_t chunk) {
+    executor.run(static_cast<std::size_t>(chunks), [&](std::size_t chunk) {
       const auto i = static_cast<std::int64_t>(chunk);
-      const std::int64_t extent = moves_.axes[axis].extent;
-      layout part = moves_;
+      const std::int64_t extent = moves.axes[axis].extent;
+      layout part = moves;
       part.narrow(axis, share(extent, i, chunks), share(extent, i + 1, chunks));
-      const auto element_size = static_cast<std::int64_t>(moves_.leaf_tile.element_size);
-      const plan part_plan = plan_moves(part, element_size, moves_.settle);
+      const auto element_size = static_cast<std::int64_t>(moves.leaf_tile.element_size);
+      const plan part_plan = plan_moves(part, element_size, moves.settle);
       traversal<fill_outside>(part_plan, from, to).run();
     });
   }
@@ -81,35 +90,33 @@ class operation {
 
   /// The axis that cuts the output into the longest contiguous pieces among those that make enough of
   /// them; if none does, the longest.
-  std::size_t axis_to_cut(std::int64_t pieces) const noexcept {
+  static std::size_t axis_to_cut(const plan& moves, std::int64_t pieces) noexcept {
     std::size_t best = 0;
-    const auto enough = [&](std::size_t i) { return moves_.axes[i].extent >= pieces; };
-    for (std::size_t i = 1; i < moves_.rank; ++i) {
+    const auto enough = [&](std::size_t i) { return moves.axes[i].extent >= pieces; };
+    for (std::size_t i = 1; i < moves.rank; ++i) {
       const bool longer = enough(i) && enough(best)
-                              ? moves_.axes[i].destination_stride > moves_.axes[best].destination_stride
-                              : moves_.axes[i].extent > moves_.axes[best].extent;
+                              ? moves.axes[i].destination_stride > moves.axes[best].destination_stride
+                              : moves.axes[i].extent > moves.axes[best].extent;
       if (longer) best = i;
     }
     return best;
   }
 
-  std::int64_t chunk_count(std::size_t axis, std::int64_t concurrency) const noexcept {
-    if (moves_.rank == 0) return 1;
-    auto bytes = static_cast<std::int64_t>(moves_.leaf_tile.element_size);
-    for (std::size_t i = 0; i < moves_.rank; ++i) bytes *= moves_.axes[i].extent;
-    return std::min({concurrency, moves_.axes[axis].extent, bytes / least_chunk_bytes});
+  static std::int64_t chunk_count(const plan& moves, std::size_t axis, std::int64_t concurrency) noexcept {
+    if (moves.rank == 0) return 1;
+    auto bytes = static_cast<std::int64_t>(moves.leaf_tile.element_size);
+    for (std::size_t i = 0; i < moves.rank; ++i) bytes *= moves.axes[i].extent;
+    return std::min({concurrency, moves.axes[axis].extent, bytes / least_chunk_bytes});
   }
 
-  plan moves_;
-  gather sums_;
-  bool adds_ = false;
+  std::variant<plan, gather> how_;
 };
 static_assert(std::is_trivially_copyable_v<operation>);
 
 /// What `gather` does, by moves alone where each position has exactly one term.
 inline operation plan_sums(const layout& moves, const axis_values& extents, const axis_values& output_strides,
                            const summation& sum) noexcept {
-  if (covers_once(moves, extents)) return operation(plan_moves(moves, sum.element_size, sum.settle));
+  if (covers_once(moves, extents)) return operation(moves, sum.element_size, sum.settle);
   return operation(gather(moves, extents, output_strides, sum));
 }
 

@@ -405,6 +405,22 @@ constexpr void stream_output(plan& p, std::int64_t element_size) noexcept {
   }
 }
 
+/// Brings a layout to as few axes as possible, in the order of the destination. Returns the bytes of its
+/// elements, which a contiguous axis that both sides share has become a part of.
+constexpr std::int64_t simplify(layout& l, std::int64_t element_size) noexcept {
+  drop_idle_bounds(l);
+  drop_single_indices(l);
+  order_by_destination(l);
+  merge_nested(l);
+  if (l.rank == 0) return element_size;
+  const layout_axis& inner = l.axes[l.rank - 1];
+  if (inner.bounded() || inner.source_stride != element_size || inner.destination_stride != element_size) {
+    return element_size;
+  }
+  --l.rank;
+  return element_size * inner.extent;
+}
+
 /// Makes tiles small enough to be in the first-level cache still when they are settled.
 constexpr void shorten_tile(plan& p, std::int64_t element_size) noexcept {
   constexpr std::int64_t most = 32 * 1024;
@@ -414,24 +430,12 @@ constexpr void shorten_tile(plan& p, std::int64_t element_size) noexcept {
   set_out_tile(p, element_size, element_size, first);
 }
 
-/// Plans to move every element of `l`, each `element_size` bytes, in whatever order is best, and to settle
-/// what has been moved. Requires that the destination does not overlap itself.
-inline plan plan_moves(const layout& l, std::int64_t element_size, leaf_function settle = nullptr,
-                       instruction_set set = usable_instruction_set()) noexcept {
-  plan p(l);
+/// As plan_moves, in place, since plans are large. Requires plan(l).
+inline void set_out_moves(plan& p, const layout& l, std::int64_t element_size, leaf_function settle,
+                          instruction_set set) noexcept {
   p.settle = settle;
-  drop_idle_bounds(p);
-  drop_single_indices(p);
-  order_by_destination(p);
-  merge_nested(p);
-  if (p.rank > 0) {
-    const layout_axis& inner = p.axes[p.rank - 1];
-    if (!inner.bounded() && inner.source_stride == element_size && inner.destination_stride == element_size) {
-      element_size *= inner.extent;
-      --p.rank;
-    }
-  }
-  const layout ordered = p;
+  const std::int64_t single_size = element_size;
+  element_size = simplify(p, single_size);
   pair_contiguous_axes(p, element_size);
   p.joined = join_rows(p, element_size);
   if (p.joined == tile::axis::neither) follow_dense_source(p, element_size);
@@ -445,10 +449,19 @@ inline plan plan_moves(const layout& l, std::int64_t element_size, leaf_function
   const bool is_small_plane =
       p.shifted && p.leaf_tile.outer.extent * p.leaf_tile.inner.extent * element_size <=
                        static_cast<std::int64_t>(pattern::most_bytes);
-  if ((is_small_plane || is_slow(p.leaf_tile)) &&
-      set_out_pattern(p, ordered, element_size, lookup_width(set))) {
-    p.shifted = false;
+  if (is_small_plane || is_slow(p.leaf_tile)) {
+    layout ordered = l;
+    simplify(ordered, single_size);
+    if (set_out_pattern(p, ordered, element_size, lookup_width(set))) p.shifted = false;
   }
+}
+
+/// Plans to move every element of `l`, each `element_size` bytes, in whatever order is best, and to settle
+/// what has been moved. Requires that the destination does not overlap itself.
+inline plan plan_moves(const layout& l, std::int64_t element_size, leaf_function settle = nullptr,
+                       instruction_set set = usable_instruction_set()) noexcept {
+  plan p(l);
+  set_out_moves(p, l, element_size, settle, set);
   return p;
 }
 
