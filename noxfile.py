@@ -235,6 +235,13 @@ def recipes(session: nox.Session) -> None:
 
 
 @nox.session
+def bench(session: nox.Session) -> None:
+    """Compare to a copy and to the peers; arguments after -- go to bench/compare.py."""
+    session.install(".", "-r", "bench/requirements.txt")
+    session.run("python", "bench/compare.py", *session.posargs)
+
+
+@nox.session
 def fuzz(session: nox.Session) -> None:
     """Fuzz the C++ library; `-- 30` fuzzes each target for 30 minutes instead of half of one."""
     for compiler in newest_clang(session):

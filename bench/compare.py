@@ -29,6 +29,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--peers", help="comma-separated; by default all that are installed")
     parser.add_argument("--seconds", type=float, default=0.3, help="for each case")
     parser.add_argument("--json", type=Path, help="write the results here")
+    parser.add_argument("--markdown", type=Path, help="write the table of the groups here")
     parser.add_argument("--plots", type=Path, help="write plots into this directory")
     return parser.parse_args()
 
@@ -163,28 +164,70 @@ def best_peer(result: dict[str, Any]) -> float:
     return max((v for k, v in result["ratio"].items() if k != "reblock"), default=math.nan)
 
 
-def show_groups(results: list[dict[str, Any]]) -> None:
-    table = Table(title="Speed as a ratio to a copy of the same bytes")
-    for title in ("group", "cases", "least", "aim", "mean", "aim", "best peer, mean", "ahead by"):
-        table.add_column(title, justify="left" if title == "group" else "right")
+def group_rows(results: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Sum up each group: least ratio, geometric mean, the fastest peer's, how far ahead."""
+    rows = []
     for group in GROUPS:
         own = [r for r in results if r["group"] == group.name]
         if not own:
             continue
         ratios = [r["ratio"]["reblock"] for r in own]
-        peers = [p for p in map(best_peer, own) if not math.isnan(p)]
-        ahead = [r["ratio"]["reblock"] / best_peer(r) for r in own if not math.isnan(best_peer(r))]
+        raced = [r for r in own if not math.isnan(best_peer(r))]
+        ahead = [r["ratio"]["reblock"] / best_peer(r) for r in raced]
+        rows.append(
+            {
+                "group": group.name,
+                "cases": len(own),
+                "least": min(ratios),
+                "least_aim": group.least,
+                "mean": geometric_mean(ratios),
+                "mean_aim": group.mean,
+                "peer": geometric_mean([best_peer(r) for r in raced]),
+                "ahead_least": min(ahead, default=math.nan),
+                "ahead_mean": geometric_mean(ahead),
+            }
+        )
+    return rows
+
+
+def show_groups(rows: list[dict[str, Any]]) -> None:
+    table = Table(title="Speed as a ratio to a copy of the same bytes")
+    for title in ("group", "cases", "least", "aim", "mean", "aim", "best peer, mean", "ahead by"):
+        table.add_column(title, justify="left" if title == "group" else "right")
+    for row in rows:
         table.add_row(
-            group.name,
-            str(len(own)),
-            _against(min(ratios), group.least),
-            f"{group.least:.2f}",
-            _against(geometric_mean(ratios), group.mean),
-            f"{group.mean:.2f}",
-            f"{geometric_mean(peers):.2f}",
-            f"{min(ahead, default=math.nan):.1f} .. {geometric_mean(ahead):.1f} (mean)",
+            row["group"],
+            str(row["cases"]),
+            _against(row["least"], row["least_aim"]),
+            f"{row['least_aim']:.2f}",
+            _against(row["mean"], row["mean_aim"]),
+            f"{row['mean_aim']:.2f}",
+            f"{row['peer']:.2f}",
+            f"{row['ahead_least']:.1f} .. {row['ahead_mean']:.1f} (mean)",
         )
     CONSOLE.print(table)
+
+
+def markdown(summary: dict[str, Any]) -> str:
+    """Return the groups as a table for a page, with machine, versions and command below it."""
+    lines = [
+        "| cases | how many | least | mean | fastest peer, mean | times faster, mean |",
+        "|---|--:|--:|--:|--:|--:|",
+    ]
+    for row in summary["groups"]:
+        lines.append(
+            f"| {row['group']} | {row['cases']} | {row['least']:.2f} | {row['mean']:.2f}"
+            f" | {row['peer']:.2f} | {row['ahead_mean']:.1f} |"
+        )
+    where = summary["machine"]
+    peers = ", ".join(f"{name} {version}" for name, version in summary["peers"].items() if version)
+    lines += [
+        "",
+        ", ".join([where["processor"], where["system"], f"Python {where['python']}", peers]) + ".",
+        f"reblock {where['reblock']}, instruction set {where['instruction_set']}.",
+        f"Command: `{where['command']}`.",
+    ]
+    return "\n".join(lines) + "\n"
 
 
 def _against(value: float, aim: float) -> str:
@@ -269,7 +312,7 @@ def machine() -> dict[str, Any]:
         "python": platform.python_version(),
         "reblock": reblock.__version__,
         "instruction_set": reblock._core.instruction_set,
-        "command": " ".join(["python", *sys.argv]),
+        "command": " ".join(["python", "bench/compare.py", *sys.argv[1:]]),
     }
 
 
@@ -291,8 +334,14 @@ def main() -> None:
     seconds = 0.1 if ARGUMENTS.quick else ARGUMENTS.seconds
     results = [measure(case, peers, seconds) for case in track(cases, "cases", console=CONSOLE)]
     show_cases(results, peers)
-    show_groups(results)
-    summary: dict[str, Any] = {"machine": machine(), "peers": versions, "cases": results}
+    groups = group_rows(results)
+    show_groups(groups)
+    summary: dict[str, Any] = {
+        "machine": machine(),
+        "peers": versions,
+        "groups": groups,
+        "cases": results,
+    }
     if not ARGUMENTS.only:
         summary["calls"] = measure_calls(peers, seconds)
         CONSOLE.print(
@@ -306,6 +355,8 @@ def main() -> None:
         CONSOLE.print(f"memory beside the output: {summary['memory']:.2f} MiB")
     if ARGUMENTS.json:
         ARGUMENTS.json.write_text(json.dumps(summary, indent=1), encoding="utf-8")
+    if ARGUMENTS.markdown:
+        ARGUMENTS.markdown.write_text(markdown(summary), encoding="utf-8")
     if ARGUMENTS.plots:
         from plots import write_plots  # noqa: PLC0415 - needs matplotlib
 

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""bench/compare.py: what it keeps, and that it does not let a wrong result pass."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+BENCH = Path(__file__).parents[2] / "bench"
+SMALL = ("--quick", "--seconds", "0.01", "--peers", "numpy,no_such_peer")
+
+
+def compare(code: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run compare.py after some code has changed what it finds."""
+    script = f"""
+import runpy, sys
+sys.path.insert(0, {str(BENCH)!r})
+import peers
+peers.PEERS["no_such_peer"] = ("no_such_peer", None)
+sys.argv = ["compare.py", *{arguments!r}]
+{code}
+runpy.run_path({str(BENCH / "compare.py")!r}, run_name="__main__")
+"""
+    return subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=100
+    )
+
+
+@pytest.fixture(scope="module")
+def summary(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    path = tmp_path_factory.mktemp("bench")
+    done = compare(
+        "",
+        *SMALL,
+        *("--only", "14x14 and 7x7"),
+        *("--json", str(path / "results.json"), "--markdown", str(path / "table.md")),
+    )
+    assert done.returncode == 0, done.stderr
+    assert "missing: no_such_peer" in done.stdout
+    results: dict[str, Any] = json.loads((path / "results.json").read_text(encoding="utf-8"))
+    results["table"] = (path / "table.md").read_text(encoding="utf-8")
+    return results
+
+
+def test_each_ratio_is_the_time_of_the_copy_by_that_of_the_library(summary: dict[str, Any]) -> None:
+    assert summary["cases"]
+    for case in summary["cases"]:
+        assert set(case["ratio"]) <= {"reblock", "numpy"}
+        for name, ratio in case["ratio"].items():
+            assert ratio == pytest.approx(case["seconds"]["copy"] / case["seconds"][name])
+
+
+def test_results_tell_machine_versions_and_command(summary: dict[str, Any]) -> None:
+    assert "compare.py --quick --seconds 0.01" in summary["machine"]["command"]
+    assert {"processor", "instruction_set", "reblock"} <= set(summary["machine"])
+    assert summary["peers"]["numpy"]
+    assert summary["peers"]["no_such_peer"] is None
+
+
+def test_groups_have_the_least_and_the_mean_of_their_cases(summary: dict[str, Any]) -> None:
+    for group in summary["groups"]:
+        ratios = [c["ratio"]["reblock"] for c in summary["cases"] if c["group"] == group["group"]]
+        assert group["cases"] == len(ratios)
+        assert group["least"] == min(ratios)
+        assert min(ratios) <= group["mean"] <= max(ratios)
+        assert f"| {group['least']:.2f} | {group['mean']:.2f} |" in summary["table"]
+
+
+def test_a_wrong_peer_is_named_and_not_timed(tmp_path: Path) -> None:
+    done = compare(
+        "import numpy as np\n"
+        "wrong = lambda case, x: lambda: np.zeros(case.output_shape, case.dtype)\n"
+        "peers.PEERS['numpy'] = (peers.PEERS['numpy'][0], wrong)",
+        *SMALL,
+        *("--only", "14x14 and 7x7", "--json", str(tmp_path / "results.json")),
+    )
+    assert done.returncode == 0, done.stderr
+    for case in json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))["cases"]:
+        assert case["notes"]["numpy"] == "wrong"
+        assert "numpy" not in case["ratio"]
+
+
+def test_a_wrong_result_of_reblock_stops_it() -> None:
+    done = compare(
+        "import numpy as np, reblock\n"
+        "reblock.depth_to_space = lambda x, *a, out, **k: np.zeros_like(out)",
+        *SMALL,
+        *("--only", "14x14 and 7x7"),
+    )
+    assert done.returncode != 0
+    assert "reblock is wrong" in done.stderr
