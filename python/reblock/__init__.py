@@ -11,6 +11,8 @@ there is no such function it is an ndarray, as it is for lists and everything el
 arrays of.
 """
 
+from typing import TYPE_CHECKING, Any
+
 from reblock._config import get_cmake_dir, get_include, show_config
 from reblock._core import (
     CompiledOperator,
@@ -36,6 +38,9 @@ from reblock._core import (
     unfold_shape,
 )
 
+if TYPE_CHECKING:
+    from reblock._explain import explain
+
 __all__ = [
     "CompiledOperator",
     "DataType",
@@ -50,6 +55,7 @@ __all__ = [
     "compile",
     "depth_to_space",
     "depth_to_space_shape",
+    "explain",
     "fold",
     "fold_shape",
     "get_cmake_dir",
@@ -62,3 +68,16 @@ __all__ = [
     "unfold",
     "unfold_shape",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    # What only people look at is imported when it is asked for.
+    if name == "explain":
+        from reblock._explain import explain  # noqa: PLC0415
+
+        return explain
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return [*globals(), "explain"]

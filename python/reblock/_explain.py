@@ -1,0 +1,620 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Which elements of its input each element of an operator's result is made of, to look at.
+
+The map is found by running the operator on arrays of indices, so that it cannot differ from what
+the operator does. Of large tensors a corner is shown, and no more than the corner is run: a
+position depends on few others, batch items are alike, and so are the channels of windows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, TypeAlias, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from reblock import _core, _index_map
+from reblock._index_map import Cell, IndexMap, Part, Plane, hue
+
+if TYPE_CHECKING:
+    from PIL import Image
+    from rich.console import Console, ConsoleOptions, RenderResult
+
+    from reblock._core import _IntOrInts, _Ints, _Order
+
+Index: TypeAlias = tuple[int, ...]
+Sources: TypeAlias = Mapping[Index, tuple[Index, ...]]
+Extents: TypeAlias = Sequence[int]
+
+# How much of a large tensor is shown.
+PIXELS = 6  # along each of the last two spatial axes
+DEPTH_PIXELS = 3  # the same of a depth tensor, of which more channels are shown
+SLICES = 2  # along each spatial axis before those
+CHANNELS = 3  # of images; fewer where each has several slices
+DEPTH_CHANNELS = 12  # the same of a depth tensor
+WINDOW_CHANNELS = 2
+ROWS = COLUMNS = 9
+SUMS = 9  # lines that tell what adds up
+TERMS = 4  # of one sum
+
+PADDING = Cell("pad")
+DEFAULTS = {"strides": 1, "dilations": 1, "start_padding": 0, "end_padding": 0, "channel_axis": 1}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Explanation:
+    """What `explain` returns: printed it is text, in a notebook it is coloured tables.
+
+    Attributes
+    ----------
+    sources : mapping of tuple to tuple of tuples
+        For the index of each element of the result that is shown, the indices of the elements of
+        the input that it is made of: one that is copied, none where it is padding, or those that
+        `fold` adds up, in the order in which it adds them.
+    """
+
+    sources: Sources
+    _map: IndexMap
+
+    def __repr__(self) -> str:
+        return f"<explanation of {self._map.title}>"
+
+    def __str__(self) -> str:
+        lines = _index_map.as_lines(self._map)
+        return "\n".join("".join(text for text, _ in line).rstrip() for line in lines)
+
+    def _repr_html_(self) -> str:
+        return _index_map.as_html(self._map)
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        from rich.text import Text  # noqa: PLC0415 - an extra, which rich users alone have
+
+        for line in _index_map.as_lines(self._map, options.max_width):
+            text = Text(no_wrap=True, overflow="crop")
+            for segment, colour in line:
+                style = f"{colour.ink.code} on {colour.code}" if colour else ""
+                text.append(segment, style)
+            yield text
+
+    def image(self) -> Image.Image:
+        """Return the map as a picture, to be saved or looked at; needs Pillow.
+
+        Returns
+        -------
+        PIL.Image.Image
+            The input beside the result, each element in the colour of where it comes from.
+        """
+        try:
+            return _index_map.as_image(self._map)
+        except ModuleNotFoundError as missing:
+            line = f'{missing.name} is missing; pip install "reblock[cli]"'
+            raise ModuleNotFoundError(line, name=missing.name) from None
+
+
+@overload
+def explain(
+    operator: Literal["depth_to_space", "space_to_depth"],
+    shape: _Ints,
+    block_size: _IntOrInts,
+    *,
+    order: _Order = "DCR",
+    channel_axis: SupportsIndex = 1,
+) -> Explanation: ...
+@overload
+def explain(
+    operator: Literal["unfold"],
+    shape: _Ints,
+    window_sizes: _IntOrInts,
+    *,
+    strides: _IntOrInts = 1,
+    dilations: _IntOrInts = 1,
+    start_padding: _IntOrInts = 0,
+    end_padding: _IntOrInts = 0,
+    channel_axis: SupportsIndex = 1,
+) -> Explanation: ...
+@overload
+def explain(
+    operator: Literal["fold"],
+    shape: _Ints,
+    output_sizes: _IntOrInts,
+    window_sizes: _IntOrInts,
+    *,
+    strides: _IntOrInts = 1,
+    dilations: _IntOrInts = 1,
+    start_padding: _IntOrInts = 0,
+    end_padding: _IntOrInts = 0,
+    channel_axis: SupportsIndex = 1,
+) -> Explanation: ...
+@overload
+def explain(
+    operator: Callable[..., Any], shape: _Ints, *arguments: Any, **parameters: Any
+) -> Explanation: ...
+def explain(operator: object, shape: _Ints, *arguments: Any, **parameters: Any) -> Explanation:
+    """Show which elements of its input each element of an operator's result is made of.
+
+    Parameters
+    ----------
+    operator : {"depth_to_space", "space_to_depth", "unfold", "fold"} or one of these functions
+        What is to be explained.
+    shape : sequence of int
+        The shape of the operator's input, of any size: of a large one a corner is shown.
+    *arguments, **parameters : Any
+        The operator's own, as it takes them after the input: `block_size`, `order` and so on;
+        but not `out` and `threads`, which change nothing.
+
+    Returns
+    -------
+    Explanation
+        `print` gives a text, a notebook shows coloured tables, `.image()` is a picture, and
+        `.sources` has the map itself.
+
+    Raises
+    ------
+    ValueError
+        If there is no such operator, or it refuses the shape or a parameter.
+    TypeError
+        If an argument is of a wrong kind, missing, or unknown.
+
+    Examples
+    --------
+    Four channels become the four pixels of a block. A cell with ``2:0,1`` comes from channel 2,
+    row 0, column 1.
+
+    >>> import reblock
+    >>> print(reblock.explain("depth_to_space", (1, 4, 1, 2), block_size=2, order="CRD"))
+    depth_to_space(x, block_size=2, order='CRD'): (1, 4, 1, 2) -> (1, 1, 2, 4)
+    <BLANKLINE>
+    x (1, 4, 1, 2)
+    channel 0          channel 1          channel 2          channel 3
+         0      1           0      1           0      1           0      1
+    0  0:0,0  0:0,1    0  1:0,0  1:0,1    0  2:0,0  2:0,1    0  3:0,0  3:0,1
+    <BLANKLINE>
+    result (1, 1, 2, 4)
+    channel 0
+         0      1      2      3
+    0  0:0,0  1:0,0  0:0,1  1:0,1
+    1  2:0,0  3:0,0  2:0,1  3:0,1
+    <BLANKLINE>
+    1:2,3 in a cell: it comes from x's channel 1, position 2,3
+    result[0, 0, 1, 3] = x[0, 3, 0, 1]
+    """
+    name = str(getattr(operator, "__name__", operator))
+    if name not in EXPLAINED:
+        raise ValueError(f"operator must be one of {', '.join(EXPLAINED)}, got {operator!r}")
+    return EXPLAINED[name](shape, *arguments, **parameters)
+
+
+# Tensors ----------------------------------------------------------------------------------------
+
+
+class Pixels:
+    """A tensor of channels and spatial axes, and how its indices are written."""
+
+    def __init__(self, shape: _Ints, channel_axis: SupportsIndex) -> None:
+        self.shape = tuple(map(int, shape))
+        self.channel_axis = int(channel_axis) % len(self.shape)
+        self.spatial = [axis for axis in range(1, len(self.shape)) if axis != self.channel_axis]
+
+    @property
+    def sizes(self) -> Index:
+        return tuple(self.shape[axis] for axis in self.spatial)
+
+    def index(self, channel: int, position: Extents) -> Index:
+        """Return the index in the first item of the batch."""
+        index = [0] * len(self.shape)
+        index[self.channel_axis] = channel
+        for axis, place in zip(self.spatial, position, strict=True):
+            index[axis] = place
+        return tuple(index)
+
+    def split(self, index: Index) -> tuple[int, Index]:
+        """Return the channel and the position."""
+        return index[self.channel_axis], tuple(index[axis] for axis in self.spatial)
+
+    def text(self, index: Index) -> str:
+        channel, position = self.split(index)
+        return f"{channel}:{_joined(position)}"
+
+    def example(self) -> tuple[str, str]:
+        """Return how an element is written in a cell, and where that is in words."""
+        position = tuple(range(2, 2 + len(self.spatial)))
+        return f"1:{_joined(position)}", f"channel 1, position {_joined(position)}"
+
+    def corner(self, sizes: Extents) -> Index:
+        """Return the shape of these spatial sizes with one item of the batch and few channels."""
+        channels = min(self.shape[self.channel_axis], CHANNELS)
+        batch = min(self.shape[0], 1)
+        return (batch, *self.index(channels, sizes)[1:])
+
+    def shown(self, channels: int, pixels: int) -> Index:
+        """Return the extents of the corner that is shown, of one item of the batch."""
+        extents = [min(self.shape[0], 1)] * len(self.shape)
+        for axis in self.spatial:
+            limit = pixels if axis in self.spatial[-2:] else SLICES
+            extents[axis] = min(self.shape[axis], limit)
+        slices = math.prod(extents[axis] for axis in self.spatial[:-2])
+        limit = max(1, channels // max(1, slices))
+        extents[self.channel_axis] = min(self.shape[self.channel_axis], limit)
+        return tuple(extents)
+
+    def part(self, name: str, shown: Index, cell: Callable[[Index], Cell]) -> Part:
+        """Return a table for each channel, and for each slice of more than two spatial axes."""
+        channels, sizes = self.split(shown)
+        *slices, height, width = (1, *sizes) if len(sizes) == 1 else sizes
+        planes = []
+        for channel, *before in np.ndindex(channels, *slices) if shown[0] else ():
+            rows = [
+                [cell(self.index(channel, (*before, y, x)[-len(sizes) :])) for x in range(width)]
+                for y in range(height)
+            ]
+            title = f"channel {channel}" + (f" at {_joined(before)}" if before else "")
+            row_labels = [""] if len(sizes) == 1 else [str(y) for y in range(height)]
+            cut = (len(sizes) > 1 and height < self.sizes[-2], width < self.sizes[-1])
+            planes.append(Plane.of(title, row_labels, [str(x) for x in range(width)], rows, cut))
+        title = f"{name} {self.shape}"
+        if shown != self.shape:
+            title += f", shown: [{', '.join(f':{extent}' for extent in shown)}]"
+        return Part(title, planes)
+
+
+@dataclass(frozen=True)
+class Windows:
+    """Windows over spatial axes; each attribute has one value for each axis."""
+
+    window_sizes: Extents
+    strides: Extents
+    dilations: Extents
+    start_padding: Extents
+    end_padding: Extents
+
+    @property
+    def volume(self) -> int:
+        return math.prod(self.window_sizes)
+
+    def counts(self, extents: Extents) -> Index:
+        """Return how many windows there are along each axis of these extents."""
+        return tuple(
+            (extent + start + end - dilation * (size - 1) - 1) // stride + 1
+            for extent, size, stride, dilation, start, end in zip(
+                extents, *vars(self).values(), strict=True
+            )
+        )
+
+    def corner(self, extents: Extents) -> tuple[Index, Windows]:
+        """Return smaller extents, and windows over them that are the same where it is shown.
+
+        The first COLUMNS windows lie in the corner, and all that reach its first PIXELS.
+        """
+        counts = self.counts(extents)
+        small, end_padding = [], []
+        for axis, (extent, count) in enumerate(zip(extents, counts, strict=True)):
+            stride, start = self.strides[axis], self.start_padding[axis]
+            first = -(-COLUMNS // math.prod(counts[axis + 1 :]))
+            reaching = (PIXELS - 1 + start) // stride + 1
+            last = min(count, max(first, reaching)) - 1
+            end = last * stride - start + self.dilations[axis] * (self.window_sizes[axis] - 1) + 1
+            small.append(min(extent, max(PIXELS, end)))
+            end_padding.append(max(0, end - small[-1]))
+        return tuple(small), replace(self, end_padding=end_padding)
+
+    def rows_shown(self) -> Iterator[int]:
+        """Yield the rows of the first ROWS offsets and of all that reach the first PIXELS."""
+        for row, offset in enumerate(np.ndindex(*self.window_sizes)):
+            axes = zip(offset, self.dilations, self.start_padding, strict=True)
+            if row < ROWS or all(o * step - start < PIXELS for o, step, start in axes):
+                yield row
+
+
+class Columns:
+    """A tensor of windows as columns, and how its indices are written."""
+
+    def __init__(self, shape: _Ints, windows: Windows, counts: Extents) -> None:
+        self.shape = tuple(map(int, shape))
+        self.windows = windows
+        self.counts = counts
+
+    @property
+    def shown(self) -> Index:
+        """How many channels, rows of each channel, and columns are shown."""
+        batch, rows, columns = self.shape
+        channels = min(rows // self.windows.volume, WINDOW_CHANNELS) if batch else 0
+        return channels, min(self.windows.volume, ROWS), min(columns, COLUMNS)
+
+    def legend(self) -> str:
+        ones = _joined([1] * len(self.counts))
+        return (
+            f"4 ({ones}) beside a row: offset {ones} in the window; above a column: window {ones}"
+        )
+
+    def indices(self) -> list[Index]:
+        channels, rows, columns = self.shown
+        volume = self.windows.volume
+        return [
+            (0, c * volume + row, column) for c, row, column in np.ndindex(channels, rows, columns)
+        ]
+
+    def part(self, name: str, cell: Callable[[Index], Cell]) -> Part:
+        """Return a table for each channel: the offsets in a window by the windows."""
+        volume = self.windows.volume
+        channels, rows, columns = self.shown
+        offsets, places = (
+            [_joined(_unrank(number, extents)) for number in range(count)]
+            for count, extents in ((rows, self.windows.window_sizes), (columns, self.counts))
+        )
+        cut = (rows < volume, columns < self.shape[2])
+        planes = []
+        for channel in range(channels):
+            numbers = range(channel * volume, channel * volume + rows)
+            planes.append(
+                Plane.of(
+                    f"channel {channel}",
+                    [f"{row} ({offset})" for row, offset in zip(numbers, offsets, strict=True)],
+                    [f"{column} ({place})" for column, place in enumerate(places)],
+                    [[cell((0, row, column)) for column in range(columns)] for row in numbers],
+                    cut,
+                )
+            )
+        title = f"{name} {self.shape}"
+        if any(cut) or self.shape[:2] != (1, channels * volume):
+            title += (
+                f", shown: {channels} of {self.shape[1] // volume} channels,"
+                f" {rows} of {volume} rows of each, {columns} of {self.shape[2]} columns"
+            )
+        return Part(title, planes)
+
+
+# Operators --------------------------------------------------------------------------------------
+
+
+def _depth_space(
+    name: str,
+    shape: _Ints,
+    block_size: _IntOrInts,
+    *,
+    order: _Order = "DCR",
+    channel_axis: SupportsIndex = 1,
+) -> Explanation:
+    to_space = name == "depth_to_space"
+    result_shape = getattr(_core, f"{name}_shape")(shape, block_size, channel_axis=channel_axis)
+    x, result = Pixels(shape, channel_axis), Pixels(result_shape, channel_axis)
+    block = _per_axis(block_size, x)
+
+    corner = [min(x.shape[0], 1), *x.shape[1:]]
+    for axis, extent in zip(x.spatial, block, strict=True):
+        corner[axis] = min(corner[axis], PIXELS if to_space else PIXELS * extent)
+    moved = getattr(_core, name)(
+        _numbered(corner), block_size, order=order, channel_axis=channel_axis
+    )
+    depth_limits, space_limits = (DEPTH_CHANNELS, DEPTH_PIXELS), (CHANNELS, PIXELS)
+    x_shown = x.shown(*(depth_limits if to_space else space_limits))
+    result_shown = result.shown(*(space_limits if to_space else depth_limits))
+    sources = {index: _named(moved[index], corner) for index in np.ndindex(*result_shown)}
+
+    def cell(index: Index) -> Cell:
+        channel, position = x.split(index)
+        if to_space:
+            return Cell(x.text(index), hue(channel))
+        offset = tuple(p % extent for p, extent in zip(position, block, strict=True))
+        return Cell(x.text(index), hue(channel, _rank(offset, block) / math.prod(block)))
+
+    last = result.index(0, [extent - 1 for extent in result.split(result_shown)[1]])
+    parameters = {
+        "block_size": block_size,
+        "order": "CRD" if order in ("CRD", 1) else "DCR",
+        "channel_axis": channel_axis,
+    }
+    example, meaning = x.example()
+    return Explanation(
+        sources,
+        IndexMap(
+            _call(f"{name}(x", parameters, x, result),
+            (
+                x.part("x", x_shown, cell),
+                result.part("result", result_shown, lambda index: cell(sources[index][0])),
+            ),
+            (
+                f"{example} in a cell: it comes from x's {meaning}",
+                *_equations("x", sources, [last] if last in sources else []),
+                *_of_batch(x),
+            ),
+        ),
+    )
+
+
+def _unfold(
+    shape: _Ints,
+    window_sizes: _IntOrInts,
+    *,
+    strides: _IntOrInts = 1,
+    dilations: _IntOrInts = 1,
+    start_padding: _IntOrInts = 0,
+    end_padding: _IntOrInts = 0,
+    channel_axis: SupportsIndex = 1,
+) -> Explanation:
+    given = {
+        "window_sizes": window_sizes,
+        "strides": strides,
+        "dilations": dilations,
+        "start_padding": start_padding,
+        "end_padding": end_padding,
+    }
+    result_shape = _core.unfold_shape(shape, **given, channel_axis=channel_axis)
+    x = Pixels(shape, channel_axis)
+    windows = Windows(*(_per_axis(value, x) for value in given.values()))
+    columns = Columns(result_shape, windows, windows.counts(x.sizes))
+
+    sizes, small = windows.corner(x.sizes)
+    corner = x.corner(sizes)
+    moved = _core.unfold(_numbered(corner), **vars(small), channel_axis=channel_axis)
+    indices = columns.indices()
+    sources = {index: _named(moved[index], corner) for index in indices}
+
+    def pixel(index: Index) -> Cell:
+        return Cell(x.text(index), hue(x.split(index)[1][0]))
+
+    def copied(index: Index) -> Cell:
+        return pixel(sources[index][0]) if sources[index] else PADDING
+
+    cell, meaning = x.example()
+    return Explanation(
+        sources,
+        IndexMap(
+            _call("unfold(x", given | {"channel_axis": channel_axis}, x, columns),
+            (x.part("x", x.shown(WINDOW_CHANNELS, PIXELS), pixel), columns.part("result", copied)),
+            (
+                f"{cell} in a cell: it comes from x's {meaning}; pad: it is padding, 0",
+                columns.legend(),
+                *_equations("x", sources, indices[-1:]),
+                *_of_batch(x),
+            ),
+        ),
+    )
+
+
+def _fold(
+    shape: _Ints,
+    output_sizes: _IntOrInts,
+    window_sizes: _IntOrInts,
+    *,
+    strides: _IntOrInts = 1,
+    dilations: _IntOrInts = 1,
+    start_padding: _IntOrInts = 0,
+    end_padding: _IntOrInts = 0,
+    channel_axis: SupportsIndex = 1,
+) -> Explanation:
+    given = {
+        "window_sizes": window_sizes,
+        "strides": strides,
+        "dilations": dilations,
+        "start_padding": start_padding,
+        "end_padding": end_padding,
+    }
+    result_shape = _core.fold_shape(shape, output_sizes, **given, channel_axis=channel_axis)
+    result = Pixels(result_shape, channel_axis)
+    windows = Windows(*(_per_axis(value, result) for value in given.values()))
+    columns = Columns(shape, windows, windows.counts(result.sizes))
+
+    sizes, small = windows.corner(result.sizes)
+    corner, counts = result.corner(sizes), small.counts(sizes)
+    rows = corner[result.channel_axis] * windows.volume
+    numbers = _numbered((corner[0], rows, math.prod(counts)))
+    shown = result.shown(WINDOW_CHANNELS, PIXELS)
+    sources: dict[Index, tuple[Index, ...]] = dict.fromkeys(np.ndindex(*shown), ())
+    targets: dict[Index, Index] = {}
+    for row in windows.rows_shown():
+        # No two windows have the same offset on the same pixel: each sum has one term, or none.
+        one_row = np.zeros_like(numbers)
+        one_row[:, row :: windows.volume] = numbers[:, row :: windows.volume]
+        moved = _core.fold(one_row, sizes, **vars(small), channel_axis=channel_axis)
+        for index in map(tuple, np.argwhere(moved).tolist()):
+            ((item, at, column),) = _named(moved[index], numbers.shape)
+            source = (item, at, _rank(_unrank(column, counts), columns.counts))
+            targets[source] = index
+            if index in sources:
+                sources[index] += (source,)
+
+    def pixel(index: Index) -> Cell:
+        return Cell(result.text(index), hue(result.split(index)[1][0]))
+
+    def added(index: Index) -> Cell:
+        return pixel(targets[index]) if index in targets else PADDING
+
+    def count(index: Index) -> Cell:
+        return pixel(index)._replace(text=str(len(sources[index])))
+
+    cell, meaning = result.example()
+    of_channel_0 = [index for index in sources if not index[result.channel_axis]]
+    parameters = {"output_sizes": output_sizes, **given, "channel_axis": channel_axis}
+    return Explanation(
+        sources,
+        IndexMap(
+            _call("fold(columns", parameters, columns, result),
+            (columns.part("columns", added), result.part("result", shown, count)),
+            (
+                f"{cell} in a cell: it is added to the result's {meaning}; pad: to none",
+                columns.legend(),
+                "a number in the result: how many are added up there",
+                *_equations("columns", sources, of_channel_0),
+                *_of_batch(result),
+            ),
+        ),
+    )
+
+
+EXPLAINED: Mapping[str, Callable[..., Explanation]] = {
+    "depth_to_space": partial(_depth_space, "depth_to_space"),
+    "space_to_depth": partial(_depth_space, "space_to_depth"),
+    "unfold": _unfold,
+    "fold": _fold,
+}
+
+
+# Numbers ----------------------------------------------------------------------------------------
+
+
+def _per_axis(value: _IntOrInts, pixels: Pixels) -> Index:
+    return tuple(np.broadcast_to(np.asarray(value), len(pixels.spatial)).tolist())
+
+
+def _numbered(shape: Extents) -> npt.NDArray[np.int64]:
+    """Return an array of the numbers from 1 on; what is 0 after a move was none of them."""
+    return np.arange(1, 1 + math.prod(shape), dtype=np.int64).reshape(shape)
+
+
+def _named(number: np.int64, shape: Extents) -> tuple[Index, ...]:
+    """Return the index that has this number, or nothing for 0."""
+    return (_unrank(int(number) - 1, shape),) if number else ()
+
+
+def _rank(index: Extents, extents: Extents) -> int:
+    """Return the position of an index in C order."""
+    position = 0
+    for i, extent in zip(index, extents, strict=True):
+        position = position * extent + i
+    return position
+
+
+def _unrank(position: int, extents: Extents) -> Index:
+    index = []
+    for extent in reversed(extents):
+        position, i = divmod(position, extent)
+        index.append(i)
+    return tuple(reversed(index))
+
+
+# Words ------------------------------------------------------------------------------------------
+
+
+def _joined(numbers: Extents) -> str:
+    return ",".join(map(str, numbers))
+
+
+def _call(
+    start: str, parameters: Mapping[str, Any], x: Pixels | Columns, result: Pixels | Columns
+) -> str:
+    """Return the call as one writes it, without what it would be anyway, and the two shapes."""
+    given = {
+        name: value if isinstance(value, tuple) else np.asarray(value).tolist()
+        for name, value in parameters.items()
+    }
+    changed = [f"{name}={v!r}" for name, v in given.items() if v != DEFAULTS.get(name)]
+    return f"{start}, {', '.join(changed)}): {x.shape} -> {result.shape}"
+
+
+def _equations(name: str, sources: Sources, indices: Sequence[Index]) -> Iterator[str]:
+    for index in indices[:SUMS]:
+        terms = [f"{name}{list(source)}" for source in sources[index]]
+        if len(terms) > TERMS:
+            terms[TERMS:] = [f"... ({len(terms) - TERMS} more)"]
+        yield f"result{list(index)} = {' + '.join(terms) or '0'}"
+    if len(indices) > SUMS:
+        yield "..."
+
+
+def _of_batch(pixels: Pixels) -> Iterator[str]:
+    if pixels.shape[0] > 1:
+        yield f"all {pixels.shape[0]} items of the batch are alike"
