@@ -2,35 +2,112 @@
 """The `reblock` command.
 
 Exit status: 0 when all went well, 1 when a result is wrong, 2 when the command cannot be carried
-out as it was given.
+out as it was given, 130 or 143 when it was interrupted or told to end.
 """
 
+import importlib.metadata
+import math
+import re
+import signal
 import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, Literal
 
-from reblock import __version__
+import reblock
 
 try:
     import typer
+    from rich.console import Console
 
-    from reblock import _demo
+    from reblock import _convert, _files
 except ModuleNotFoundError as missing:
     # The command needs packages that the library does without.
-    print(f'reblock: {missing.name} is missing; pip install "reblock[demo]"', file=sys.stderr)
+    print(f'reblock: {missing.name} is missing; pip install "reblock[cli]"', file=sys.stderr)
     raise SystemExit(2) from None
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
+Typer = partial(
+    typer.Typer, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False
+)
+app = Typer()
+explain = Typer()
+app.add_typer(
+    explain, name="explain", help="Show where each element of an operator's result comes from."
+)
+
+
+@contextmanager
+def refusals() -> Iterator[None]:
+    """Turn what cannot be done into a line on standard error and an exit status."""
+    try:
+        yield
+    except _files.CommandError as error:
+        typer.echo(f"reblock: {error}", err=True)
+        raise typer.Exit(error.exit_status) from None
+
+
+# Options ----------------------------------------------------------------------------------------
+
+
+def ints(text: str) -> tuple[int, ...]:
+    try:
+        return tuple(map(int, text.split(",")))
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is not like 2 or 2,3") from None
+
+
+def int_or_ints(text: str) -> int | tuple[int, ...]:
+    """Return the one number that stands for every spatial axis, or the one of each."""
+    numbers = ints(text)
+    return numbers if len(numbers) > 1 else numbers[0]
+
+
+# What typer shows of the type is the metavar: Any is what it leaves to the parser.
+per_axis = partial(typer.Option, parser=int_or_ints, metavar="INT[,INT...]")
+BlockSize = Annotated[Any, per_axis(help="Extents of a block.")]
+OutputSizes = Annotated[Any, per_axis(help="Extents of the result's spatial axes.")]
+WindowSizes = Annotated[Any, per_axis(help="Extents of the window.")]
+Strides = Annotated[Any, per_axis(help="Steps from window to window.")]
+Dilations = Annotated[Any, per_axis(help="Steps from pixel to pixel in a window.")]
+StartPadding = Annotated[Any, per_axis(help="Zeros before each axis.")]
+EndPadding = Annotated[Any, per_axis(help="Zeros after each axis.")]
+Order = Annotated[
+    Literal["DCR", "CRD"],
+    typer.Option(case_sensitive=False, help="What the depth's channels run through last."),
+]
+ChannelAxis = Annotated[
+    int, typer.Option(help="The axis of channels: 1, or -1 where they come last.")
+]
+Shape = Annotated[
+    Any,
+    typer.Option(
+        parser=ints,
+        metavar="INT,INT,...",
+        help="The input's shape.",
+        show_default="a small one that fits",
+    ),
+]
+Save = Annotated[
+    Path | None, typer.Option(help="Draw the map too; the suffix chooses the picture's format.")
+]
+Source = Annotated[Path, typer.Argument(metavar="IN", help="A .npy file or an image.")]
+Target = Annotated[Path, typer.Argument(metavar="OUT", help="A .npy file or an image, to be made.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace OUT if it exists.")]
+
+
+# The command as a whole -------------------------------------------------------------------------
 
 
 def print_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"reblock {__version__}")
+        typer.echo(f"reblock {reblock.__version__}")
         raise typer.Exit
 
 
 @app.callback()
-def reblock(
+def command(
     version: Annotated[
         bool,
         typer.Option(
@@ -39,6 +116,35 @@ def reblock(
     ] = False,
 ) -> None:
     """Move tensors between depth and space, and between images and columns."""
+
+
+@app.command()
+def info() -> None:
+    """Show the version, what it was built for and runs on, and which extras are installed."""
+    reblock.show_config()
+    for extra, packages in sorted(optional_packages().items()):
+        print(f"{extra}: {', '.join(map(installed, packages))}")
+
+
+def optional_packages() -> dict[str, list[str]]:
+    """Return the packages that each extra is made of, those for the tests aside."""
+    extras: dict[str, list[str]] = {}
+    try:
+        requirements = importlib.metadata.requires("reblock") or []
+    except importlib.metadata.PackageNotFoundError:  # a source tree on the path
+        requirements = []
+    for requirement in requirements:
+        found = re.match(r"([\w.-]+).*\bextra == ['\"](\w+)", requirement)
+        if found and found[1] != "reblock" and found[2] != "test":
+            extras.setdefault(found[2], []).append(found[1])
+    return extras
+
+
+def installed(package: str) -> str:
+    try:
+        return f"{package} {importlib.metadata.version(package)}"
+    except importlib.metadata.PackageNotFoundError:
+        return f"{package} is not installed"
 
 
 @app.command()
@@ -54,12 +160,211 @@ def demo(
 ) -> None:
     """Take a photo there and back through every operator, time them, draw what happened."""
     try:
+        from reblock import _demo  # noqa: PLC0415 - it needs more than the other commands do
+    except ModuleNotFoundError as missing:
+        line = f'reblock: {missing.name} is missing; pip install "reblock[demo]"'
+        typer.echo(line, err=True)
+        raise typer.Exit(2) from None
+    with refusals():
         _demo.run(image, output)
-    except _demo.DemoError as error:
-        typer.echo(f"reblock: {error}", err=True)
-        raise typer.Exit(error.exit_status) from None
+
+
+# Explain ----------------------------------------------------------------------------------------
+
+
+def show(save: Path | None, operator: Any, *arguments: Any, **parameters: Any) -> None:
+    with refusals():
+        try:
+            explanation = reblock.explain(operator, *arguments, **parameters)
+        except (TypeError, ValueError) as error:
+            raise _files.CommandError(str(error)) from error
+        Console(highlight=False).print(explanation)
+        if save:
+            _files.write_picture(explanation.image(), save)
+            print(f"picture: {save}")
+
+
+def shape_of(channels: int, sizes: tuple[int, ...], channel_axis: int) -> tuple[int, ...]:
+    """Return the shape with one item in the batch."""
+    shape = [1, *sizes]
+    axis = channel_axis if channel_axis >= 0 else channel_axis + len(shape) + 1
+    return (*shape[:axis], channels, *shape[axis:])
+
+
+def each(value: int | Sequence[int], axes: int = 2) -> tuple[int, ...]:
+    """Return one number for each spatial axis; an image has two."""
+    return (value,) * axes if isinstance(value, int) else tuple(value)
+
+
+@explain.command("depth-to-space")
+def explain_depth_to_space(
+    *,
+    shape: Shape = None,
+    block_size: BlockSize = "2",
+    order: Order = "DCR",
+    channel_axis: ChannelAxis = 1,
+    save: Save = None,
+) -> None:
+    """Show which channel each pixel of a block comes from."""
+    if shape is None:
+        block = each(block_size)
+        shape = shape_of(2 * math.prod(block), (2,) * len(block), channel_axis)
+    show(save, "depth_to_space", shape, block_size, order=order, channel_axis=channel_axis)
+
+
+@explain.command("space-to-depth")
+def explain_space_to_depth(
+    *,
+    shape: Shape = None,
+    block_size: BlockSize = "2",
+    order: Order = "DCR",
+    channel_axis: ChannelAxis = 1,
+    save: Save = None,
+) -> None:
+    """Show which channel each pixel of a block goes to."""
+    if shape is None:
+        shape = shape_of(2, tuple(2 * extent for extent in each(block_size)), channel_axis)
+    show(save, "space_to_depth", shape, block_size, order=order, channel_axis=channel_axis)
+
+
+@explain.command("unfold")
+def explain_unfold(
+    *,
+    shape: Shape = None,
+    window_sizes: WindowSizes = "3",
+    strides: Strides = "1",
+    dilations: Dilations = "1",
+    start_padding: StartPadding = "0",
+    end_padding: EndPadding = "0",
+    channel_axis: ChannelAxis = 1,
+    save: Save = None,
+) -> None:
+    """Show which pixel each element of the columns comes from."""
+    window = _convert.Window(window_sizes, strides, dilations, start_padding, end_padding)
+    if shape is None:
+        shape = shape_of(1, small_sizes(window), channel_axis)
+    show(save, "unfold", shape, **window._asdict(), channel_axis=channel_axis)
+
+
+@explain.command("fold")
+def explain_fold(
+    *,
+    shape: Shape = None,
+    output_sizes: OutputSizes = None,
+    window_sizes: WindowSizes = "3",
+    strides: Strides = "1",
+    dilations: Dilations = "1",
+    start_padding: StartPadding = "0",
+    end_padding: EndPadding = "0",
+    channel_axis: ChannelAxis = 1,
+    save: Save = None,
+) -> None:
+    """Show which elements of the columns add up to each pixel."""
+    window = _convert.Window(window_sizes, strides, dilations, start_padding, end_padding)
+    with refusals():
+        try:
+            sizes = each(output_sizes) if output_sizes else small_sizes(window)
+            if shape is None:
+                output = shape_of(1, sizes, channel_axis)
+                shape = reblock.unfold_shape(output, **window._asdict(), channel_axis=channel_axis)
+        except (TypeError, ValueError) as error:
+            raise _files.CommandError(str(error)) from error
+    show(save, "fold", shape, sizes, **window._asdict(), channel_axis=channel_axis)
+
+
+def small_sizes(window: _convert.Window) -> tuple[int, ...]:
+    """Return the sizes over which three windows fit along each axis."""
+    axes = max(len(each(value, 0)) for value in window) or 2
+    return tuple(
+        max(1, 2 * stride + dilation * (size - 1) + 1 - start - end)
+        for size, stride, dilation, start, end in zip(
+            *(each(value, axes) for value in window), strict=True
+        )
+    )
+
+
+# Files ------------------------------------------------------------------------------------------
+
+
+def convert(
+    source: Path, target: Path, plan: _convert.Plan, *, channel_axis: int, force: bool
+) -> None:
+    with refusals():
+        written = _convert.convert(source, target, plan, channel_axis=channel_axis, force=force)
+        print(f"{target}: {written}")
+
+
+@app.command()
+def depth_to_space(
+    source: Source,
+    target: Target,
+    *,
+    block_size: BlockSize,
+    order: Order = "DCR",
+    channel_axis: ChannelAxis = 1,
+    force: Force = False,
+) -> None:
+    """Spread the channels of a file over blocks of pixels."""
+    plan = partial(_convert.depth_space, "depth_to_space", block_size, order, channel_axis)
+    convert(source, target, plan, channel_axis=channel_axis, force=force)
+
+
+@app.command()
+def space_to_depth(
+    source: Source,
+    target: Target,
+    *,
+    block_size: BlockSize,
+    order: Order = "DCR",
+    channel_axis: ChannelAxis = 1,
+    force: Force = False,
+) -> None:
+    """Pack the blocks of pixels of a file into channels."""
+    plan = partial(_convert.depth_space, "space_to_depth", block_size, order, channel_axis)
+    convert(source, target, plan, channel_axis=channel_axis, force=force)
+
+
+@app.command()
+def unfold(
+    source: Source,
+    target: Target,
+    *,
+    window_sizes: WindowSizes,
+    strides: Strides = "1",
+    dilations: Dilations = "1",
+    start_padding: StartPadding = "0",
+    end_padding: EndPadding = "0",
+    channel_axis: ChannelAxis = 1,
+    force: Force = False,
+) -> None:
+    """Copy each position of a window over a file into a column."""
+    window = _convert.Window(window_sizes, strides, dilations, start_padding, end_padding)
+    plan = partial(_convert.unfold, window, channel_axis)
+    convert(source, target, plan, channel_axis=channel_axis, force=force)
+
+
+@app.command()
+def fold(
+    source: Source,
+    target: Target,
+    *,
+    output_sizes: OutputSizes,
+    window_sizes: WindowSizes,
+    strides: Strides = "1",
+    dilations: Dilations = "1",
+    start_padding: StartPadding = "0",
+    end_padding: EndPadding = "0",
+    channel_axis: ChannelAxis = 1,
+    force: Force = False,
+) -> None:
+    """Add the columns of a file up where they came from."""
+    window = _convert.Window(window_sizes, strides, dilations, start_padding, end_padding)
+    plan = partial(_convert.fold, output_sizes, window, channel_axis)
+    convert(source, target, plan, channel_axis=channel_axis, force=force)
 
 
 def main() -> None:
     """Run the command with the arguments of this process."""
+    # As an exception, like an interrupt, it ends a command that removes what it leaves half done.
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     app(prog_name="reblock")

@@ -21,6 +21,7 @@ from rich.console import Console
 from rich.table import Column, Table
 
 from reblock import depth_to_space, fold, space_to_depth, unfold
+from reblock._files import CommandError, reason, write_picture
 
 Array = npt.NDArray[Any]
 Order = Literal["DCR", "CRD"]
@@ -32,26 +33,18 @@ LONGEST_SIDE = 1024  # the patches of a photo take sixteen times its bytes
 REPETITIONS = 5
 
 
-class DemoError(Exception):
-    """A reason to stop, told in one line, and the exit status that goes with it."""
-
-    def __init__(self, reason: str, exit_status: int) -> None:
-        super().__init__(reason)
-        self.exit_status = exit_status
-
-
 def run(image: Path | None, output: Path) -> None:
-    """Show the operators on a photo; DemoError if it cannot be read, drawn, or restored exactly."""
+    """Show the operators on a photo; CommandError where it cannot be read, restored or drawn."""
     photo = read_photo(image or Path(skimage.data.data_dir) / "coffee.png")
     trips = round_trips(photo)
     wrong = [trip.name for trip in trips if not np.array_equal(trip.back, photo)]
     if wrong:
-        raise DemoError(f"not exact: {', '.join(wrong)}", 1)
+        raise CommandError(f"not exact: {', '.join(wrong)}", 1)
     console = Console(highlight=False)
     console.print(table(comparisons(photo, trips)))
     for trip in trips:
         console.print(f"{trip.name}: [green]exact[/green]", soft_wrap=True)
-    write(draw(photo, trips), output)
+    write_picture(draw(photo, trips), output)
     print(f"picture: {output}")
 
 
@@ -65,14 +58,13 @@ def read_photo(path: Path) -> Array:
         with warnings.catch_warnings(action="ignore"), Image.open(path) as file:
             image = as_rgb(ImageOps.exif_transpose(file))
     except Exception as error:  # decoders fail in ways of their own
-        raise DemoError(f"cannot read {path}: {reason(error)}", 2) from error
+        raise CommandError(f"cannot read {path}: {reason(error)}") from error
     width, height = image.size
     image.thumbnail((LONGEST_SIDE, LONGEST_SIDE))
     if min(image.size) < WINDOW:
-        raise DemoError(
+        raise CommandError(
             f"cannot use {path}: {width} x {height} pixels are too small or too narrow"
-            f" for a window of {WINDOW} x {WINDOW}",
-            2,
+            f" for a window of {WINDOW} x {WINDOW}"
         )
     left, top = (extent % WINDOW // 2 for extent in image.size)
     right, bottom = left + image.width // WINDOW * WINDOW, top + image.height // WINDOW * WINDOW
@@ -91,11 +83,6 @@ def as_rgb(image: Image.Image) -> Image.Image:
         image = image.convert("RGBA")
         image = Image.alpha_composite(Image.new("RGBA", image.size, "white"), image)
     return image.convert("RGB")
-
-
-def reason(error: Exception) -> str:
-    """Return what went wrong; of an OSError without the path, which the caller names already."""
-    return getattr(error, "strerror", None) or str(error) or type(error).__name__
 
 
 # Round trips ------------------------------------------------------------------------------------
@@ -390,12 +377,3 @@ def spread(patches: Array, extents: tuple[int, ...]) -> Array:
     cells[...] = np.reshape(BACKGROUND, (3, 1, 1, 1, 1))
     cells[:, :, :WINDOW, :, :WINDOW] = by_place.transpose(0, 3, 1, 4, 2)
     return cells.reshape(1, 3, rows * pitch, columns * pitch)[..., :-GAP, :-GAP]
-
-
-def write(picture: Image.Image, path: Path) -> None:
-    try:
-        picture.save(path)
-    except KeyError as error:
-        raise DemoError(f"cannot write {path}: Pillow only reads this format", 2) from error
-    except Exception as error:  # and so do encoders
-        raise DemoError(f"cannot write {path}: {reason(error)}", 2) from error

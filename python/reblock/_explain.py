@@ -74,7 +74,8 @@ class Explanation:
         from rich.text import Text  # noqa: PLC0415 - an extra, which rich users alone have
 
         for line in _index_map.as_lines(self._map, options.max_width):
-            text = Text(no_wrap=True, overflow="crop")
+            # Words may go on in the next line; a row of a table may not.
+            text = Text(no_wrap=len(line) > 1, overflow="crop" if len(line) > 1 else "fold")
             for segment, colour in line:
                 style = f"{colour.ink.code} on {colour.code}" if colour else ""
                 text.append(segment, style)
@@ -326,9 +327,7 @@ class Columns:
 
     def legend(self) -> str:
         ones = _joined([1] * len(self.counts))
-        return (
-            f"4 ({ones}) beside a row: offset {ones} in the window; above a column: window {ones}"
-        )
+        return f"4 ({ones}) beside a row: row 4, for the offset {ones} in each window"
 
     def indices(self) -> list[Index]:
         channels, rows, columns = self.shown
@@ -341,10 +340,7 @@ class Columns:
         """Return a table for each channel: the offsets in a window by the windows."""
         volume = self.windows.volume
         channels, rows, columns = self.shown
-        offsets, places = (
-            [_joined(_unrank(number, extents)) for number in range(count)]
-            for count, extents in ((rows, self.windows.window_sizes), (columns, self.counts))
-        )
+        offsets = [_joined(_unrank(row, self.windows.window_sizes)) for row in range(rows)]
         cut = (rows < volume, columns < self.shape[2])
         planes = []
         for channel in range(channels):
@@ -353,7 +349,7 @@ class Columns:
                 Plane.of(
                     f"channel {channel}",
                     [f"{row} ({offset})" for row, offset in zip(numbers, offsets, strict=True)],
-                    [f"{column} ({place})" for column, place in enumerate(places)],
+                    [str(column) for column in range(columns)],
                     [[cell((0, row, column)) for column in range(columns)] for row in numbers],
                     cut,
                 )
@@ -394,12 +390,17 @@ def _depth_space(
     result_shown = result.shown(*(space_limits if to_space else depth_limits))
     sources = {index: _named(moved[index], corner) for index in np.ndindex(*result_shown)}
 
+    # Numbered anew, so that channels shown together differ in colour though many lie between them.
+    channels = {x.split(index)[0] for (index,) in sources.values()}
+    channels.update(range(x.split(x_shown)[0]))
+    hues = {channel: number for number, channel in enumerate(sorted(channels))}
+
     def cell(index: Index) -> Cell:
         channel, position = x.split(index)
         if to_space:
-            return Cell(x.text(index), hue(channel))
+            return Cell(x.text(index), hue(hues[channel]))
         offset = tuple(p % extent for p, extent in zip(position, block, strict=True))
-        return Cell(x.text(index), hue(channel, _rank(offset, block) / math.prod(block)))
+        return Cell(x.text(index), hue(hues[channel], _rank(offset, block) / math.prod(block)))
 
     last = result.index(0, [extent - 1 for extent in result.split(result_shown)[1]])
     parameters = {

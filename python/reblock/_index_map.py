@@ -63,6 +63,9 @@ class Cell(NamedTuple):
     colour: Colour | None = None
 
 
+MORE = Cell("...")
+
+
 @dataclass(frozen=True)
 class Plane:
     """A table of a matrix, or of the corner of it that is shown."""
@@ -82,15 +85,23 @@ class Plane:
         cut: tuple[bool, bool],
     ) -> Plane:
         """Return the table with dots for the rows and columns that are not shown."""
-        more = Cell("...")
         rows_cut, columns_cut = cut
         if columns_cut:
-            column_labels = (*column_labels, more.text)
-            cells = [(*row, more) for row in cells]
+            column_labels = (*column_labels, MORE.text)
+            cells = [(*row, MORE) for row in cells]
         if rows_cut:
-            row_labels = (*row_labels, more.text)
-            cells = (*cells, [more] * len(column_labels))
+            row_labels = (*row_labels, MORE.text)
+            cells = (*cells, [MORE] * len(column_labels))
         return cls(title, row_labels, column_labels, cells)
+
+    def narrowed(self, columns: int) -> Plane:
+        """Return the table with so many columns, of which dots are the last if some are missing."""
+        if columns >= len(self.column_labels):
+            return self
+        kept = max(0, columns - 1)
+        cells = [row[:kept] for row in self.cells]
+        rows = self.title, self.row_labels
+        return Plane.of(*rows, self.column_labels[:kept], cells, (False, True))
 
     def longest(self) -> tuple[str, ...]:
         """Return the texts that the columns have to be wide enough for."""
@@ -128,17 +139,18 @@ def as_lines(index_map: IndexMap, width: int = WIDTH) -> list[Line]:
     lines: list[Line] = [[(index_map.title, None)], []]
     for part in index_map.parts:
         lines.append([(part.title, None)])
-        for row in _packed([_block(plane) for plane in part.planes], width):
+        for row in _packed([_block(plane, width) for plane in part.planes], width):
             lines += [*row, []]
         if not part.planes:
             lines.append([])
     return lines + [[(note, None)] for note in index_map.notes]
 
 
-def _block(plane: Plane) -> list[Line]:
-    """Return the lines of one table, all of them equally long."""
+def _block(plane: Plane, room: int) -> list[Line]:
+    """Return the lines of one table, all of them equally long, with the columns that fit."""
     label = max(map(len, plane.row_labels), default=0)
     cell = 2 + max(map(len, plane.longest()), default=0)
+    plane = plane.narrowed((room - label - 1) // cell)
     width = max(len(plane.title), label + 1 + cell * len(plane.column_labels))
     lines: list[Line] = [[(plane.title, None)]]
     lines.append([(" " * (label + 1) + "".join(f"{t:^{cell}}" for t in plane.column_labels), None)])

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""How the command fails, and how it writes files: whole or not at all."""
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from PIL import Image
+
+
+class CommandError(Exception):
+    """A reason to stop, told in one line, and the exit status that goes with it."""
+
+    def __init__(self, reason: str, exit_status: int = 2) -> None:
+        super().__init__(reason)
+        self.exit_status = exit_status
+
+
+def reason(error: Exception) -> str:
+    """Return what went wrong; of an OSError without the path, which the caller names already."""
+    return getattr(error, "strerror", None) or str(error) or type(error).__name__
+
+
+@contextmanager
+def written_whole(target: Path, *, force: bool) -> Iterator[Path]:
+    """Yield a path to write to; the file there becomes `target` when the block ends well.
+
+    Until then `target` is as it was, and nothing is left of a block that fails or is interrupted.
+    Raises CommandError where `target` exists, unless it is a file and `force` allows to replace it,
+    and for whatever fails in the block.
+    """
+    target = target.resolve()  # of a link, what it leads to is written
+    try:
+        refuse_existing(target, force=force)
+        # In a directory of its own the file gets the suffix and the permissions of any other.
+        with tempfile.TemporaryDirectory(prefix=".reblock-", dir=target.parent) as directory:
+            temporary = Path(directory, target.name)
+            yield temporary
+            refuse_existing(target, force=force)
+            os.replace(temporary, target)
+    except CommandError:
+        raise
+    except Exception as error:  # encoders fail in ways of their own
+        raise CommandError(f"cannot write {target}: {reason(error)}") from error
+
+
+def refuse_existing(target: Path, *, force: bool) -> None:
+    if not target.exists():
+        return
+    if not target.is_file():
+        raise CommandError(f"cannot write {target}: it exists and is no file")
+    if not force:
+        raise CommandError(f"{target} exists; --force replaces it")
+
+
+def write_picture(picture: Image.Image, path: Path) -> None:
+    """Write a picture in the format that the suffix tells, over what is there."""
+    try:
+        picture.save(path)
+    except KeyError as error:
+        raise CommandError(f"cannot write {path}: Pillow only reads this format") from error
+    except Exception as error:  # encoders fail in ways of their own
+        raise CommandError(f"cannot write {path}: {reason(error)}") from error
