@@ -11,7 +11,7 @@ there is no such function it is an ndarray, as it is for lists and everything el
 arrays of.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from reblock._config import get_cmake_dir, get_include, show_config
 from reblock._core import (
@@ -37,9 +37,6 @@ from reblock._core import (
     unfold,
     unfold_shape,
 )
-
-if TYPE_CHECKING:
-    from reblock._explain import explain
 
 __all__ = [
     "CompiledOperator",
@@ -70,14 +67,18 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    # What only people look at is imported when it is asked for.
-    if name == "explain":
-        from reblock._explain import explain  # noqa: PLC0415
+if TYPE_CHECKING:
+    from reblock._explain import explain
+else:
 
-        return explain
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    def __getattr__(name: str) -> object:
+        """Import what only people look at when it is asked for."""
+        if name == "explain":
+            from reblock._explain import explain  # noqa: PLC0415 - what this function is for
+
+            return explain
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return [*globals(), "explain"]
+    return sorted({*globals(), *__all__})

@@ -23,7 +23,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 import reblock
-from reblock._files import CommandError, reason, write_picture, written_whole
+from reblock._files import CommandError, reason, save_picture, written_whole
 
 Array = npt.NDArray[Any]
 Ints = Sequence[int]
@@ -73,7 +73,7 @@ def convert(source: Path, target: Path, plan: Plan, *, channel_axis: int, force:
             refuse_no_image(target, work.shape, x.dtype, channel_axis)
             result = np.empty(work.shape, x.dtype)
             run(work, x, result)
-            write_picture(as_picture(result, channel_axis), temporary)
+            save_picture(as_picture(result, channel_axis), temporary)
         return f"{work.shape}, {x.dtype}"
 
 

@@ -33,7 +33,7 @@ Extents: TypeAlias = Sequence[int]
 # How much of a large tensor is shown.
 PIXELS = 6  # along each of the last two spatial axes
 DEPTH_PIXELS = 3  # the same of a depth tensor, of which more channels are shown
-SLICES = 2  # along each spatial axis before those
+SLICES = 2  # along the spatial axis before those, and one along each before that
 CHANNELS = 3  # of images; fewer where each has several slices
 DEPTH_CHANNELS = 12  # the same of a depth tensor
 WINDOW_CHANNELS = 2
@@ -234,8 +234,8 @@ class Pixels:
     def shown(self, channels: int, pixels: int) -> Index:
         """Return the extents of the corner that is shown, of one item of the batch."""
         extents = [min(self.shape[0], 1)] * len(self.shape)
-        for axis in self.spatial:
-            limit = pixels if axis in self.spatial[-2:] else SLICES
+        limits = _limits(pixels, len(self.spatial))
+        for axis, limit in zip(self.spatial, limits, strict=True):
             extents[axis] = min(self.shape[axis], limit)
         slices = math.prod(extents[axis] for axis in self.spatial[:-2])
         limit = max(1, channels // max(1, slices))
@@ -288,25 +288,27 @@ class Windows:
     def corner(self, extents: Extents) -> tuple[Index, Windows]:
         """Return smaller extents, and windows over them that are the same where it is shown.
 
-        The first COLUMNS windows lie in the corner, and all that reach its first PIXELS.
+        The first COLUMNS windows lie in the corner, and all that reach pixels that are shown.
         """
         counts = self.counts(extents)
+        limits = _limits(PIXELS, len(counts))
         small, end_padding = [], []
-        for axis, (extent, count) in enumerate(zip(extents, counts, strict=True)):
+        for axis, (extent, count, pixels) in enumerate(zip(extents, counts, limits, strict=True)):
             stride, start = self.strides[axis], self.start_padding[axis]
             first = -(-COLUMNS // math.prod(counts[axis + 1 :]))
-            reaching = (PIXELS - 1 + start) // stride + 1
+            reaching = (pixels - 1 + start) // stride + 1
             last = min(count, max(first, reaching)) - 1
             end = last * stride - start + self.dilations[axis] * (self.window_sizes[axis] - 1) + 1
-            small.append(min(extent, max(PIXELS, end)))
+            small.append(min(extent, max(pixels, end)))
             end_padding.append(max(0, end - small[-1]))
         return tuple(small), replace(self, end_padding=end_padding)
 
     def rows_shown(self) -> Iterator[int]:
-        """Yield the rows of the first ROWS offsets and of all that reach the first PIXELS."""
+        """Yield the rows of the first ROWS offsets and of all that reach pixels that are shown."""
+        limits = _limits(PIXELS, len(self.window_sizes))
         for row, offset in enumerate(np.ndindex(*self.window_sizes)):
-            axes = zip(offset, self.dilations, self.start_padding, strict=True)
-            if row < ROWS or all(o * step - start < PIXELS for o, step, start in axes):
+            axes = zip(offset, self.dilations, self.start_padding, limits, strict=True)
+            if row < ROWS or all(o * step - start < end for o, step, start, end in axes):
                 yield row
 
 
@@ -380,8 +382,9 @@ def _depth_space(
     block = _per_axis(block_size, x)
 
     corner = [min(x.shape[0], 1), *x.shape[1:]]
-    for axis, extent in zip(x.spatial, block, strict=True):
-        corner[axis] = min(corner[axis], PIXELS if to_space else PIXELS * extent)
+    limits = _limits(PIXELS, len(block))
+    for axis, extent, limit in zip(x.spatial, block, limits, strict=True):
+        corner[axis] = min(corner[axis], limit if to_space else limit * extent)
     moved = getattr(_core, name)(
         _numbered(corner), block_size, order=order, channel_axis=channel_axis
     )
@@ -569,6 +572,11 @@ def _numbered(shape: Extents) -> npt.NDArray[np.int64]:
 def _named(number: np.int64, shape: Extents) -> tuple[Index, ...]:
     """Return the index that has this number, or nothing for 0."""
     return (_unrank(int(number) - 1, shape),) if number else ()
+
+
+def _limits(pixels: int, axes: int) -> Index:
+    """Return how many pixels are shown along each spatial axis."""
+    return (*(1,) * (axes - 3), SLICES, pixels, pixels)[-axes:]
 
 
 def _rank(index: Extents, extents: Extents) -> int:

@@ -31,18 +31,18 @@ def written_whole(target: Path, *, force: bool) -> Iterator[Path]:
     Raises CommandError where `target` exists, unless it is a file and `force` allows to replace it,
     and for whatever fails in the block.
     """
-    target = target.resolve()  # of a link, what it leads to is written
     try:
         refuse_existing(target, force=force)
         # In a directory of its own the file gets the suffix and the permissions of any other.
-        with tempfile.TemporaryDirectory(prefix=".reblock-", dir=target.parent) as directory:
-            temporary = Path(directory, target.name)
+        place = target.resolve()  # of a link, what it leads to is written
+        with tempfile.TemporaryDirectory(prefix=".reblock-", dir=place.parent) as directory:
+            temporary = Path(directory, place.name)
             yield temporary
             refuse_existing(target, force=force)
-            os.replace(temporary, target)
+            os.replace(temporary, place)
     except CommandError:
         raise
-    except Exception as error:  # encoders fail in ways of their own
+    except Exception as error:  # whatever writes the file fails in its own way
         raise CommandError(f"cannot write {target}: {reason(error)}") from error
 
 
@@ -56,10 +56,16 @@ def refuse_existing(target: Path, *, force: bool) -> None:
 
 
 def write_picture(picture: Image.Image, path: Path) -> None:
-    """Write a picture in the format that the suffix tells, over what is there."""
+    """Write a picture, over what is there; CommandError if that fails."""
+    try:
+        save_picture(picture, path)
+    except Exception as error:  # encoders fail in ways of their own
+        raise CommandError(f"cannot write {path}: {reason(error)}") from error
+
+
+def save_picture(picture: Image.Image, path: Path) -> None:
+    """Write a picture in the format that the suffix tells."""
     try:
         picture.save(path)
     except KeyError as error:
-        raise CommandError(f"cannot write {path}: Pillow only reads this format") from error
-    except Exception as error:  # encoders fail in ways of their own
-        raise CommandError(f"cannot write {path}: {reason(error)}") from error
+        raise ValueError("Pillow only reads this format") from error

@@ -195,7 +195,7 @@ def as_html(index_map: IndexMap) -> str:
         "</div>"
         for part in index_map.parts
     )
-    notes = "<br>".join(f"<code>{html.escape(note)}</code>" for note in index_map.notes)
+    notes = "<br/>".join(f"<code>{html.escape(note)}</code>" for note in index_map.notes)
     return (
         f'<div class="reblock-explanation"><p><strong><code>{html.escape(index_map.title)}</code>'
         '</strong></p><div style="display: flex; flex-wrap: wrap; gap: 0 3em">'

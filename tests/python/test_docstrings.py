@@ -8,6 +8,7 @@ import enum
 import inspect
 import itertools
 import operator
+import re
 from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
@@ -95,7 +96,7 @@ def test_every_parameter_is_documented(name: str) -> None:
     documented_lines = (inspect.getdoc(function) or "").splitlines()
     for parameter in inspect.signature(function).parameters:
         assert any(
-            parameter in line.split(":")[0].replace(",", " ").split() and " : " in line
+            parameter in re.split("[ ,*]+", line.split(":")[0]) and " : " in line
             for line in documented_lines
         ), f"{parameter} is not documented"
 
@@ -113,6 +114,7 @@ SIGNATURES = {
     " end_padding=0, channel_axis=1)",
     "fold_shape": "(shape, output_sizes, window_sizes, *, strides=1, dilations=1, start_padding=0,"
     " end_padding=0, channel_axis=1)",
+    "explain": "(operator, shape, *arguments, **parameters)",
     "compile": "(desc, *, feature_level=None)",
     "show_config": "()",
     "get_include": "()",

@@ -1,0 +1,311 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`reblock.explain`: the map against the definition, and the forms in which it is shown."""
+
+from __future__ import annotations
+
+import io
+import math
+import subprocess
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from typing import Any
+from xml.etree import ElementTree
+
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from rich.console import Console
+
+import oracle
+import reblock
+from reblock import _index_map
+
+Index = tuple[int, ...]
+
+FEW = settings(max_examples=60)
+
+
+def per_axis(draw: st.DrawFn, axes: int, low: int, high: int) -> list[int]:
+    return draw(st.lists(st.integers(low, high), min_size=axes, max_size=axes))
+
+
+def shape_of(batch: int, channels: int, sizes: list[int], channel_axis: int) -> tuple[int, ...]:
+    return tuple(map(int, oracle.channels_at((batch, channels, *sizes), channel_axis)))
+
+
+def without_batch(shape: Index) -> Index:
+    return (min(shape[0], 1), *shape[1:])
+
+
+def numbered(shape: Index) -> oracle.Array:
+    """Return an array of the numbers from 1 on: 0 is what is none of them."""
+    return 1 + np.arange(math.prod(shape)).reshape(shape)
+
+
+def named(number: Any, shape: Index) -> tuple[Index, ...]:
+    return (tuple(map(int, np.unravel_index(number - 1, shape))),) if number else ()
+
+
+@st.composite
+def depth_space_cases(draw: st.DrawFn, high: int) -> tuple[Index, list[int], str, int]:
+    """Draw the shape of a space tensor, a block, an order and a channel axis."""
+    axes = draw(st.integers(1, 3))
+    block = per_axis(draw, axes, 1, 3)
+    sizes = [b * s for b, s in zip(block, per_axis(draw, axes, 0, high), strict=True)]
+    channel_axis = draw(st.integers(1, axes + 1)) - draw(st.sampled_from((0, axes + 2)))
+    shape = shape_of(draw(st.integers(0, 2)), draw(st.integers(0, 5)), sizes, channel_axis)
+    return shape, block, draw(st.sampled_from(("DCR", "CRD"))), channel_axis
+
+
+@FEW
+@given(depth_space_cases(high=5))
+def test_depth_and_space_by_definition(case: tuple[Index, list[int], str, int]) -> None:
+    space, block, order, channel_axis = case
+    depth = reblock.space_to_depth_shape(space, block, channel_axis=channel_axis)
+    for name, shape in (("space_to_depth", space), ("depth_to_space", depth)):
+        found = reblock.explain(name, shape, block, order=order, channel_axis=channel_axis)
+        whole = without_batch(shape)
+        moved = getattr(oracle, name)(numbered(whole), block, order, channel_axis)
+        assert found.sources == {index: named(moved[index], whole) for index in found.sources}
+        assert bool(found.sources) == bool(math.prod(shape))
+
+
+@st.composite
+def window_cases(draw: st.DrawFn) -> tuple[Index, list[int], dict[str, Any], int]:
+    """Draw the shape of an image that the window fits, its sizes, the window, a channel axis."""
+    axes = draw(st.integers(1, 2))
+    window = {
+        "window_sizes": per_axis(draw, axes, 1, 4),
+        "strides": per_axis(draw, axes, 1, 4),
+        "dilations": per_axis(draw, axes, 1, 3),
+        "start_padding": per_axis(draw, axes, 0, 9),
+        "end_padding": per_axis(draw, axes, 0, 9),
+    }
+    sizes = [
+        max(size, dilation * (extent - 1) + 1 - start - end)
+        for size, extent, _, dilation, start, end in zip(
+            per_axis(draw, axes, 0, 16), *window.values(), strict=True
+        )
+    ]
+    channel_axis = draw(st.integers(1, axes + 1)) - draw(st.sampled_from((0, axes + 2)))
+    shape = shape_of(draw(st.integers(0, 2)), draw(st.integers(0, 3)), sizes, channel_axis)
+    return shape, sizes, window, channel_axis
+
+
+WindowCase = tuple[Index, list[int], dict[str, Any], int]
+
+
+@FEW
+@given(window_cases())
+def test_unfold_by_definition(case: WindowCase) -> None:
+    shape, _, window, channel_axis = case
+    found = reblock.explain("unfold", shape, **window, channel_axis=channel_axis)
+    whole = without_batch(shape)
+    columns = oracle.unfold(numbered(whole), **window, channel_axis=channel_axis)
+    assert found.sources == {index: named(columns[index], whole) for index in found.sources}
+    shown = min(columns.shape[1], 4) and min(columns.shape[2], 4)
+    assert all((0, 0, column) in found.sources for column in range(shown and columns.shape[0]))
+
+
+@FEW
+@given(window_cases())
+def test_fold_by_definition(case: WindowCase) -> None:
+    shape, sizes, window, channel_axis = case
+    columns_shape = reblock.unfold_shape(shape, **window, channel_axis=channel_axis)
+    found = reblock.explain("fold", columns_shape, sizes, **window, channel_axis=channel_axis)
+    # fold is the adjoint of unfold: an element of the columns goes to where unfold takes it from.
+    columns = oracle.unfold(numbered(shape), **window, channel_axis=channel_axis)
+    terms: Mapping[Index, list[Index]] = defaultdict(list)
+    for index in np.ndindex(*columns.shape):
+        for target in named(columns[index], shape):
+            terms[target].append(index)
+    assert found.sources == {index: tuple(terms[index]) for index in found.sources}
+    corner = [min(extent, 6) for extent in shape]
+    corner[0], corner[channel_axis] = min(shape[0], 1), min(shape[channel_axis], 2)
+    assert set(found.sources) == set(np.ndindex(*corner))
+
+
+def test_small_maps_are_whole() -> None:
+    found = reblock.explain("depth_to_space", (1, 8, 2, 3), 2)
+    assert set(found.sources) == set(np.ndindex(1, 2, 4, 6))
+    assert "shown" not in str(found)
+    assert "..." not in str(found)
+
+
+@pytest.mark.parametrize(
+    ("name", "shape", "arguments"),
+    [
+        ("depth_to_space", (64, 512, 4096, 4096), (2,)),
+        ("space_to_depth", (64, 512, 4096, 4096), (16,)),
+        ("depth_to_space", (3, 2**6, 9, 9, 9, 9, 9, 9), (2,)),
+        ("unfold", (64, 512, 4096, 4096), (7,)),
+        ("unfold", (2, 3, 40, 40, 40, 40, 40, 40), (3,)),
+        ("fold", (64, 512 * 49, 4090**2), ((4096, 4096), 7)),
+        ("fold", (1, 64 * 64, 31**2), ((1024, 1024), 64, 32)),
+    ],
+)
+def test_large_shapes_are_shown_in_part(
+    name: str, shape: Index, arguments: tuple[Any, ...]
+) -> None:
+    parameters = {"strides": arguments[2]} if len(arguments) > 2 else {}
+    operator = getattr(reblock, name)
+    found = reblock.explain(operator, shape, *arguments[:2], **parameters)
+    text = str(found)
+    assert "shown: " in text
+    assert "..." in text
+    assert len(text.splitlines()) < 150
+    assert max(map(len, text.splitlines())) <= 120
+    for index, (source, *_) in list(found.sources.items())[-5:]:
+        assert all(i < extent for i, extent in zip(source, shape, strict=True)), index
+
+
+def test_the_operator_or_its_name() -> None:
+    by_name = reblock.explain("fold", (1, 9, 4), (4, 4), 3)
+    assert str(reblock.explain(reblock.fold, (1, 9, 4), (4, 4), window_sizes=3)) == str(by_name)
+
+
+# Forms
+
+
+def test_repr_is_short() -> None:
+    found = reblock.explain("depth_to_space", (1, 8, 2, 3), 2, order=1, channel_axis=-3)
+    expected = "depth_to_space(x, block_size=2, order='CRD', channel_axis=-3): "
+    assert repr(found) == f"<explanation of {expected}(1, 8, 2, 3) -> (1, 2, 4, 6)>"
+
+
+def test_text_of_fold() -> None:
+    text = str(reblock.explain("fold", (1, 9, 4), (4, 4), 3))
+    assert "1  2  4  4  2" in text
+    assert "result[0, 0, 0, 1] = columns[0, 0, 1] + columns[0, 1, 0]" in text
+
+
+def test_text_of_padding() -> None:
+    lines = str(reblock.explain("unfold", (1, 1, 3), 2, start_padding=1)).splitlines()
+    assert "0 (0)  pad  0:0  0:1" in lines
+    assert "1 (1)  0:0  0:1  0:2" in lines
+
+
+def test_empty_tensors_have_no_tables() -> None:
+    found = reblock.explain("depth_to_space", (0, 4, 2, 2), 2)
+    assert found.sources == {}
+    assert "channel" not in str(found).replace("channel 1, position", "")
+    assert found.image().width > 0
+
+
+def on_terminal(found: object, width: int, **options: Any) -> str:
+    file = io.StringIO()
+    Console(file=file, width=width, **options).print(found)
+    return file.getvalue()
+
+
+def test_terminal_without_colour_shows_the_text() -> None:
+    found = reblock.explain("space_to_depth", (1, 3, 4, 4), 2)
+    shown = on_terminal(found, _index_map.WIDTH, highlight=False)
+    assert [line.rstrip() for line in shown.splitlines()] == str(found).splitlines()
+
+
+def test_terminal_with_colours() -> None:
+    shown = on_terminal(
+        reblock.explain("depth_to_space", (1, 4, 1, 1), 2),
+        80,
+        force_terminal=True,
+        color_system="truecolor",
+    )
+    for channel in range(4):
+        red, green, blue = _index_map.hue(channel)
+        assert f"48;2;{red};{green};{blue}m {channel}:0,0 " in shown
+
+
+def test_narrow_terminal_leaves_columns_out_and_says_so() -> None:
+    shown = on_terminal(reblock.explain("unfold", (1, 1, 5, 5), 3), 40)
+    assert max(map(len, shown.splitlines())) <= 40
+    assert shown.count("...") > 9
+
+
+@pytest.mark.parametrize("operator", ["depth_to_space", "space_to_depth"])
+def test_html_is_well_formed_and_has_every_cell(operator: Any) -> None:
+    found = reblock.explain(operator, (1, 4, 2, 2), 2, order="CRD")
+    tree = ElementTree.fromstring(found._repr_html_())
+    cells = Counter(cell.text for cell in tree.iter("td"))
+    assert cells == {f"{c}:{y},{x}": 2 for c, y, x in np.ndindex(4, 2, 2)}
+    assert all("background: #" in cell.get("style", "") for cell in tree.iter("td"))
+
+
+def contrast(first: _index_map.Colour, second: _index_map.Colour) -> float:
+    """Return WCAG's contrast of two colours."""
+
+    def luminance(colour: _index_map.Colour) -> float:
+        values = [v / 255 for v in colour]
+        linear = [v / 12.92 if v <= 0.04045 else ((v + 0.055) / 1.055) ** 2.4 for v in values]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    lower, higher = sorted(map(luminance, (first, second)))
+    return (higher + 0.05) / (lower + 0.05)
+
+
+def test_every_cell_can_be_read() -> None:
+    for number in range(16):
+        for tint in (0, 0.25, 0.5, 0.75, 1):
+            colour = _index_map.hue(number, tint)
+            assert contrast(colour, colour.ink) >= 4.5
+
+
+def test_colours_of_channels_differ() -> None:
+    assert len({_index_map.hue(number) for number in range(16)}) == 16
+
+
+def test_picture_has_the_colours_of_the_result() -> None:
+    areas = {}
+    for order in ("DCR", "CRD"):
+        found = reblock.explain("depth_to_space", (1, 8, 1, 1), 2, order=order)
+        picture = np.asarray(found.image())
+        right = picture[:, picture.shape[1] * 7 // 8 :].reshape(-1, 3)
+        areas[order] = Counter(map(tuple, right.tolist()))
+    # The last table on the right is the result's channel 1.
+    odd, last = ([_index_map.hue(c) for c in channels] for channels in ((1, 3, 5, 7), (4, 5, 6, 7)))
+    assert all(areas["DCR"][colour] > 100 for colour in odd)
+    assert all(areas["CRD"][colour] > 100 for colour in last)
+    assert areas["CRD"][_index_map.hue(1)] == 0
+
+
+# What it refuses, and what it needs
+
+
+@pytest.mark.parametrize("operator", ["depth-to-space", "sum", np.sum])
+def test_other_operators_are_refused(operator: Any) -> None:
+    with pytest.raises(ValueError, match="operator must be one of depth_to_space, space_to_depth"):
+        reblock.explain(operator, (1, 4, 2, 2), 2)
+
+
+def test_the_operators_refuse_in_their_own_words() -> None:
+    with pytest.raises(ValueError, match="shape has 5 channels"):
+        reblock.explain("depth_to_space", (1, 5, 2, 2), 2)
+    with pytest.raises(ValueError, match="order must be"):
+        reblock.explain(reblock.depth_to_space, (1, 4, 2, 2), 2, order="RCD")
+    with pytest.raises(TypeError, match="'threads'"):
+        reblock.explain(reblock.unfold, (1, 4, 2, 2), 2, threads=1)
+
+
+def test_the_picture_names_the_extra_that_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = reblock.explain("unfold", (1, 1, 3), 2)
+    monkeypatch.setitem(sys.modules, "PIL", None)
+    with pytest.raises(ModuleNotFoundError, match=r'PIL is missing; pip install "reblock\[cli\]"'):
+        found.image()
+
+
+def test_it_is_imported_when_it_is_asked_for() -> None:
+    script = """
+import sys, reblock
+assert "explain" in dir(reblock)
+assert "reblock._explain" not in sys.modules
+print(reblock.explain("unfold", (1, 1, 3), 2))
+assert not {"PIL", "rich"} & set(sys.modules)
+"""
+    subprocess.run([sys.executable, "-c", script], check=True, stdout=subprocess.DEVNULL)
+
+
+def test_no_other_name_is_made_up() -> None:
+    with pytest.raises(AttributeError, match="'reblock' has no attribute 'explian'"):
+        reblock.explian  # type: ignore[attr-defined] # noqa: B018 - the access is what is tested
