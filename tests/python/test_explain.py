@@ -15,7 +15,7 @@ from xml.etree import ElementTree
 import hypothesis.strategies as st
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from rich.console import Console
 
 import oracle
@@ -23,8 +23,6 @@ import reblock
 from reblock import _index_map
 
 Index = tuple[int, ...]
-
-FEW = settings(max_examples=60)
 
 
 def per_axis(draw: st.DrawFn, axes: int, low: int, high: int) -> list[int]:
@@ -59,7 +57,6 @@ def depth_space_cases(draw: st.DrawFn, high: int) -> tuple[Index, list[int], str
     return shape, block, draw(st.sampled_from(("DCR", "CRD"))), channel_axis
 
 
-@FEW
 @given(depth_space_cases(high=5))
 def test_depth_and_space_by_definition(case: tuple[Index, list[int], str, int]) -> None:
     space, block, order, channel_axis = case
@@ -97,7 +94,6 @@ def window_cases(draw: st.DrawFn) -> tuple[Index, list[int], dict[str, Any], int
 WindowCase = tuple[Index, list[int], dict[str, Any], int]
 
 
-@FEW
 @given(window_cases())
 def test_unfold_by_definition(case: WindowCase) -> None:
     shape, _, window, channel_axis = case
@@ -109,7 +105,6 @@ def test_unfold_by_definition(case: WindowCase) -> None:
     assert all((0, 0, column) in found.sources for column in range(shown and columns.shape[0]))
 
 
-@FEW
 @given(window_cases())
 def test_fold_by_definition(case: WindowCase) -> None:
     shape, sizes, window, channel_axis = case
@@ -224,12 +219,12 @@ def test_narrow_terminal_leaves_columns_out_and_says_so() -> None:
     assert shown.count("...") > 9
 
 
-@pytest.mark.parametrize("operator", ["depth_to_space", "space_to_depth"])
-def test_html_is_well_formed_and_has_every_cell(operator: Any) -> None:
-    found = reblock.explain(operator, (1, 4, 2, 2), 2, order="CRD")
+@pytest.mark.parametrize(("operator", "channels"), [("depth_to_space", 4), ("space_to_depth", 3)])
+def test_html_is_well_formed_and_has_every_cell(operator: Any, channels: int) -> None:
+    found = reblock.explain(operator, (1, channels, 2, 2), 2, order="CRD")
     tree = ElementTree.fromstring(found._repr_html_())
     cells = Counter(cell.text for cell in tree.iter("td"))
-    assert cells == {f"{c}:{y},{x}": 2 for c, y, x in np.ndindex(4, 2, 2)}
+    assert cells == {f"{c}:{y},{x}": 2 for c, y, x in np.ndindex(channels, 2, 2)}
     assert all("background: #" in cell.get("style", "") for cell in tree.iter("td"))
 
 
