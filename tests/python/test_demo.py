@@ -317,19 +317,30 @@ def test_wrong_operator(
     assert not picture.exists()
 
 
-@pytest.mark.parametrize("package", ["PIL", "rich", "skimage", "typer"])
+@pytest.mark.parametrize("package", ["PIL", "rich", "typer"])
 def test_missing_package(
     package: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    for module in list(sys.modules):
+        if module.startswith(f"{package}."):
+            monkeypatch.delitem(sys.modules, module)
     monkeypatch.setitem(sys.modules, package, None)
-    for module in ("_cli", "_demo"):
+    for module in ("_cli", "_convert", "_files"):
         monkeypatch.delitem(sys.modules, f"reblock.{module}")
         monkeypatch.delattr(reblock, module)
     with pytest.raises(SystemExit) as stop:
         importlib.import_module("reblock._cli")
     assert stop.value.code == 2
-    line = f'reblock: {package} is missing; pip install "reblock[demo]"\n'
+    line = f'reblock: {package} is missing; pip install "reblock[cli]"\n'
     assert capsys.readouterr().err == line
+
+
+def test_missing_photo_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "skimage", None)
+    monkeypatch.delitem(sys.modules, "reblock._demo")
+    monkeypatch.delattr(reblock, "_demo")
+    assert_refused(run("demo"), 2, 'skimage is missing; pip install "reblock[demo]"')
+    assert run("info").exit_code == 0
 
 
 # The command around it

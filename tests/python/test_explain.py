@@ -62,7 +62,9 @@ def test_depth_and_space_by_definition(case: tuple[Index, list[int], str, int]) 
     space, block, order, channel_axis = case
     depth = reblock.space_to_depth_shape(space, block, channel_axis=channel_axis)
     for name, shape in (("space_to_depth", space), ("depth_to_space", depth)):
-        found = reblock.explain(name, shape, block, order=order, channel_axis=channel_axis)
+        found = reblock.explain(
+            getattr(reblock, name), shape, block, order=order, channel_axis=channel_axis
+        )
         whole = without_batch(shape)
         moved = getattr(oracle, name)(numbered(whole), block, order, channel_axis)
         assert found.sources == {index: named(moved[index], whole) for index in found.sources}
