@@ -68,7 +68,7 @@ def test_info() -> None:
 
 def test_info_tells_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     requirements = ["numpy>=2", 'nowhere-to-be-found; extra == "away"', 'pytest; extra == "test"']
-    monkeypatch.setattr(_cli.importlib.metadata, "requires", lambda _: requirements)
+    monkeypatch.setattr("importlib.metadata.requires", lambda _: requirements)
     assert run("info").stdout.endswith("\naway: nowhere-to-be-found is not installed\n")
 
 

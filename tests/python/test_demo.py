@@ -317,17 +317,33 @@ def test_wrong_operator(
     assert not picture.exists()
 
 
+class Absent:
+    """A finder of modules for which a package is not installed."""
+
+    def __init__(self, package: str) -> None:
+        self.package = package
+
+    def find_spec(self, name: str, *_: object) -> None:
+        if name.partition(".")[0] == self.package:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+
+def remove(package: str, importers: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take the package away, and the modules of reblock that have imported it."""
+    for module in list(sys.modules):
+        if module.partition(".")[0] == package:
+            monkeypatch.delitem(sys.modules, module)
+    for module in importers:
+        monkeypatch.delitem(sys.modules, f"reblock.{module}")
+        monkeypatch.delattr(reblock, module)
+    monkeypatch.setattr(sys, "meta_path", [Absent(package), *sys.meta_path])
+
+
 @pytest.mark.parametrize("package", ["PIL", "rich", "typer"])
 def test_missing_package(
     package: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for module in list(sys.modules):
-        if module.startswith(f"{package}."):
-            monkeypatch.delitem(sys.modules, module)
-    monkeypatch.setitem(sys.modules, package, None)
-    for module in ("_cli", "_convert", "_files"):
-        monkeypatch.delitem(sys.modules, f"reblock.{module}")
-        monkeypatch.delattr(reblock, module)
+    remove(package, ("_cli", "_convert", "_files"), monkeypatch)
     with pytest.raises(SystemExit) as stop:
         importlib.import_module("reblock._cli")
     assert stop.value.code == 2
@@ -336,9 +352,7 @@ def test_missing_package(
 
 
 def test_missing_photo_package(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "skimage", None)
-    monkeypatch.delitem(sys.modules, "reblock._demo")
-    monkeypatch.delattr(reblock, "_demo")
+    remove("skimage", ("_demo",), monkeypatch)
     assert_refused(run("demo"), 2, 'skimage is missing; pip install "reblock[demo]"')
     assert run("info").exit_code == 0
 
