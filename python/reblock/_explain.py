@@ -470,7 +470,7 @@ def _unfold(
             _call("unfold(x", given | {"channel_axis": channel_axis}, x, columns),
             (x.part("x", x.shown(WINDOW_CHANNELS, PIXELS), pixel), columns.part("result", copied)),
             (
-                f"{cell} in a cell: it comes from x's {meaning}; pad: it is padding, 0",
+                f"{cell} in a cell: it comes from x's {meaning}; pad: it is 0",
                 columns.legend(),
                 *_equations("x", sources, indices[-1:]),
                 *_of_batch(x),

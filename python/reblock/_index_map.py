@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
@@ -168,18 +168,24 @@ def _length(line: Line) -> int:
     return sum(len(text) for text, _ in line)
 
 
-def _packed(blocks: Iterable[list[Line]], width: int) -> list[list[Line]]:
-    """Lay blocks side by side as long as they fit."""
-    rows: list[list[Line]] = []
-    for block in blocks:
-        if rows and _length(rows[-1][0]) + GAP + _length(block[0]) <= width:
-            rows[-1] = [
-                [*left, (" " * GAP, None), *right]
-                for left, right in zip(rows[-1], block, strict=True)
-            ]
-        else:
-            rows.append(block)
+def _packed(blocks: Sequence[list[Line]], width: int) -> list[list[Line]]:
+    """Lay blocks side by side in rows that fit, as even as can be."""
+    widest = GAP + max((_length(block[0]) for block in blocks), default=0)
+    in_row = _even(len(blocks), (width + GAP) // widest)
+    rows = []
+    for first in range(0, len(blocks), in_row):
+        row = blocks[first : first + in_row]
+        lines = [
+            [segment for line in beside for segment in _padded(line, widest)]
+            for beside in zip(*row, strict=True)
+        ]
+        rows.append(lines)
     return rows
+
+
+def _even(count: int, most: int) -> int:
+    """Return how many to lay in a row, of which `most` fit, so that the rows are alike."""
+    return math.ceil(count / math.ceil(count / max(1, most))) if count else 1
 
 
 # HTML -------------------------------------------------------------------------------------------
@@ -232,7 +238,7 @@ INK = Colour(25, 28, 33)
 DIM = Colour(105, 110, 120)
 MARGIN = 24
 LINE = 26  # the height of a cell or a line
-SIDE = 660  # the width that the tables of one tensor are laid out in, in pixels
+SIDE = 700  # the width that the tables of one tensor are laid out in, in pixels
 ARROW = 56  # the room between the two tensors
 
 
@@ -321,17 +327,15 @@ class _Side(NamedTuple):
 
 
 def _laid_out(part: Part, font: _Font) -> _Side:
-    """Lay the tables of a tensor in rows of about SIDE pixels."""
-    grids: list[tuple[int, int, _Grid]] = []
-    x = y = below = width = 0
-    for grid in (_Grid.of(plane, font) for plane in part.planes):
-        if x and x + grid.width > SIDE:
-            x, y = 0, below
-        grids.append((x, y, grid))
-        width = max(width, x + grid.width)
-        below = max(below, y + grid.height + LINE // 2)
-        x += grid.width + LINE
-    return _Side(grids, max(width, math.ceil(font.getlength(part.title))), below)
+    """Lay the tables of a tensor in rows of at most about SIDE pixels, as even as can be."""
+    grids = [_Grid.of(plane, font) for plane in part.planes]
+    across = LINE + max((grid.width for grid in grids), default=0)
+    down = LINE // 2 + max((grid.height for grid in grids), default=0)
+    in_row = _even(len(grids), SIDE // across)
+    places = [(i % in_row * across, i // in_row * down, grid) for i, grid in enumerate(grids)]
+    title = math.ceil(font.getlength(part.title))
+    height = math.ceil(len(grids) / in_row) * down
+    return _Side(places, max(in_row * across - LINE, title), height)
 
 
 def _arrow(pen: ImageDraw.ImageDraw, x: int, y: int) -> None:

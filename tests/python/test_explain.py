@@ -124,6 +124,15 @@ def test_fold_by_definition(case: WindowCase) -> None:
     assert set(found.sources) == set(np.ndindex(*corner))
 
 
+@given(window_cases())
+def test_columns_of_fold_go_where_those_of_unfold_come_from(case: WindowCase) -> None:
+    shape, sizes, window, channel_axis = case
+    columns_shape = reblock.unfold_shape(shape, **window, channel_axis=channel_axis)
+    unfolded = reblock.explain("unfold", shape, **window, channel_axis=channel_axis)
+    folded = reblock.explain("fold", columns_shape, sizes, **window, channel_axis=channel_axis)
+    assert folded._map.parts[0].planes == unfolded._map.parts[1].planes
+
+
 def test_small_maps_are_whole() -> None:
     found = reblock.explain("depth_to_space", (1, 8, 2, 3), 2)
     assert set(found.sources) == set(np.ndindex(1, 2, 4, 6))
