@@ -103,9 +103,9 @@ def read(path: Path, channel_axis: int) -> Array:
         # Pillow warns of a doubtful file, then reads it or fails; the failure is enough.
         with warnings.catch_warnings(action="ignore"), Image.open(path) as file:
             pixels = np.asarray(with_plain_mode(ImageOps.exif_transpose(file)))
+        return np.moveaxis(np.atleast_3d(pixels)[np.newaxis], -1, channel_axis)
     except Exception as error:  # decoders fail in ways of their own
         raise CommandError(f"cannot read {path}: {reason(error)}") from error
-    return np.moveaxis(np.atleast_3d(pixels)[np.newaxis], -1, channel_axis)
 
 
 def with_plain_mode(image: Image.Image) -> Image.Image:

@@ -482,3 +482,15 @@ def test_progress_is_for_terminals_alone(array: Path, tmp_path: Path) -> None:
     done = subprocess.run([*COMMAND, *map(str, arguments)], capture_output=True, check=True)
     assert done.stderr == b""
     assert done.stdout.count(b"\n") == 1
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no pseudo-terminals of this kind")
+def test_progress_on_a_terminal(array: Path, tmp_path: Path) -> None:
+    arguments = ("depth-to-space", array, tmp_path / "out.npy", "--block-size", "2")
+    ours, theirs = os.openpty()
+    environment = os.environ | {"TERM": "xterm"}
+    command = [*COMMAND, *map(str, arguments)]
+    subprocess.run(command, stderr=theirs, env=environment, check=True)
+    assert b"100%" in os.read(ours, 1 << 16)
+    os.close(ours)
+    os.close(theirs)

@@ -313,5 +313,5 @@ assert not {"PIL", "rich"} & set(sys.modules)
 
 
 def test_no_other_name_is_made_up() -> None:
-    with pytest.raises(AttributeError, match="'reblock' has no attribute 'explian'"):
-        reblock.explian  # type: ignore[attr-defined] # noqa: B018 - the access is what is tested
+    with pytest.raises(AttributeError, match="'reblock' has no attribute 'explain_it'"):
+        reblock.explain_it  # type: ignore[attr-defined] # noqa: B018 - the access is what is tested
