@@ -494,3 +494,31 @@ def test_progress_on_a_terminal(array: Path, tmp_path: Path) -> None:
     assert b"100%" in os.read(ours, 1 << 16)
     os.close(ours)
     os.close(theirs)
+
+
+# What the documentation shows
+
+PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "command-line.md"
+
+
+def test_the_page_shows_what_is_printed(tmp_path: Path) -> None:
+    Image.fromarray(noise(400, 600, 3)).save(tmp_path / "photo.png")
+    blocks = re.findall(
+        r"^```console\n(.*?)^```$", PAGE.read_text("utf-8"), re.DOTALL | re.MULTILINE
+    )
+    shown = "".join(blocks)
+    commands = re.findall(r"^\$ reblock (.*)$", shown, re.MULTILINE)
+    assert len(commands) >= 5
+    printed = ""
+    for command in commands:
+        done = subprocess.run(
+            [*COMMAND, *command.split()],
+            cwd=tmp_path,
+            env=os.environ | {"COLUMNS": "88"},
+            capture_output=True,
+            check=True,
+            encoding="utf-8",
+        )
+        lines = [line.rstrip() for line in done.stdout.splitlines()]
+        printed += "\n".join((f"$ reblock {command}", *lines, ""))
+    assert printed == shown
