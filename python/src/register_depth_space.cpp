@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "arguments.hpp"
+#include "function.hpp"
 #include "gate.hpp"
 #include "register.hpp"
 #include "threads.hpp"
@@ -255,9 +256,13 @@ py::tuple shape(py::handle shape, py::handle block_size, py::handle channel_axis
 template <depth_space_direction Direction>
 void register_direction(py::module_& m, const char* name, const char* doc, const char* shape_name,
                         const char* shape_doc) {
-  m.def(name, &move<Direction>, doc, py::arg("x"), py::arg("block_size"), py::kw_only(),
-        py::arg("order") = "DCR", py::arg("channel_axis") = 1, py::arg("out") = py::none(),
-        py::arg("threads") = py::none());
+  function<&move<Direction>>::define(m, name, doc, 2,
+                                     {{"x"},
+                                      {"block_size"},
+                                      {"order", py::str("DCR")},
+                                      {"channel_axis", py::int_(1)},
+                                      {"out", py::none()},
+                                      {"threads", py::none()}});
   m.def(shape_name, &shape<Direction>, shape_doc, py::arg("shape"), py::arg("block_size"), py::kw_only(),
         py::arg("channel_axis") = 1);
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "arguments.hpp"
+#include "function.hpp"
 #include "gate.hpp"
 #include "register.hpp"
 #include "threads.hpp"
@@ -203,6 +204,30 @@ py::object call(const compiled_operator& op, py::handle x, py::handle out, py::h
              });
 }
 
+/// op(...) itself, as `function` does it; op.__call__(...) is pybind11's.
+PyObject* call_slot(PyObject* self, PyObject* values, PyObject* keywords) noexcept {
+  // not destroyed: Python may be gone by then
+  static const auto& names =
+      *new signature("CompiledOperator.__call__", 3, {{"x"}, {"out", py::none()}, {"threads", py::none()}});
+  return without_exceptions([&] {
+    std::array<PyObject*, 3> named_by{};
+    std::array<PyObject*, 3> named{};
+    std::size_t count = 0;
+    PyObject* name = nullptr;
+    PyObject* value = nullptr;
+    for (py::ssize_t at = 0; keywords != nullptr && PyDict_Next(keywords, &at, &name, &value) != 0; ++count) {
+      if (count == named.size())
+        throw py::type_error("CompiledOperator.__call__() takes at most 3 arguments");
+      named_by[count] = name;
+      named[count] = value;
+    }
+    std::array<py::handle, 3> bound;
+    names.bind(items(values), std::span(named_by).first(count), std::span(named).first(count), bound);
+    const auto& op = py::handle(self).cast<const compiled_operator&>();
+    return call(op, bound[0], bound[1], bound[2]);
+  });
+}
+
 std::optional<feature_level> to_feature_level(py::handle value) {
   if (value.is_none()) return std::nullopt;
   const std::int64_t number = to_int(value, "feature_level");
@@ -229,8 +254,8 @@ compiled_operator compile_any(py::handle desc, std::optional<feature_level> leve
 }  // namespace
 
 void register_operator(py::module_& m) {
-  plain_class<compiled_operator>(m, "CompiledOperator", operator_doc)
-      .def("__call__", &call, call_doc, py::arg("x"), py::arg("out") = py::none(),
+  auto type = plain_class<compiled_operator>(m, "CompiledOperator", operator_doc);
+  type.def("__call__", &call, call_doc, py::arg("x"), py::arg("out") = py::none(),
            py::arg("threads") = py::none())
       .def("dispatch", &dispatch, dispatch_doc, py::arg("input_buffer"), py::arg("output_buffer"))
       .def_property_readonly(
@@ -238,6 +263,7 @@ void register_operator(py::module_& m) {
       .def_property_readonly(
           "output", [](const compiled_operator& op) { return op.output(); }, "What is written: a TensorDesc.")
       .def("__repr__", [](py::handle self) { return describe(self, {"input", "output"}); });
+  reinterpret_cast<PyTypeObject*>(type.ptr())->tp_call = call_slot;
   m.def(
       "compile",
       [](py::handle desc, py::handle level) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "arguments.hpp"
+#include "function.hpp"
 #include "gate.hpp"
 #include "register.hpp"
 #include "threads.hpp"
@@ -307,12 +308,29 @@ void register_window(py::module_& m) {
   const auto start_padding = py::arg("start_padding") = 0;
   const auto end_padding = py::arg("end_padding") = 0;
   const auto channel_axis = py::arg("channel_axis") = 1;
-  const auto out = py::arg("out") = py::none();
-  const auto threads = py::arg("threads") = py::none();
-  m.def("unfold", &unfold_array, unfold_doc, py::arg("x"), py::arg("window_sizes"), py::kw_only(), strides,
-        dilations, start_padding, end_padding, channel_axis, out, threads);
-  m.def("fold", &fold_array, fold_doc, py::arg("columns"), py::arg("output_sizes"), py::arg("window_sizes"),
-        py::kw_only(), strides, dilations, start_padding, end_padding, channel_axis, out, threads);
+  const py::int_ zero(0);
+  const py::int_ one(1);
+  function<&unfold_array>::define(m, "unfold", unfold_doc, 2,
+                                  {{"x"},
+                                   {"window_sizes"},
+                                   {"strides", one},
+                                   {"dilations", one},
+                                   {"start_padding", zero},
+                                   {"end_padding", zero},
+                                   {"channel_axis", one},
+                                   {"out", py::none()},
+                                   {"threads", py::none()}});
+  function<&fold_array>::define(m, "fold", fold_doc, 3,
+                                {{"columns"},
+                                 {"output_sizes"},
+                                 {"window_sizes"},
+                                 {"strides", one},
+                                 {"dilations", one},
+                                 {"start_padding", zero},
+                                 {"end_padding", zero},
+                                 {"channel_axis", one},
+                                 {"out", py::none()},
+                                 {"threads", py::none()}});
   m.def("unfold_shape", &unfold_shape, unfold_shape_doc, py::arg("shape"), py::arg("window_sizes"),
         py::kw_only(), strides, dilations, start_padding, end_padding, channel_axis);
   m.def("fold_shape", &fold_shape, fold_shape_doc, py::arg("shape"), py::arg("output_sizes"),
