@@ -503,7 +503,7 @@ def _rechunk(name: str, x: da.Array, grains: Mapping[int, int], *, stacklevel: i
     for axis, grain in grains.items():
         sizes, extent = x.chunks[axis], x.shape[axis]
         if any(size % grain for size in sizes) if grain < extent else len(sizes) > 1:
-            borders = (end // grain * grain for end in accumulate(sizes))
+            borders = (end // grain * grain for end in _borders(sizes))
             chunks[axis] = tuple(last - first for first, last in _ranges(extent, borders))
     if chunks:
         needed = " and ".join(
