@@ -17,7 +17,7 @@ import math
 import operator
 import warnings
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise, product
 from typing import Any, Literal, Self, SupportsIndex, TypeAlias
@@ -33,7 +33,8 @@ try:
     from dask.highlevelgraph import HighLevelGraph
     from dask.task_spec import Task, TaskRef
 except ModuleNotFoundError as missing:
-    if missing.name != "dask":
+    # An old version does not have every module.
+    if (missing.name or "").partition(".")[0] != "dask":
         raise
     raise ModuleNotFoundError(
         'reblock.dask needs dask: pip install "reblock[dask]"', name="dask"
@@ -175,9 +176,10 @@ def unfold(
 ) -> da.Array:
     """Copy every position of a sliding window into a column (im2col).
 
-    The spatial axes are flattened in the result, so that it is chunked into stripes: the blocks of
-    the window that begin in one chunk of the leading spatial axis, the first along which there is
-    more than one block. What they cover beyond that chunk is sent over from the next.
+    The spatial axes are flattened in the result, so that it is chunked into stripes: one for each
+    chunk of the leading spatial axis, the first along which there is more than one block. A stripe
+    has the blocks that would begin in its chunk if there were no padding. What they cover beyond
+    the chunk is cut off its neighbours and sent over.
 
     Parameters
     ----------
@@ -227,7 +229,7 @@ def unfold(
     leading, axis = windows.axes[windows.lead], spatial[windows.lead]
     array = _rechunk("x", array, {d: array.shape[d] for d in spatial if d != axis})
 
-    stripes = _ranges(leading.blocks, map(leading.block_after, _borders(array.chunks[axis])))
+    stripes = _ranges(leading.blocks, map(leading.block_at, _borders(array.chunks[axis])))
     parts = []
     for blocks in stripes:
         rows, local = leading.rows_of(blocks)
@@ -262,9 +264,10 @@ def fold(
     """Sum overlapping blocks up into an image (col2im), the adjoint of `unfold`.
 
     The result is chunked along the leading spatial axis, the first along which there is more than
-    one block, and has one chunk along the other spatial axes. Each of its chunks takes all columns
-    that reach into it, from the chunk of its own and from those before, so that its sums have the
-    same terms in the same order as those of `reblock.fold`.
+    one block, so that `fold` of `unfold` gives back the chunks of the image where the strides divide
+    them; it has one chunk along the other spatial axes. Each chunk takes all columns that reach
+    into it, from its own chunk of `columns` and from the neighbours, so that its sums have the same
+    terms in the same order as those of `reblock.fold`.
 
     Parameters
     ----------
@@ -316,7 +319,7 @@ def fold(
     array = _rechunk("columns", array, {1: windows.elements, 2: row})
 
     borders = (border // row for border in _borders(array.chunks[2]))
-    stripes = _ranges(leading.size, map(leading.row_after, borders))
+    stripes = _ranges(leading.size, map(leading.row_at, borders))
     parts = []
     for rows in stripes:
         (first, last), local = leading.blocks_of(rows)
@@ -380,24 +383,30 @@ class _Window:
         padded = self.start_padding + self.size + self.end_padding
         return (padded - self.reach) // self.stride + 1
 
-    def block_after(self, row: int) -> int:
-        """Return the first block that begins at `row` or behind it."""
-        return -(-(row + self.start_padding) // self.stride)
+    def block_at(self, row: int) -> int:
+        """Return the first block of the stripe that begins at `row`.
 
-    def row_after(self, block: int) -> int:
-        """Return the row where `block` begins: the inverse of `block_after`."""
-        return block * self.stride - self.start_padding
+        A block belongs to the chunk where it would begin if there were no padding: with half the
+        reach as padding, that is where its middle lies.
+        """
+        return -(-row // self.stride)
+
+    def row_at(self, block: int) -> int:
+        """Return where the stripe that begins with `block` begins: the inverse of `block_at`."""
+        return block * self.stride
 
     def rows_of(self, blocks: _Range) -> tuple[_Range, Self]:
         """Return the rows that these blocks cover, and how the window slides along them alone."""
-        begin = self.row_after(blocks[0])
-        end = self.row_after(blocks[1] - 1) + self.reach
+        begin = blocks[0] * self.stride - self.start_padding
+        end = (blocks[1] - 1) * self.stride - self.start_padding + self.reach
         first = min(max(begin, 0), self.size)
         last = max(min(end, self.size), first)
         start_padding = min(max(first - begin, 0), end - begin)
-        end_padding = end - begin - start_padding - (last - first)
         return (first, last), replace(
-            self, size=last - first, start_padding=start_padding, end_padding=end_padding
+            self,
+            size=last - first,
+            start_padding=start_padding,
+            end_padding=end - begin - start_padding - (last - first),
         )
 
     def blocks_of(self, rows: _Range) -> tuple[_Range, Self]:
@@ -405,14 +414,16 @@ class _Window:
 
         There is one block at least, even if it does not reach the rows.
         """
-        first = self.block_after(rows[0] - self.reach + 1)
-        # Padding is not negative: the first block must not begin behind the first row.
-        first = max(min(first, (rows[0] + self.start_padding) // self.stride, self.blocks - 1), 0)
-        last = max(min(self.block_after(rows[1]), self.blocks), first + 1)
-        start_padding = rows[0] - self.row_after(first)
-        end_padding = max(self.row_after(last - 1) + self.reach - rows[1], 0)
+        begin, end = rows[0] + self.start_padding, rows[1] + self.start_padding
+        # Of gaps between blocks, too, no row lies before the first block: padding is not negative.
+        first = max(min(-((self.reach - 1 - begin) // self.stride), begin // self.stride), 0)
+        first = min(first, self.blocks - 1)
+        last = max(min(-(-end // self.stride), self.blocks), first + 1)
         return (first, last), replace(
-            self, size=rows[1] - rows[0], start_padding=start_padding, end_padding=end_padding
+            self,
+            size=rows[1] - rows[0],
+            start_padding=begin - first * self.stride,
+            end_padding=max((last - 1) * self.stride + self.reach - end, 0),
         )
 
 
@@ -553,21 +564,21 @@ def _map_parts(
     batch, channels, axis = source_axes
     graph: dict[Any, Task] = {}
 
-    def pieces(part: _Range, n: int, c: int) -> Iterator[TaskRef]:
-        """Yield what the part consists of: chunks, or edges of them, cut off where they lie."""
-        for j, piece in _overlaps(x.chunks[axis], part):
-            key = _key(x.name, x.ndim, source_axes, (n, c, j))
-            if piece != slice(0, x.chunks[axis][j]):
-                whole = key
-                key = (edge, n, c, j, piece.start, piece.stop)
-                index = (slice(None),) * axis + (piece,)
-                graph[key] = Task(key, _cut, TaskRef(whole), index)
-            yield TaskRef(key)
-
     for n, c in product(range(x.numblocks[batch]), range(x.numblocks[channels])):
         for i, (part, keywords) in enumerate(parts):
+            pieces = _overlaps(x.chunks[axis], part)
+            # Where most of the part lies, the call will be made: this piece need not be cut off.
+            own = max(range(len(pieces)), key=lambda k: pieces[k][1].stop - pieces[k][1].start)
+            sources = []
+            for k, (j, piece) in enumerate(pieces):
+                source = _key(x.name, x.ndim, source_axes, (n, c, j))
+                if k != own and piece != slice(0, x.chunks[axis][j]):
+                    whole, source = source, (edge, n, c, j, piece.start, piece.stop)
+                    graph[source] = Task(source, _cut, TaskRef(whole), _along(axis, piece))
+                sources.append(TaskRef(source))
             key = _key(name, len(chunks), target_axes, (n, c, i))
-            graph[key] = Task(key, _call, function, keywords, axis, *pieces(part, n, c))
+            within = own, _along(axis, pieces[own][1])
+            graph[key] = Task(key, _call, function, keywords, axis, within, *sources)
     layers = HighLevelGraph.from_collections(
         name,
         graph,
@@ -595,14 +606,25 @@ def _overlaps(sizes: Sequence[int], part: _Range) -> list[tuple[int, slice]]:
     return found or [(0, slice(0, 0))]
 
 
+def _along(axis: int, piece: slice) -> tuple[slice, ...]:
+    return (slice(None),) * axis + (piece,)
+
+
 def _cut(chunk: _Array, index: tuple[slice, ...]) -> _Array:
     """Copy a part, so that the chunk need not be kept for it."""
     return chunk[index].copy()
 
 
 def _call(
-    function: Callable[..., _Array], keywords: Mapping[str, Any], axis: int, *pieces: _Array
+    function: Callable[..., _Array],
+    keywords: Mapping[str, Any],
+    axis: int,
+    within: tuple[int, tuple[slice, ...]],
+    *sources: _Array,
 ) -> _Array:
+    """Call a function on the sources side by side; of one of them, only on what is within."""
+    own, index = within
+    pieces = [*sources[:own], sources[own][index], *sources[own + 1 :]]
     # Without a dtype, NumPy would give the native byte order.
     x = pieces[0] if len(pieces) == 1 else np.concatenate(pieces, axis, dtype=pieces[0].dtype)
     return function(x, **keywords)
