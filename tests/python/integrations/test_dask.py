@@ -7,22 +7,18 @@ import doctest
 import inspect
 import itertools
 import math
-import resource
-import runpy
 import subprocess
 import sys
 import warnings
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import dask
 import dask.array as da
 import dask.local
-import distributed
 import numpy as np
 import pytest
-import zarr
+from dask.core import flatten
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -39,17 +35,12 @@ from calls import (
     Call,
     any_call,
     depth_space_calls,
-    window_calls,
 )
 from calls import operator as name_of
 from checks import assert_same_bytes, assert_same_values
 from dtypes import movable, summable
 from layouts import allocate
 from oracle import Array
-
-HOW_TO = Path(__file__).parents[3] / "docs" / "how-to" / "dask.md"
-
-MIB = 2**20
 
 Chunks = tuple[tuple[int, ...], ...]
 
@@ -71,6 +62,11 @@ def lazily(call: Call, x: Any, **more: Any) -> da.Array:
 def cut(x: Array, chunks: Any) -> da.Array:
     result: da.Array = da.from_array(x, chunks=chunks)
     return result
+
+
+def computed(x: da.Array, keys: Iterable[Any]) -> list[Array]:
+    """Compute parts of the graph of an array, as it stands."""
+    return list(dask.local.get_sync(dict(x.dask), list(keys)))
 
 
 @st.composite
@@ -143,7 +139,7 @@ def test_any_call_on_any_chunks(data: st.DataObject) -> None:
     for axis, extent in enumerate(call.output_shape):
         assert sum(result.chunks[axis]) == extent
 
-    blocks = [block.compute() for block in result.to_delayed().ravel()]
+    blocks = computed(result, flatten(result.__dask_keys__()))
     shapes = list(itertools.product(*result.chunks))
     assert [block.shape for block in blocks] == shapes
     assert {block.dtype for block in blocks} == {dtype}
@@ -264,8 +260,7 @@ WINDOWS = {
 
 def edges(x: da.Array) -> list[Array]:
     """Compute what the chunks give to their neighbours."""
-    keys = [key for key in x.dask.layers[x.name] if "-edge-" in str(key)]
-    return list(dask.local.get_sync(dict(x.dask), keys))
+    return computed(x, (key for key in x.dask.layers[x.name] if "-edge-" in str(key)))
 
 
 @pytest.mark.parametrize(("window", "rows", "blocks"), WINDOWS.values(), ids=WINDOWS)
@@ -370,78 +365,3 @@ def test_the_examples_of_a_docstring_run(call: Call) -> None:
     report: list[str] = []
     assert doctest.DocTestRunner().run(example, out=report.append).attempted
     assert not report
-
-
-# A cluster
-
-
-def pattern(block_id: tuple[int, ...], shape: tuple[int, ...]) -> Array:
-    """Make a block of an image of which every element is known."""
-    first = (b * extent for b, extent in zip(block_id, shape, strict=True))
-    return known_image(*(slice(f, f + extent) for f, extent in zip(first, shape, strict=True)))
-
-
-def known_image(*index: slice) -> Array:
-    n, c, h, w = np.ogrid[index]
-    image: Array = (h * 1_000_003 + w * 7919 + c * 104_729 + n).astype(np.int32)
-    return image
-
-
-def peak_memory() -> int:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-
-
-@pytest.fixture(scope="module")
-def client() -> Any:
-    with (
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, memory_limit=f"{LIMIT}B", dashboard_address=None
-        ) as cluster,
-        distributed.Client(cluster) as client,
-    ):
-        yield client
-
-
-LIMIT = 384 * MIB
-
-
-def test_an_array_larger_than_the_memory_of_a_cluster(
-    client: distributed.Client, tmp_path: Path
-) -> None:
-    """1 GiB, unfolded to 2.25 GiB, folded, moved into channels and written to disk."""
-    shape, chunk = (1, 4, 8192, 8192), (1, 1, 256, 8192)
-    x = da.map_blocks(
-        pattern,
-        shape=chunk,
-        chunks=da.core.normalize_chunks(chunk, shape),
-        meta=np.empty((0,) * 4, np.int32),
-    )
-    assert x.nbytes > 2 * LIMIT
-    window = {"window_sizes": 3, "strides": 2, "start_padding": 1, "end_padding": 1}
-    columns = reblock.dask.unfold(x, **window)
-    assert columns.nbytes == x.nbytes * 9 // 4
-    image = reblock.dask.fold(columns, shape[2:], **window)
-    assert image.chunks == x.chunks
-    depth = reblock.dask.space_to_depth(image, 2, order="CRD")
-
-    path = tmp_path / "depth.zarr"
-    store = zarr.create_array(
-        path, shape=depth.shape, chunks=(1, 4, 128, 4096), dtype=depth.dtype, compressors=None
-    )
-    before = client.run(peak_memory)
-    da.store([depth], [store], lock=False)
-    peaks = client.run(peak_memory)
-    assert peaks.keys() == before.keys()  # no worker has been restarted
-    print(before, peaks)
-    assert max(peaks.values()) < LIMIT
-
-    # How many blocks cover a row or column: the odd ones two, but for the last.
-    counts = np.where(np.arange(8192) % 2, 2, 1).astype(np.int32)
-    counts[-1] = 1
-    written = zarr.open_array(path, mode="r")
-    for c, h in itertools.product(range(4), range(0, 8192, 1024)):
-        rows = slice(h, h + 1024)
-        slab = known_image(slice(1), slice(c, c + 1), rows, slice(8192))
-        slab = slab * counts[rows, np.newaxis] * counts
-        expected = reblock.space_to_depth(slab, 2, order="CRD")
-        assert_same_bytes(written[:, 4 * c : 4 * c + 4, h // 2 : h // 2 + 512], expected)
