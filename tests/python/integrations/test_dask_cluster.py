@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import itertools
 import resource
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +20,8 @@ import zarr
 import reblock
 import reblock.dask
 from oracle import Array
+
+SCALING = Path(__file__).parents[3] / "bench" / "scaling.py"
 
 LIMIT = 384 * 2**20  # bytes of memory of a worker, of which it has some 100 MiB to start with
 SHAPE, CHUNK = (1, 4, 8192, 8192), (1, 1, 256, 8192)
@@ -82,3 +86,11 @@ def test_an_array_larger_than_the_memory_of_a_cluster(
         slab = slab * counts[h : h + 1024, np.newaxis] * counts
         found = written[:, 4 * c : 4 * c + 4, h // 2 : h // 2 + 512]
         assert np.array_equal(found, reblock.space_to_depth(slab, 2, order="CRD"))
+
+
+def test_the_formulas_of_scaling_are_what_a_cluster_counts() -> None:
+    result = subprocess.run(
+        [sys.executable, str(SCALING), "--check"], capture_output=True, text=True, check=False
+    )
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert result.stdout.count("| `unfold` |") == result.stdout.count("| `fold` |") == 6
