@@ -38,15 +38,16 @@ def client() -> Iterator[distributed.Client]:
         yield client
 
 
-def known(n: Any, c: Any, h: Any, w: Any) -> Array:
-    """Tell the elements at these places of an image that has them all different from their like."""
-    image: Array = (h * 1_000_003 + w * 7919 + c * 104_729 + n).astype(np.int32)
+def known(*index: slice) -> Array:
+    """Make this part of an image that is nowhere the same as nearby."""
+    n, c, h, w = (places.astype(np.int32) for places in np.ogrid[index])
+    image: Array = h * 1_000_003 + w * 7919 + c * 104_729 + n
     return image
 
 
 def known_block(block_id: tuple[int, ...]) -> Array:
     places = zip(block_id, CHUNK, strict=True)
-    return known(*np.ogrid[tuple(slice(b * size, (b + 1) * size) for b, size in places)])
+    return known(*(slice(b * size, (b + 1) * size) for b, size in places))
 
 
 def peak_memory() -> int:
@@ -82,8 +83,10 @@ def test_an_array_larger_than_the_memory_of_a_cluster(
     counts[-1] = 1
     written: Any = zarr.open_array(path, mode="r")
     for c, h in itertools.product(range(4), range(0, 8192, 1024)):
-        slab = known(*np.ogrid[:1, c : c + 1, h : h + 1024, :8192])
-        slab = slab * counts[h : h + 1024, np.newaxis] * counts
+        rows = slice(h, h + 1024)
+        slab = known(slice(1), slice(c, c + 1), rows, slice(8192))
+        slab *= counts[rows, np.newaxis]
+        slab *= counts
         found = written[:, 4 * c : 4 * c + 4, h // 2 : h // 2 + 512]
         assert np.array_equal(found, reblock.space_to_depth(slab, 2, order="CRD"))
 
