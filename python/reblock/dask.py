@@ -264,10 +264,10 @@ def fold(
     """Sum overlapping blocks up into an image (col2im), the adjoint of `unfold`.
 
     The result is chunked along the leading spatial axis, the first along which there is more than
-    one block, so that `fold` of `unfold` gives back the chunks of the image where the strides divide
-    them; it has one chunk along the other spatial axes. Each chunk takes all columns that reach
-    into it, from its own chunk of `columns` and from the neighbours, so that its sums have the same
-    terms in the same order as those of `reblock.fold`.
+    one block, and has one chunk along the others; `fold` of `unfold` gives the chunks of the image
+    back where they are multiples of the strides. Each chunk takes all columns that reach into it,
+    from its own chunk of `columns` and from the neighbours, so that its sums have the same terms in
+    the same order as those of `reblock.fold`.
 
     Parameters
     ----------
@@ -415,7 +415,7 @@ class _Window:
         There is one block at least, even if it does not reach the rows.
         """
         begin, end = rows[0] + self.start_padding, rows[1] + self.start_padding
-        # Of gaps between blocks, too, no row lies before the first block: padding is not negative.
+        # Even in a gap, the first block begins no later than the first row: padding is at least 0.
         first = max(min(-((self.reach - 1 - begin) // self.stride), begin // self.stride), 0)
         first = min(first, self.blocks - 1)
         last = max(min(-(-end // self.stride), self.blocks), first + 1)
@@ -519,8 +519,9 @@ def _rechunk(name: str, x: da.Array, grains: Mapping[int, int], *, stacklevel: i
     if chunks:
         needed = " and ".join(
             f"along axis {axis} "
-            + ("a single chunk" if len(new) == 1 else f"multiples of {grains[axis]}")
-            for axis, new in chunks.items()
+            + ("a single chunk" if grain >= x.shape[axis] else f"multiples of {grain}")
+            for axis, grain in grains.items()
+            if axis in chunks
         )
         warnings.warn(
             f"{name} is rechunked: it needs {needed}, got chunks"
@@ -562,13 +563,14 @@ def _map_parts(
     token = tokenize(function, x, parts, source_axes, target_axes)
     name, edge = (f"{function.__name__}{kind}-{token}" for kind in ("", "-edge"))
     batch, channels, axis = source_axes
+    ends = list(accumulate(x.chunks[axis]))
     graph: dict[Any, Task] = {}
-
-    for n, c in product(range(x.numblocks[batch]), range(x.numblocks[channels])):
-        for i, (part, keywords) in enumerate(parts):
-            pieces = _overlaps(x.chunks[axis], part)
-            # Where most of the part lies, the call will be made: this piece need not be cut off.
-            own = max(range(len(pieces)), key=lambda k: pieces[k][1].stop - pieces[k][1].start)
+    for i, (part, keywords) in enumerate(parts):
+        pieces = _overlaps(ends, part)
+        # Where most of the part lies, the call will be made: this piece need not be cut off.
+        own = max(range(len(pieces)), key=lambda k: pieces[k][1].stop - pieces[k][1].start)
+        within = own, _along(axis, pieces[own][1])
+        for n, c in product(range(x.numblocks[batch]), range(x.numblocks[channels])):
             sources = []
             for k, (j, piece) in enumerate(pieces):
                 source = _key(x.name, x.ndim, source_axes, (n, c, j))
@@ -577,7 +579,6 @@ def _map_parts(
                     graph[source] = Task(source, _cut, TaskRef(whole), _along(axis, piece))
                 sources.append(TaskRef(source))
             key = _key(name, len(chunks), target_axes, (n, c, i))
-            within = own, _along(axis, pieces[own][1])
             graph[key] = Task(key, _call, function, keywords, axis, within, *sources)
     layers = HighLevelGraph.from_collections(
         name,
@@ -594,12 +595,11 @@ def _key(name: str, rank: int, axes: _Axes, block: _Axes) -> tuple[str | int, ..
     return (name, *(place.get(axis, 0) for axis in range(rank)))
 
 
-def _overlaps(sizes: Sequence[int], part: _Range) -> list[tuple[int, slice]]:
-    """Return which chunks of these sizes a part has elements of, and which elements of each."""
-    ends = list(accumulate(sizes))
+def _overlaps(ends: Sequence[int], part: _Range) -> list[tuple[int, slice]]:
+    """Return which of the chunks that end there a part has elements of, and which of each."""
     found = []
-    for j in range(bisect_right(ends, part[0]), len(sizes)):
-        begin = ends[j] - sizes[j]
+    for j in range(bisect_right(ends, part[0]), len(ends)):
+        begin = ends[j - 1] if j else 0
         if begin >= part[1]:
             break
         found.append((j, slice(max(part[0] - begin, 0), min(part[1], ends[j]) - begin)))
