@@ -58,7 +58,7 @@ def depth_to_space(
     *,
     order: _Order = "DCR",
     channel_axis: SupportsIndex = 1,
-    threads: SupportsIndex = 1,
+    threads: SupportsIndex | None = 1,
 ) -> da.Array:
     """Move channels into blocks of space, the inverse of `space_to_depth`.
 
@@ -71,8 +71,9 @@ def depth_to_space(
         multiples of ``P``, DCR order a single chunk; along the other axes, any chunks will do.
     block_size, order, channel_axis
         As in `reblock.depth_to_space`.
-    threads : int, default 1
-        How many threads each task may use.
+    threads : int or None, default 1
+        How many threads each task may use; where None, as many as `reblock.get_num_threads` says
+        where it runs.
 
     Returns
     -------
@@ -113,7 +114,7 @@ def space_to_depth(
     *,
     order: _Order = "DCR",
     channel_axis: SupportsIndex = 1,
-    threads: SupportsIndex = 1,
+    threads: SupportsIndex | None = 1,
 ) -> da.Array:
     """Move blocks of space into channels, the inverse of `depth_to_space`.
 
@@ -127,8 +128,9 @@ def space_to_depth(
         any; along the batch, any chunks will do.
     block_size, order, channel_axis
         As in `reblock.space_to_depth`.
-    threads : int, default 1
-        How many threads each task may use.
+    threads : int or None, default 1
+        How many threads each task may use; where None, as many as `reblock.get_num_threads` says
+        where it runs.
 
     Returns
     -------
@@ -172,7 +174,7 @@ def unfold(
     start_padding: _IntOrInts = 0,
     end_padding: _IntOrInts = 0,
     channel_axis: SupportsIndex = 1,
-    threads: SupportsIndex = 1,
+    threads: SupportsIndex | None = 1,
 ) -> da.Array:
     """Copy every position of a sliding window into a column (im2col).
 
@@ -188,8 +190,9 @@ def unfold(
         along the other axes, any chunks will do.
     window_sizes, strides, dilations, start_padding, end_padding, channel_axis
         As in `reblock.unfold`.
-    threads : int, default 1
-        How many threads each task may use.
+    threads : int or None, default 1
+        How many threads each task may use; where None, as many as `reblock.get_num_threads` says
+        where it runs.
 
     Returns
     -------
@@ -259,7 +262,7 @@ def fold(
     start_padding: _IntOrInts = 0,
     end_padding: _IntOrInts = 0,
     channel_axis: SupportsIndex = 1,
-    threads: SupportsIndex = 1,
+    threads: SupportsIndex | None = 1,
 ) -> da.Array:
     """Sum overlapping blocks up into an image (col2im), the adjoint of `unfold`.
 
@@ -277,8 +280,9 @@ def fold(
         any chunks will do. `unfold` makes such chunks.
     output_sizes, window_sizes, strides, dilations, start_padding, end_padding, channel_axis
         As in `reblock.fold`.
-    threads : int, default 1
-        How many threads each task may use.
+    threads : int or None, default 1
+        How many threads each task may use; where None, as many as `reblock.get_num_threads` says
+        where it runs.
 
     Returns
     -------
