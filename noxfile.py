@@ -31,7 +31,14 @@ def tests(session: nox.Session) -> None:
 def integrations(session: nox.Session) -> None:
     """Run the tests of reblock with other libraries: Dask, ONNX, PyTorch and other arrays."""
     extras = "dask,onnx,test,torch"
-    session.install(f".[{extras}]", "array-api-strict>=2.6", "jax>=0.6", "onnxruntime>=1.20")
+    others = (
+        "array-api-strict>=2.6",
+        "distributed>=2025.1",
+        "jax>=0.6",
+        "onnxruntime>=1.20",
+        "zarr>=3",
+    )
+    session.install(f".[{extras}]", *others)
     session.run("pytest", "tests/python/integrations", *session.posargs)
 
 

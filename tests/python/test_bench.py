@@ -25,7 +25,7 @@ sys.argv = ["compare.py", *{arguments!r}]
 runpy.run_path({str(BENCH / "compare.py")!r}, run_name="__main__")
 """
     return subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=100
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=300
     )
 
 
