@@ -28,6 +28,16 @@ def tests(session: nox.Session) -> None:
 
 
 @nox.session
+def instruction_sets(session: nox.Session) -> None:
+    """Run the Python tests of the operators as on processors that have less than this one."""
+    session.install(".[test]")
+    operators = ("depth_space", "dtypes", "memory", "threads", "window")
+    for instruction_set in ("baseline", "lookup16"):
+        files = [f"tests/python/test_{name}.py" for name in operators]
+        session.run("pytest", *files, *session.posargs, env={"REBLOCK_ISA": instruction_set})
+
+
+@nox.session
 def integrations(session: nox.Session) -> None:
     """Run the tests of reblock with other libraries: Dask, ONNX, PyTorch and other arrays."""
     extras = "dask,onnx,test,torch"

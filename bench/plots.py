@@ -22,14 +22,20 @@ def _ratios(summary: dict[str, Any], path: Path) -> None:
         ours = [ratio["reblock"] for ratio in own]
         peers = [max((v for k, v in r.items() if k != "reblock"), default=None) for r in own]
         best = [value for value in peers if value is not None]
-        axes.scatter(ours, [row - 0.12] * len(ours), s=18, color="tab:blue", alpha=0.7)
-        axes.scatter(best, [row + 0.12] * len(best), s=18, color="tab:orange", alpha=0.7)
-    axes.axvline(1.0, color="black", linewidth=1)
+        for values, color, name, above in (
+            (ours, "tab:blue", "reblock", 0.12),
+            (best, "tab:orange", "the fastest peer", -0.12),
+        ):
+            # a label that begins with "_" is not in the legend: there one row is enough
+            label = name if row == 0 else f"_{name}"
+            places = [row - above] * len(values)
+            axes.scatter(values, places, s=18, color=color, alpha=0.7, label=label)
+    axes.axvline(1.0, color="black", linewidth=1, label="a copy")
     axes.set_yticks(range(len(groups)), groups)
     axes.invert_yaxis()
     axes.set_xlabel("speed as a ratio to a copy of the same bytes (one dot a case)")
     axes.set_xlim(left=0)
-    axes.legend(["reblock", "the fastest peer", "a copy"], loc="lower right")
+    axes.legend(loc="lower right")
     figure.savefig(path, dpi=120)
     plt.close(figure)
 
