@@ -157,6 +157,23 @@ TEST_CASE("a pattern repeats within rows that are inside, others are zero") {
   CHECK(patterns == static_cast<int>(detect_instruction_set()));
 }
 
+TEST_CASE("a piece of a pattern that depends on what is inside has several indices") {
+  std::mt19937 random(1);
+  int patterns = 0;
+  for (std::int64_t count = 2; count < 60; ++count) {
+    INFO("count ", count);
+    layout l;  // rows of three, read two at a time in steps of two, the last one outside
+    l.add({2, 16, 48 * count, 0, 2});
+    l.add({count, 24, 48});
+    l.add({2, 8, 24, 0, 1});
+    l.add({3, 24 * count, 8});
+    l.bounds[0] = {0, 3};
+    l.bound_count = 1;
+    patterns += check_moves(without_margins(l, 8), random);
+  }
+  CHECK((patterns > 0 || detect_instruction_set() != instruction_set::lookup32));
+}
+
 TEST_CASE("a large output goes past the caches") {
   int streamed = 0;
   int staged = 0;

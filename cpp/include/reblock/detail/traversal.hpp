@@ -158,7 +158,14 @@ class traversal {
     const auto ranges = std::span(ranges_).subspan(r.inner, count);
     if (!has_table_ || !std::equal(ranges.begin(), ranges.end(), table_ranges_.begin())) {
       std::copy(ranges.begin(), ranges.end(), table_ranges_.begin());
-      has_table_ = bounded_table_.make(r.width, std::span(plan_.axes).subspan(r.inner, count), ranges,
+      std::array<layout_axis, max_axes> axes;  // those of a piece
+      std::array<index_range, max_axes> inside;
+      axes[0] = plan_.axes[r.along];
+      axes[0].extent = r.extent;
+      inside[0] = {0, r.extent};
+      std::copy_n(plan_.axes.begin() + r.inner, count, axes.begin() + 1);
+      std::copy(ranges.begin(), ranges.end(), inside.begin() + 1);
+      has_table_ = bounded_table_.make(r.width, std::span(axes).first(count + 1), inside,
                                        static_cast<std::int64_t>(plan_.leaf_tile.element_size));
     }
     return has_table_ ? &bounded_table_ : nullptr;
