@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Every code block of the site runs: `nox -s examples`.
+
+The blocks of a page share their names, as they do for a reader who goes on where the last one ended.
+"""
+
+import os
+import subprocess
+from contextlib import ExitStack, chdir
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import matplotlib.pyplot as plt
+from sybil import Example, Sybil
+from sybil.evaluators.python import PythonEvaluator
+from sybil.parsers.abstract.codeblock import AbstractCodeBlockParser
+from sybil.parsers.myst import CodeBlockParser, PythonCodeBlockParser
+from sybil.parsers.myst.lexers import DirectiveLexer
+
+import reblock
+
+
+def enter(namespace: dict[str, Any]) -> None:
+    """Give a page a directory of its own to work in."""
+    stack = namespace["stack"] = ExitStack()
+    stack.enter_context(chdir(stack.enter_context(TemporaryDirectory())))
+    stack.callback(plt.close, "all")
+    plt.switch_backend("agg")
+
+
+def leave(namespace: dict[str, Any]) -> None:
+    namespace["stack"].close()
+
+
+def run(*command: str) -> None:
+    """Run a program; what it printed is in the error if it fails."""
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"{' '.join(command)}\n{done.stdout}{done.stderr}"
+
+
+def run_shell(example: Example) -> None:
+    run("bash", "-euo", "pipefail", "-c", example.parsed)
+
+
+def run_cpp(example: Example) -> None:
+    """Build a program on the headers that the package carries, and run it."""
+    Path("program.cpp").write_text(example.parsed, encoding="utf-8")
+    flags = ("-std=c++20", "-Wall", "-Wextra", "-Wpedantic", "-Werror", f"-I{reblock.get_include()}")
+    run(os.environ.get("CXX", "c++"), *flags, "program.cpp", "-o", "program")
+    run("./program")
+
+
+pytest_collect_file = Sybil(
+    parsers=[
+        PythonCodeBlockParser(),
+        AbstractCodeBlockParser(
+            [DirectiveLexer("plot", mapping={"directive": "arguments", "source": "source"})],
+            "plot",
+            PythonEvaluator(),
+        ),
+        CodeBlockParser("sh", run_shell),
+        CodeBlockParser("cpp", run_cpp),
+    ],
+    pattern="*.md",
+    setup=enter,
+    teardown=leave,
+).pytest()
