@@ -19,7 +19,6 @@ extensions = [
     "numpydoc",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    "sphinx.ext.mathjax",
     "sphinx_copybutton",
 ]
 exclude_patterns = ["benchmarks-table.md"]
@@ -30,11 +29,14 @@ default_role = "autolink"  # what docstrings put in single backticks: a name, or
 
 myst_enable_extensions = ["substitution"]
 myst_heading_anchors = 3
-# What only a machine for measuring can make: shown once it is there.
+# What only a machine for measuring can make is shown once it is there.
+MEASURED = {
+    "speed": ("images/speed.png", "![Speed as a ratio to a copy]({})", ""),
+    "figures": ("benchmarks-table.md", "```{{include}} {}\n```", "No figures have been published yet."),
+}
 myst_substitutions = {
-    "speed": "![Speed as a ratio to a copy](images/speed.png)"
-    if (DOCS / "images" / "speed.png").exists()
-    else "",
+    name: shown.format(file) if (DOCS / file).exists() else instead
+    for name, (file, shown, instead) in MEASURED.items()
 }
 
 # Pictures -----------------------------------------------------------------------------------------
@@ -52,6 +54,7 @@ autosummary_generate = False  # its tables lead to entries on the same page
 numpydoc_show_class_members = False
 breathe_projects = {"reblock": str(DOCS.parent / "build" / "doxygen" / "xml")}
 breathe_default_project = "reblock"
+breathe_show_include = False
 cpp_maximum_signature_line_length = 68  # longer ones have a line for each parameter
 nitpick_ignore_regex = [("cpp:identifier", "reblock|(reblock::)?detail.*|std.*")]
 
