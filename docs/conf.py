@@ -3,6 +3,11 @@
 
 from pathlib import Path
 
+from docutils import nodes
+from matplotlib.sphinxext.plot_directive import PlotDirective
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+
 import reblock
 
 DOCS = Path(__file__).parent
@@ -47,6 +52,21 @@ plot_html_show_formats = False
 plot_formats = ["svg"]
 plot_pre_code = ""  # a block shows all that it needs
 
+
+class MarkdownPlot(PlotDirective, SphinxDirective):
+    """Matplotlib's directive for pages in Markdown: it writes reStructuredText."""
+
+    def run(self) -> list[nodes.Node]:
+        lines = ["```{eval-rst}"]
+        self.state_machine.insert_input = lambda more, source: lines.extend(more)  # noqa: ARG005
+        errors = super().run()
+        return errors + self.parse_text_to_nodes("\n".join([*lines, "```"]))
+
+
+def setup(app: Sphinx) -> None:
+    app.add_directive("plot", MarkdownPlot, override=True)
+
+
 # References ---------------------------------------------------------------------------------------
 
 autodoc_member_order = "bysource"
@@ -60,6 +80,8 @@ nitpick_ignore_regex = [("cpp:identifier", "reblock|(reblock::)?detail.*|std.*")
 
 # Looks --------------------------------------------------------------------------------------------
 
+html_static_path = ["static"]
+html_css_files = ["site.css"]
 html_theme = "pydata_sphinx_theme"
 html_title = "reblock"
 html_theme_options = {

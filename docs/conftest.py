@@ -16,7 +16,7 @@ from sybil import Example, Sybil
 from sybil.evaluators.python import PythonEvaluator
 from sybil.parsers.abstract.codeblock import AbstractCodeBlockParser
 from sybil.parsers.myst import CodeBlockParser, PythonCodeBlockParser
-from sybil.parsers.rest.lexers import DirectiveLexer
+from sybil.parsers.myst.lexers import DirectiveLexer
 
 import reblock
 
