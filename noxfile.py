@@ -54,7 +54,7 @@ def integrations(session: nox.Session) -> None:
 
 @nox.session
 def docs(session: nox.Session) -> None:
-    """Build the site in build/site; warnings, links inside that lead nowhere among them, are errors."""
+    """Build the site in build/site; a warning is an error, and so is a link that leads nowhere."""
     session.install(".[docs]", "--config-settings=cmake.build-type=Debug")
     provide(session, "doxygen", "doxygen")
     Path("build").mkdir(exist_ok=True)

@@ -37,7 +37,11 @@ myst_heading_anchors = 3
 # What only a machine for measuring can make is shown once it is there.
 MEASURED = {
     "speed": ("images/speed.png", "![Speed as a ratio to a copy]({})", ""),
-    "figures": ("benchmarks-table.md", "```{{include}} {}\n```", "No figures have been published yet."),
+    "figures": (
+        "benchmarks-table.md",
+        "```{{include}} {}\n```",
+        "No figures have been published yet.",
+    ),
 }
 myst_substitutions = {
     name: shown.format(file) if (DOCS / file).exists() else instead
@@ -57,6 +61,7 @@ class MarkdownPlot(PlotDirective, SphinxDirective):
     """Matplotlib's directive for pages in Markdown: it writes reStructuredText."""
 
     def run(self) -> list[nodes.Node]:
+        """Have what it writes read as reStructuredText."""
         lines = ["```{eval-rst}"]
         self.state_machine.insert_input = lambda more, source: lines.extend(more)  # noqa: ARG005
         errors = super().run()
@@ -64,6 +69,7 @@ class MarkdownPlot(PlotDirective, SphinxDirective):
 
 
 def setup(app: Sphinx) -> None:
+    """Put it in the place of Matplotlib's."""
     app.add_directive("plot", MarkdownPlot, override=True)
 
 

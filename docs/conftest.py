@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Every code block of the site runs: `nox -s examples`.
 
-The blocks of a page share their names, as they do for a reader who goes on where the last one ended.
+The blocks of a page share their names, as they do for a reader who goes on where the last one
+ended.
 """
 
 import os
@@ -30,6 +31,7 @@ def enter(namespace: dict[str, Any]) -> None:
 
 
 def leave(namespace: dict[str, Any]) -> None:
+    """Take the directory and the figures away."""
     namespace["stack"].close()
 
 
@@ -40,13 +42,15 @@ def run(*command: str) -> None:
 
 
 def run_shell(example: Example) -> None:
+    """Run a script; its first command that fails fails the example."""
     run("bash", "-euo", "pipefail", "-c", example.parsed)
 
 
 def run_cpp(example: Example) -> None:
     """Build a program on the headers that the package carries, and run it."""
     Path("program.cpp").write_text(example.parsed, encoding="utf-8")
-    flags = ("-std=c++20", "-Wall", "-Wextra", "-Wpedantic", "-Werror", f"-I{reblock.get_include()}")
+    flags = ["-std=c++20", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
+    flags.append(f"-I{reblock.get_include()}")
     run(os.environ.get("CXX", "c++"), *flags, "program.cpp", "-o", "program")
     run("./program")
 
