@@ -66,7 +66,8 @@ def docs(session: nox.Session) -> None:
 @nox.session
 def examples(session: nox.Session) -> None:
     """Run every code block of the site; arguments after -- go to pytest."""
-    session.install(".[dask,demo,docs,onnx,torch]", "einops>=0.8", "pytest>=8", "sybil>=9")
+    tools = (*CMAKE, "einops>=0.8", "pytest>=8", "sybil>=9")
+    session.install(".[dask,demo,docs,onnx,torch]", *tools)
     session.run("pytest", "docs", *session.posargs)
 
 

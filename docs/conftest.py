@@ -55,6 +55,16 @@ def run_cpp(example: Example) -> None:
     run("./program")
 
 
+def run_cmake(example: Example) -> None:
+    """Build a project that the block completes."""
+    Path("program.cpp").write_text("#include <reblock/reblock.hpp>\nint main() {}\n", "utf-8")
+    start = "cmake_minimum_required(VERSION 3.25)\nproject(app CXX)\n"
+    start += "add_executable(app program.cpp)\n"
+    Path("CMakeLists.txt").write_text(start + example.parsed, "utf-8")
+    run("cmake", "-B", "build", f"-Dreblock_DIR={reblock.get_cmake_dir()}")
+    run("cmake", "--build", "build")
+
+
 pytest_collect_file = Sybil(
     parsers=[
         PythonCodeBlockParser(),
@@ -65,6 +75,7 @@ pytest_collect_file = Sybil(
         ),
         CodeBlockParser("sh", run_shell),
         CodeBlockParser("cpp", run_cpp),
+        CodeBlockParser("cmake", run_cmake),
     ],
     pattern="*.md",
     setup=enter,
