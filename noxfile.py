@@ -54,13 +54,17 @@ def integrations(session: nox.Session) -> None:
 
 @nox.session
 def docs(session: nox.Session) -> None:
-    """Build the site in build/site; a warning is an error, and so is a link that leads nowhere."""
+    """Build the site in build/site; a warning is an error, and so is a link that leads nowhere.
+
+    The code on its pages runs next: `nox -s examples`.
+    """
     session.install(".[docs]", "--config-settings=cmake.build-type=Debug")
     provide(session, "doxygen", "doxygen")
     Path("build").mkdir(exist_ok=True)
     session.run("doxygen", "docs/Doxyfile", external=True)
     options = ("--fail-on-warning", "--keep-going", "--fresh-env", "--quiet")
-    session.run("sphinx-build", *options, *session.posargs, "docs", "build/site")
+    session.run("sphinx-build", *options, "docs", "build/site")
+    session.notify("examples")
 
 
 @nox.session

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from docutils import nodes
 from matplotlib.sphinxext.plot_directive import PlotDirective
+from sphinx.addnodes import pending_xref
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
@@ -63,19 +64,15 @@ class MarkdownPlot(PlotDirective, SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Have what it writes read as reStructuredText."""
         lines = ["```{eval-rst}"]
-        self.state_machine.insert_input = lambda more, source: lines.extend(more)  # noqa: ARG005
+        self.state_machine.insert_input = lambda more, source: lines.extend(more)  # noqa: ARG005 - as it is called
         errors = super().run()
         return errors + self.parse_text_to_nodes("\n".join([*lines, "```"]))
-
-
-def setup(app: Sphinx) -> None:
-    """Put it in the place of Matplotlib's."""
-    app.add_directive("plot", MarkdownPlot, override=True)
 
 
 # References ---------------------------------------------------------------------------------------
 
 autodoc_member_order = "bysource"
+autodoc_typehints = "none"  # the parameters are described in words
 autosummary_generate = False  # its tables lead to entries on the same page
 numpydoc_show_class_members = False
 breathe_projects = {"reblock": str(DOCS.parent / "build" / "doxygen" / "xml")}
@@ -99,3 +96,18 @@ html_theme_options = {
 }
 html_show_sourcelink = False
 html_copy_source = False
+
+# Parts of Sphinx ----------------------------------------------------------------------------------
+
+
+def unlink_files(app: Sphinx, doctree: nodes.document) -> None:  # noqa: ARG001 - as Sphinx calls it
+    """Name the files of the repository that are no pages of the site, without a link."""
+    for link in list(doctree.findall(pending_xref)):
+        if link["reftype"] == "myst" and (DOCS.parent / link["reftarget"]).is_file():
+            link.replace_self(link.children)
+
+
+def setup(app: Sphinx) -> None:
+    """Add what this file defines."""
+    app.add_directive("plot", MarkdownPlot, override=True)
+    app.connect("doctree-read", unlink_files)
