@@ -53,6 +53,29 @@ def integrations(session: nox.Session) -> None:
 
 
 @nox.session
+def docs(session: nox.Session) -> None:
+    """Build the site in build/site; a warning is an error, and so is a link that leads nowhere.
+
+    The code on its pages runs next: `nox -s examples`.
+    """
+    session.install(".[docs]", "--config-settings=cmake.build-type=Debug")
+    provide(session, "doxygen", "doxygen")
+    Path("build").mkdir(exist_ok=True)
+    session.run("doxygen", "docs/Doxyfile", external=True)
+    options = ("--fail-on-warning", "--keep-going", "--fresh-env", "--quiet")
+    session.run("sphinx-build", *options, "docs", "build/site")
+    session.notify("examples")
+
+
+@nox.session
+def examples(session: nox.Session) -> None:
+    """Run every code block of the site; arguments after -- go to pytest."""
+    tools = (*CMAKE, "einops>=0.8", "pytest>=8", "sybil>=9")
+    session.install(".[dask,demo,docs,onnx,torch]", *tools)
+    session.run("pytest", "docs", *session.posargs)
+
+
+@nox.session
 def cpp(session: nox.Session) -> None:
     """Build and run the C++ tests; warnings are errors."""
     session.install(*CMAKE)

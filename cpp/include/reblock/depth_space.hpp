@@ -35,21 +35,26 @@ enum class depth_space_order : std::uint32_t {
 /// (negative values count from the end) and 1 to 6 spatial ones. Errors: a rank outside of 3 to 8, a
 /// block size below 1 or not one per spatial axis, an extent that it does not divide, an output that
 /// cannot be addressed.
+/// @{
 constexpr result<axis_values> try_depth_to_space_extents(const axis_values& input,
                                                          const spatial_values& block_size,
                                                          std::int64_t channel_axis = 1);
 constexpr result<axis_values> try_space_to_depth_extents(const axis_values& input,
                                                          const spatial_values& block_size,
                                                          std::int64_t channel_axis = 1);
-/// As the above; throw std::invalid_argument.
+/// @}
+/// As try_depth_to_space_extents and try_space_to_depth_extents; throw std::invalid_argument.
+/// @{
 constexpr axis_values depth_to_space_extents(const axis_values& input, const spatial_values& block_size,
                                              std::int64_t channel_axis = 1);
 constexpr axis_values space_to_depth_extents(const axis_values& input, const spatial_values& block_size,
                                              std::int64_t channel_axis = 1);
+/// @}
 
 /// Moves the elements of `input` to `output`, whose extents must be those that *_extents() gives.
 /// Any trivially copyable element type and any strides; `output` must neither overlap itself nor share
 /// memory with `input`. Allocates nothing. On an error nothing has been written.
+/// @{
 template <class In, class T, class Executor = serial_executor>
 status try_depth_to_space(const tensor_view<In>& input, const tensor_view<T>& output,
                           const spatial_values& block_size,
@@ -60,7 +65,9 @@ status try_space_to_depth(const tensor_view<In>& input, const tensor_view<T>& ou
                           const spatial_values& block_size,
                           depth_space_order order = depth_space_order::depth_column_row,
                           Executor&& executor = Executor(), std::int64_t channel_axis = 1);
-/// As the above; throw std::invalid_argument.
+/// @}
+/// As try_depth_to_space and try_space_to_depth; throw std::invalid_argument.
+/// @{
 template <class In, class T, class Executor = serial_executor>
 void depth_to_space(const tensor_view<In>& input, const tensor_view<T>& output,
                     const spatial_values& block_size,
@@ -71,6 +78,7 @@ void space_to_depth(const tensor_view<In>& input, const tensor_view<T>& output,
                     const spatial_values& block_size,
                     depth_space_order order = depth_space_order::depth_column_row,
                     Executor&& executor = Executor(), std::int64_t channel_axis = 1);
+/// @}
 
 namespace detail {
 

@@ -58,8 +58,10 @@ struct fold_desc {
 class compiled_operator {
  public:
   /// What the buffers of dispatch() hold: total_size_in_bytes() of it, laid out as it says.
+  /// @{
   constexpr const tensor_desc& input() const noexcept { return input_; }
   constexpr const tensor_desc& output() const noexcept { return output_; }
+  /// @}
 
   /// Reads the elements of `input` and writes those of `output`; what lies between them is left alone.
   /// Requires buffers of total_size_in_bytes() of input() and output(), at any alignment, that do not
@@ -113,6 +115,7 @@ class compiled_operator {
 /// does not take at that level is refused as well; without one, all that the library can do is taken.
 /// It refuses what try_total_size_in_bytes() refuses, what the functions on views refuse about extents and
 /// parameters, tensors of two types, and an output whose elements overlap.
+/// @{
 result<compiled_operator> try_compile(const depth_to_space_desc& desc,
                                       std::optional<feature_level> level = std::nullopt);
 result<compiled_operator> try_compile(const space_to_depth_desc& desc,
@@ -121,6 +124,7 @@ result<compiled_operator> try_compile(const unfold_desc& desc,
                                       std::optional<feature_level> level = std::nullopt);
 result<compiled_operator> try_compile(const fold_desc& desc,
                                       std::optional<feature_level> level = std::nullopt);
+/// @}
 
 /// As try_compile; throws std::invalid_argument.
 template <class Desc>

@@ -48,11 +48,13 @@ constexpr result<axis_values> try_unfold_extents(const axis_values& input, const
 /// of its members, tells the number of spatial axes; where all are, there is one.
 constexpr result<axis_values> try_fold_extents(const axis_values& columns, const spatial_values& output_sizes,
                                                const window& window, std::int64_t channel_axis = 1);
-/// As the above; throw std::invalid_argument.
+/// As try_unfold_extents and try_fold_extents; throw std::invalid_argument.
+/// @{
 constexpr axis_values unfold_extents(const axis_values& input, const window& window,
                                      std::int64_t channel_axis = 1);
 constexpr axis_values fold_extents(const axis_values& columns, const spatial_values& output_sizes,
                                    const window& window, std::int64_t channel_axis = 1);
+/// @}
 
 /// Copies every block of the image `input` into a column of `columns`, zeros where a window reaches
 /// into the padding. Any trivially copyable element type (its zero is all bits 0) and any strides;
@@ -68,13 +70,15 @@ status try_unfold(const tensor_view<In>& input, const tensor_view<T>& columns, c
 template <class In, class T, class Executor = serial_executor>
 status try_fold(const tensor_view<In>& columns, const tensor_view<T>& output, const window& window,
                 Executor&& executor = Executor(), std::int64_t channel_axis = 1);
-/// As the above; throw std::invalid_argument.
+/// As try_unfold and try_fold; throw std::invalid_argument.
+/// @{
 template <class In, class T, class Executor = serial_executor>
 void unfold(const tensor_view<In>& input, const tensor_view<T>& columns, const window& window,
             Executor&& executor = Executor(), std::int64_t channel_axis = 1);
 template <class In, class T, class Executor = serial_executor>
 void fold(const tensor_view<In>& columns, const tensor_view<T>& output, const window& window,
           Executor&& executor = Executor(), std::int64_t channel_axis = 1);
+/// @}
 
 namespace detail {
 
