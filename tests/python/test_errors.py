@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import inspect
 import math
+import re
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -21,6 +23,10 @@ from oracle import Array
 every_operator = pytest.mark.parametrize("call", SAMPLES, ids=operator)
 
 INT32 = np.dtype(np.int32)
+X = np.zeros((1, 4, 2, 2), np.float32)
+OPERATOR = reblock.compile(
+    reblock.DepthToSpaceDesc(reblock.TensorDesc(reblock.DataType.FLOAT32, X.shape), block_size=2)
+)
 
 
 def sample(call: Call) -> Array:
@@ -186,3 +192,47 @@ def test_every_argument_has_a_name(call: Call) -> None:
     names = list(inspect.signature(function).parameters)
     given = dict(zip(names, [sample(call), *call.arguments], strict=False))
     assert np.array_equal(function(**given, **call.keywords), call(sample(call)))
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments", "keywords", "message"),
+    [
+        (
+            reblock.depth_to_space,
+            (X,),
+            {},
+            "depth_to_space() misses a required argument: 'block_size'",
+        ),
+        (reblock.fold, (X, 4), {}, "fold() misses a required argument: 'window_sizes'"),
+        (reblock.depth_to_space, (X, 2, "CRD"), {}, "depth_to_space() takes at most 2 positional"),
+        (
+            reblock.unfold,
+            (X, 2),
+            {"stride": 1},
+            "unfold() got an unexpected keyword argument 'stride'",
+        ),
+        (reblock.unfold, (X, 2), {"x": X}, "unfold() got multiple values for argument 'x'"),
+        (OPERATOR, (), {}, "CompiledOperator.__call__() misses a required argument: 'x'"),
+        (OPERATOR, (X, None, 1, 2), {}, "CompiledOperator.__call__() takes at most 3 positional"),
+        (OPERATOR, (X,), {"output": X}, "got an unexpected keyword argument 'output'"),
+        (OPERATOR, (X,), {"out": X, "x": X}, "got multiple values for argument 'x'"),
+        (OPERATOR, (X,), dict.fromkeys("abcd", 1), "takes at most 3 arguments"),
+    ],
+)
+def test_arguments_are_bound_as_in_python(
+    function: Callable[..., object],
+    arguments: tuple[object, ...],
+    keywords: dict[str, object],
+    message: str,
+) -> None:
+    with pytest.raises(TypeError, match=re.escape(message)):
+        function(*arguments, **keywords)
+
+
+def test_names_that_are_made_up_at_run_time_are_known_too() -> None:
+    keywords: dict[str, Any] = {
+        name[:-1]: value for name, value in (("block_size_", 2), ("order_", "CRD"))
+    }
+    assert np.array_equal(
+        reblock.depth_to_space(X, **keywords), reblock.depth_to_space(X, 2, order="CRD")
+    )
