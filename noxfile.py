@@ -70,8 +70,8 @@ def docs(session: nox.Session) -> None:
 @nox.session
 def examples(session: nox.Session) -> None:
     """Run every code block of the site; arguments after -- go to pytest."""
-    tools = (*CMAKE, "einops>=0.8", "pytest>=8", "sybil>=9")
-    session.install(".[dask,demo,docs,onnx,torch]", *tools)
+    others = ("distributed>=2025.1", "einops>=0.8", "zarr>=3")
+    session.install(".[dask,demo,docs,onnx,torch]", *others, *CMAKE, "pytest>=8", "sybil>=9")
     session.run("pytest", "docs", *session.posargs)
 
 
