@@ -127,7 +127,7 @@ def info() -> None:
 
 
 def optional_packages() -> dict[str, list[str]]:
-    """Return the packages that each extra is made of, those for the tests aside."""
+    """Return the packages that each extra for users is made of."""
     extras: dict[str, list[str]] = {}
     try:
         requirements = importlib.metadata.requires("reblock") or []
@@ -135,7 +135,7 @@ def optional_packages() -> dict[str, list[str]]:
         requirements = []
     for requirement in requirements:
         found = re.match(r"([\w.-]+).*\bextra == ['\"](\w+)", requirement)
-        if found and found[1] != "reblock" and found[2] != "test":
+        if found and found[1] != "reblock" and found[2] not in ("docs", "test"):
             extras.setdefault(found[2], []).append(found[1])
     return extras
 
