@@ -206,10 +206,10 @@ py::object call(const compiled_operator& op, py::handle x, py::handle out, py::h
 
 /// op(...) itself, as `function` does it; op.__call__(...) is pybind11's.
 PyObject* call_slot(PyObject* self, PyObject* values, PyObject* keywords) noexcept {
-  // not destroyed: Python may be gone by then
-  static const auto& names =
-      *new signature("CompiledOperator.__call__", 3, {{"x"}, {"out", py::none()}, {"threads", py::none()}});
   return without_exceptions([&] {
+    // not destroyed: Python may be gone by then
+    static const auto& names =
+        *new signature("CompiledOperator.__call__", 3, {{"x"}, {"out", py::none()}, {"threads", py::none()}});
     std::array<PyObject*, 3> named_by{};
     std::array<PyObject*, 3> named{};
     std::size_t count = 0;

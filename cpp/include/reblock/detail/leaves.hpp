@@ -131,22 +131,22 @@ void move_transposed(const tile& t, const std::byte* source, std::byte* destinat
     constexpr std::size_t side = sizeof(register_bytes) / Size;
     const auto outer = static_cast<std::size_t>(t.outer_extent());
     const auto inner = static_cast<std::size_t>(t.inner_extent());
-    const std::size_t outer_count = std::min(side, outer);
-    const std::size_t inner_count = std::min(side, inner);
-    const auto sources = stream_offsets::of_source(t, inner_count);
-    const auto destinations = stream_offsets::of_destination(t, outer_count);
+    const std::size_t outer_side = std::min(side, outer);
+    const std::size_t inner_side = std::min(side, inner);
+    const auto sources = stream_offsets::of_source(t, inner_side);
+    const auto destinations = stream_offsets::of_destination(t, outer_side);
     const auto move_squares = [&](auto whole) {
       for_each_row(t, source, destination, [&](const std::byte* from, std::byte* to) {
-        for_overlapping_steps(outer, outer_count, [&](std::size_t i) {
-          for_overlapping_steps(inner, inner_count, [&](std::size_t j) {
-            transpose_square<Size, whole()>(outer_count, inner_count, from + i * Size + sources.at(j),
+        for_overlapping_steps(outer, outer_side, [&](std::size_t i) {
+          for_overlapping_steps(inner, inner_side, [&](std::size_t j) {
+            transpose_square<Size, whole()>(outer_side, inner_side, from + i * Size + sources.at(j),
                                             sources.from(j), to + j * Size + destinations.at(i),
                                             destinations.from(i));
           });
         });
       });
     };
-    if (outer_count == side && inner_count == side) {
+    if (outer_side == side && inner_side == side) {
       move_squares(std::true_type{});
     } else {
       move_squares(std::false_type{});

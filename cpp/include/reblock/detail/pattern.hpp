@@ -32,7 +32,7 @@ class pattern {
   static constexpr std::size_t most_bytes = 1024;
 
   /// Holds nothing, not even zeros: it is large, and most plans have none.
-  pattern() noexcept {}
+  pattern() noexcept {}  // NOLINT(modernize-use-equals-default): a default one would be cleared at times
 
   /// Works out the table for the pattern of `axes`, whose destination is dense, for registers of `width`
   /// bytes. Elements with an index outside of `inside` on some axis become 0. Any byte between the first

@@ -397,7 +397,7 @@ constexpr void stream_output(plan& p, std::int64_t element_size) noexcept {
   // While a buffer is read nothing is read from memory: little is lost where the source is in a cache
   // because it is read several times, else only where tiles are large.
   const bool rereads = total >= 2 * source_reach(p, 0, element_size);
-  if (element_size > 16 || bytes < (rereads ? 2 : 12) * 1024 || interleaves(p.leaf_tile)) {
+  if (element_size > 16 || bytes < std::int64_t{rereads ? 2 : 12} * 1024 || interleaves(p.leaf_tile)) {
     p.leaf_tile.streamed = p.settle == nullptr;
   } else {
     set_out_tile(p, element_size, element_size, first);
@@ -423,7 +423,7 @@ constexpr std::int64_t simplify(layout& l, std::int64_t element_size) noexcept {
 
 /// Makes tiles small enough to be in the first-level cache still when they are settled.
 constexpr void shorten_tile(plan& p, std::int64_t element_size) noexcept {
-  constexpr std::int64_t most = 32 * 1024;
+  constexpr std::int64_t most = std::int64_t{32} * 1024;
   std::size_t first = p.rank;
   std::int64_t bytes = element_size;
   while (first > p.walked && bytes * p.axes[first - 1].extent <= most) bytes *= p.axes[--first].extent;

@@ -54,12 +54,12 @@ class fill_outside {
     std::byte* to = destination + wrapping_add(offset, wrapping_multiply(begin, stride));
     const auto size = static_cast<std::size_t>((end - begin) * stride);
     switch (size) {
-      case 1: return zero_rows<1>(to, rows, row_stride, size);
-      case 2: return zero_rows<2>(to, rows, row_stride, size);
-      case 4: return zero_rows<4>(to, rows, row_stride, size);
-      case 8: return zero_rows<8>(to, rows, row_stride, size);
-      case 16: return zero_rows<16>(to, rows, row_stride, size);
-      default: return zero_rows<0>(to, rows, row_stride, size);
+      case 1: zero_rows<1>(to, rows, row_stride, size); break;
+      case 2: zero_rows<2>(to, rows, row_stride, size); break;
+      case 4: zero_rows<4>(to, rows, row_stride, size); break;
+      case 8: zero_rows<8>(to, rows, row_stride, size); break;
+      case 16: zero_rows<16>(to, rows, row_stride, size); break;
+      default: zero_rows<0>(to, rows, row_stride, size); break;
     }
   }
 
@@ -156,15 +156,15 @@ class traversal {
     if (!Outside::overwrites) return nullptr;
     const std::size_t count = plan_.rank - r.inner;
     const auto ranges = std::span(ranges_).subspan(r.inner, count);
-    if (!has_table_ || !std::equal(ranges.begin(), ranges.end(), table_ranges_.begin())) {
-      std::copy(ranges.begin(), ranges.end(), table_ranges_.begin());
+    if (!has_table_ || !std::ranges::equal(ranges, std::span(table_ranges_).first(count))) {
+      std::ranges::copy(ranges, table_ranges_.begin());
       std::array<layout_axis, max_axes> axes;  // those of a piece
       std::array<index_range, max_axes> inside;
       axes[0] = plan_.axes[r.along];
       axes[0].extent = r.extent;
       inside[0] = {0, r.extent};
       std::copy_n(plan_.axes.begin() + r.inner, count, axes.begin() + 1);
-      std::copy(ranges.begin(), ranges.end(), inside.begin() + 1);
+      std::ranges::copy(ranges, inside.begin() + 1);
       has_table_ = bounded_table_.make(r.width, std::span(axes).first(count + 1), inside,
                                        static_cast<std::int64_t>(plan_.leaf_tile.element_size));
     }
