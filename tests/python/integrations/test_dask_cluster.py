@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import itertools
-import resource
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -19,12 +18,11 @@ import zarr
 
 import reblock
 import reblock.dask
-from oracle import Array
+from workers import CHUNK, SHAPE, known, known_block, peak_memory
 
 SCALING = Path(__file__).parents[3] / "bench" / "scaling.py"
 
 LIMIT = 384 * 2**20  # bytes of memory of a worker, of which it has some 100 MiB to start with
-SHAPE, CHUNK = (1, 4, 8192, 8192), (1, 1, 256, 8192)
 
 
 @pytest.fixture(scope="module")
@@ -36,22 +34,6 @@ def client() -> Iterator[distributed.Client]:
         distributed.Client(cluster) as client,
     ):
         yield client
-
-
-def known(*index: slice) -> Array:
-    """Make this part of an image that is nowhere the same as nearby."""
-    n, c, h, w = (places.astype(np.int32) for places in np.ogrid[index])
-    image: Array = h * 1_000_003 + w * 7919 + c * 104_729 + n
-    return image
-
-
-def known_block(block_id: tuple[int, ...]) -> Array:
-    places = zip(block_id, CHUNK, strict=True)
-    return known(*(slice(b * size, (b + 1) * size) for b, size in places))
-
-
-def peak_memory() -> int:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
 def test_an_array_larger_than_the_memory_of_a_cluster(
