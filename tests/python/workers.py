@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-import resource
+import re
+from pathlib import Path
 
 import numpy as np
 
@@ -26,5 +27,11 @@ def known_block(block_id: tuple[int, ...]) -> Array:
 
 
 def peak_memory() -> int:
-    """Return the most bytes of memory that this process has had."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    """Return the most bytes of memory that this process has had since it began to run Python.
+
+    `getrusage` also counts those of the process that it was forked from.
+    """
+    status = Path("/proc/self/status").read_text(encoding="ascii")
+    kibibytes = re.search(r"^VmHWM:\s*(\d+) kB$", status, re.MULTILINE)
+    assert kibibytes is not None
+    return int(kibibytes[1]) * 1024
