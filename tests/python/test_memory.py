@@ -58,6 +58,14 @@ def test_a_result_is_a_fresh_c_contiguous_array(call: Call) -> None:
     assert not np.shares_memory(result, call(x))
 
 
+@pytest.mark.parametrize("bytes_beyond", [-1, 0, 1, 2**20])
+def test_a_large_result_is_filled_from_its_first_to_its_last_byte(bytes_beyond: int) -> None:
+    """From 4 MiB on its pages are provided before it is filled."""
+    size = 4 * 2**20 + bytes_beyond
+    x = np.full((1, size, 1), 201, np.uint8)
+    assert reblock.unfold(x, 1).tobytes() == x.tobytes()
+
+
 @every_operator
 def test_out_is_returned(call: Call) -> None:
     out = np.empty(call.output_shape, np.int32)
