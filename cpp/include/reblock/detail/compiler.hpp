@@ -181,7 +181,7 @@ inline constexpr std::size_t most_lookup_width = 32;
 
 /// Where the bytes of a register come from: a few windows of the source as wide as the register.
 struct lookups {
-  static constexpr std::size_t most_windows = 8;
+  static constexpr std::size_t most_windows = 9;
 
   const std::int32_t* offsets;  ///< bytes from the source to each window
   /// For each window, most_lookup_width places: for each byte of the register its place in the window,
@@ -214,7 +214,7 @@ template <std::size_t Windows>
   }
   for (std::int64_t i = 0; i < count; ++i) {
     signed_bytes_16 value{};
-#pragma GCC unroll 8
+#pragma GCC unroll 9
     for (std::size_t k = 0; k < Windows; ++k) {
       signed_bytes_16 window;
       std::memcpy(&window, from[k] + i * source_stride, sizeof(window));
@@ -238,7 +238,7 @@ template <std::size_t Windows>
   }
   for (std::int64_t i = 0; i < count; ++i) {
     bytes_32 value{};
-#pragma GCC unroll 8
+#pragma GCC unroll 9
     for (std::size_t k = 0; k < Windows; ++k) {
       bytes_32 window;
       std::memcpy(&window, from[k] + i * source_stride, sizeof(window));

@@ -51,7 +51,7 @@ class pattern {
     std::uint32_t windows;  ///< of the source, in the order of the table
   };
   static constexpr std::size_t most_targets = 48;
-  static constexpr std::size_t most_windows = 96;
+  static constexpr std::size_t most_windows = 176;
 
   std::size_t add_windows(target& t, const std::int32_t* bytes, std::int32_t last_window, bool all) noexcept;
 

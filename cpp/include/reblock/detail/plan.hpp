@@ -356,7 +356,8 @@ inline bool set_out_pattern(plan& p, const layout& l, std::int64_t element_size,
   r.extent = piece;
   r.bytes = static_cast<std::size_t>(bytes / piece);
   constexpr std::int64_t bytes_at_once = 8192;
-  r.at_once = std::max<std::int64_t>(1, bytes_at_once / bytes) * piece;
+  const std::int64_t advance = magnitude(wrapping_multiply(ordered.axes[along].source_stride, piece));
+  r.at_once = std::max<std::int64_t>(1, std::min(bytes_at_once / bytes, 4 * bytes_at_once / std::max<std::int64_t>(advance, 1))) * piece;
   set_out_tile(p, element_size, element_size, inner);
   p.leaf = choose_leaf(p.leaf_tile, false);
   // Axes that reach into the source of a pattern come next to it, unless what is outside would then have to
