@@ -77,6 +77,9 @@ class MarkdownPlot(PlotDirective, SphinxDirective):
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # the parameters are described in words
+# reblock.dask, reblock.onnx and reblock.torch import these. They are large, and nothing of them is
+# shown. The classes that derive from ONNX's lose their signatures by it: the page gives them.
+autodoc_mock_imports = ["dask", "onnx", "torch"]
 autosummary_generate = False  # its tables lead to entries on the same page
 numpydoc_show_class_members = False
 breathe_projects = {"reblock": str(DOCS.parent / "build" / "doxygen" / "xml")}

@@ -10,7 +10,13 @@ of `reblock` on the whole array, bit for bit, however the array is chunked.
 once as there are cores.
 
 Most chunks are taken as they are. Where they cannot be, the array is rechunked along the axes
-concerned and no others, and a `dask.array.PerformanceWarning` tells which chunks would have fitted.
+concerned and no others, and a ``dask.array.PerformanceWarning`` tells which chunks would have
+fitted.
+
+Nothing is computed at the call. A task reads its chunk where it lies and allocates the chunk of the
+result. Where blocks of `unfold` or `fold` reach into other chunks, the edges of these are cut off
+by tasks of their own, and the task has a copy of its chunk with the edges as well. No chunk of the
+input is written, and none of the result shares memory with one.
 """
 
 import math
@@ -62,28 +68,38 @@ def depth_to_space(
 ) -> da.Array:
     """Move channels into blocks of space, the inverse of `space_to_depth`.
 
-    Each chunk of `x` gives one chunk of the result.
+    This is `reblock.depth_to_space`, for blocks of ``P`` elements, ``B_d`` along spatial axis
+    ``d``. Each chunk of `x` gives one chunk of the result.
 
     Parameters
     ----------
     x : dask.array.Array or array_like
-        Shape ``(N, C*P, S_1, ..., S_k)``. Along the channels, CRD order needs chunks that are
+        Shape ``(N, C*P, S_1, ..., S_k)``, with 1 to 6 spatial axes. Any dtype without Python
+        objects; elements are moved bit for bit. Along the channels, CRD order needs chunks that are
         multiples of ``P``, DCR order a single chunk; along the other axes, any chunks will do.
-    block_size, order, channel_axis
-        As in `reblock.depth_to_space`.
+    block_size : int or sequence of int
+        Elements of a block, for all spatial axes or one for each; at least 1.
+    order : {"DCR", "CRD"} or DepthSpaceOrder, default "DCR"
+        Whether the block position (DCR) or the channel (CRD) is the slow index in the channels of
+        `x`.
+    channel_axis : int, default 1
+        The axis of the channels in `x` and in the result; any axis but 0. A negative one counts
+        from the end.
     threads : int or None, default 1
-        How many threads each task may use; where None, as many as `reblock.get_num_threads` says
-        where it runs.
+        How many threads each task may use, at least 1; where None, as many as
+        `reblock.get_num_threads` says where the task runs.
 
     Returns
     -------
     dask.array.Array
-        Shape ``(N, C, S_1*B_1, ..., S_k*B_k)``.
+        Shape ``(N, C, S_1*B_1, ..., S_k*B_k)``, of the dtype of `x`.
 
     Raises
     ------
-    ValueError, TypeError
-        As `reblock.depth_to_space`, and ValueError for chunks of unknown size.
+    ValueError
+        As `reblock.depth_to_space`, and for chunks of unknown sizes: at the call.
+    TypeError
+        As `reblock.depth_to_space`: at the call.
 
     Warns
     -----
@@ -118,29 +134,39 @@ def space_to_depth(
 ) -> da.Array:
     """Move blocks of space into channels, the inverse of `depth_to_space`.
 
-    Each chunk of `x` gives one chunk of the result.
+    This is `reblock.space_to_depth`, for blocks of ``P`` elements, ``B_d`` along spatial axis
+    ``d``. Each chunk of `x` gives one chunk of the result.
 
     Parameters
     ----------
     x : dask.array.Array or array_like
-        Shape ``(N, C, S_1*B_1, ..., S_k*B_k)``. Along a spatial axis, chunks are needed that are
+        Shape ``(N, C, S_1*B_1, ..., S_k*B_k)``, with 1 to 6 spatial axes. Any dtype without Python
+        objects; elements are moved bit for bit. Along a spatial axis, chunks are needed that are
         multiples of ``B_d``; along the channels, DCR order needs a single chunk and CRD order takes
         any; along the batch, any chunks will do.
-    block_size, order, channel_axis
-        As in `reblock.space_to_depth`.
+    block_size : int or sequence of int
+        Elements of a block, for all spatial axes or one for each; at least 1.
+    order : {"DCR", "CRD"} or DepthSpaceOrder, default "DCR"
+        Whether the block position (DCR) or the channel (CRD) is the slow index in the channels of
+        the result.
+    channel_axis : int, default 1
+        The axis of the channels in `x` and in the result; any axis but 0. A negative one counts
+        from the end.
     threads : int or None, default 1
-        How many threads each task may use; where None, as many as `reblock.get_num_threads` says
-        where it runs.
+        How many threads each task may use, at least 1; where None, as many as
+        `reblock.get_num_threads` says where the task runs.
 
     Returns
     -------
     dask.array.Array
-        Shape ``(N, C*P, S_1, ..., S_k)``.
+        Shape ``(N, C*P, S_1, ..., S_k)``, of the dtype of `x`.
 
     Raises
     ------
-    ValueError, TypeError
-        As `reblock.space_to_depth`, and ValueError for chunks of unknown size.
+    ValueError
+        As `reblock.space_to_depth`, and for chunks of unknown sizes: at the call.
+    TypeError
+        As `reblock.space_to_depth`: at the call.
 
     Warns
     -----
@@ -176,7 +202,9 @@ def unfold(
     channel_axis: SupportsIndex = 1,
     threads: SupportsIndex | None = 1,
 ) -> da.Array:
-    """Copy every position of a sliding window into a column (im2col).
+    """Copy every position of a sliding window into a column (im2col), the adjoint of `fold`.
+
+    This is `reblock.unfold`, with ``K`` elements in the window and ``L`` positions of it.
 
     The spatial axes are flattened in the result, so that it is chunked into stripes: one for each
     chunk of the leading spatial axis, the first along which there is more than one block. A stripe
@@ -186,23 +214,38 @@ def unfold(
     Parameters
     ----------
     x : dask.array.Array or array_like
-        Shape ``(N, C, S_1, ..., S_k)``. The spatial axes but the leading one need a single chunk;
+        Shape ``(N, C, S_1, ..., S_k)``, with 1 to 6 spatial axes. Any dtype without Python objects;
+        elements are moved bit for bit. The spatial axes but the leading one need a single chunk;
         along the other axes, any chunks will do.
-    window_sizes, strides, dilations, start_padding, end_padding, channel_axis
-        As in `reblock.unfold`.
+    window_sizes : int or sequence of int
+        Elements of the window, for all spatial axes or one for each; at least 1. This holds for the
+        following parameters too.
+    strides : int or sequence of int, default 1
+        Elements from one block to the next; at least 1.
+    dilations : int or sequence of int, default 1
+        Elements from one element of the window to the next; at least 1.
+    start_padding, end_padding : int or sequence of int, default 0
+        Implicit zeros before and behind each spatial axis; at least 0. A zero is all bits 0 in any
+        dtype.
+    channel_axis : int, default 1
+        The axis of the channels in `x`; any axis but 0. A negative one counts from the
+        end.
     threads : int or None, default 1
-        How many threads each task may use; where None, as many as `reblock.get_num_threads` says
-        where it runs.
+        How many threads each task may use, at least 1; where None, as many as
+        `reblock.get_num_threads` says where the task runs.
 
     Returns
     -------
     dask.array.Array
-        Shape ``(N, C*K, L)``. Its chunks are larger than those of `x` as it is larger than `x`.
+        Shape ``(N, C*K, L)``, of the dtype of `x`. Its chunks are larger than those of `x` as it is
+        larger than `x`.
 
     Raises
     ------
-    ValueError, TypeError
-        As `reblock.unfold`, and ValueError for chunks of unknown size.
+    ValueError
+        As `reblock.unfold`, and for chunks of unknown sizes: at the call.
+    TypeError
+        As `reblock.unfold`: at the call.
 
     Warns
     -----
@@ -266,6 +309,8 @@ def fold(
 ) -> da.Array:
     """Sum overlapping blocks up into an image (col2im), the adjoint of `unfold`.
 
+    This is `reblock.fold`, with ``K`` elements in the window and ``L`` positions of it.
+
     The result is chunked along the leading spatial axis, the first along which there is more than
     one block, and has one chunk along the others; `fold` of `unfold` gives the chunks of the image
     back where they are multiples of the strides. Each chunk takes all columns that reach into it,
@@ -275,24 +320,40 @@ def fold(
     Parameters
     ----------
     columns : dask.array.Array or array_like
-        Shape ``(N, C*K, L)``. Along axis 1, chunks are needed that are multiples of ``K``; along
-        axis 2, multiples of the number of blocks per step along the leading axis; along the batch,
-        any chunks will do. `unfold` makes such chunks.
-    output_sizes, window_sizes, strides, dilations, start_padding, end_padding, channel_axis
-        As in `reblock.fold`.
+        Shape ``(N, C*K, L)``. A dtype that `reblock.fold` can sum. Along axis 1, chunks are needed
+        that are multiples of ``K``; along axis 2, multiples of the number of blocks per step along
+        the leading axis; along the batch, any chunks will do. `unfold` makes such chunks.
+    output_sizes : int or sequence of int
+        The spatial extents of the result, for all spatial axes or one for each. Where it is an int,
+        the first sequence among the parameters that follow tells the number of spatial axes;
+        without one there is a single axis.
+    window_sizes : int or sequence of int
+        Elements of the window, for all spatial axes or one for each; at least 1. This holds for the
+        following parameters too.
+    strides : int or sequence of int, default 1
+        Elements from one block to the next; at least 1.
+    dilations : int or sequence of int, default 1
+        Elements from one element of the window to the next; at least 1.
+    start_padding, end_padding : int or sequence of int, default 0
+        Elements before and behind each spatial axis that are summed up by no one; at least 0.
+    channel_axis : int, default 1
+        The axis of the channels in the result; any axis but 0. A negative one counts from the
+        end.
     threads : int or None, default 1
-        How many threads each task may use; where None, as many as `reblock.get_num_threads` says
-        where it runs.
+        How many threads each task may use, at least 1; where None, as many as
+        `reblock.get_num_threads` says where the task runs.
 
     Returns
     -------
     dask.array.Array
-        Shape ``(N, C, *output_sizes)``.
+        Shape ``(N, C, *output_sizes)``, of the dtype of `columns`.
 
     Raises
     ------
-    ValueError, TypeError
-        As `reblock.fold`, and ValueError for chunks of unknown size.
+    ValueError
+        As `reblock.fold`, and for chunks of unknown sizes: at the call.
+    TypeError
+        As `reblock.fold`: at the call.
 
     Warns
     -----

@@ -10,6 +10,10 @@ ONNX's attributes are those of `reblock.depth_to_space`, `reblock.space_to_depth
 under other names: ``blocksize`` is `block_size`, ``mode`` is `order`, ``block_shape`` is
 `window_sizes`, ``image_shape`` is `output_sizes`, and ``pads`` has all of `start_padding` before
 all of `end_padding`. Errors tell reblock's names.
+
+An input is read where it lies. Each output is a new C-contiguous array of the same dtype, which
+shares no memory with the input; nothing else of its size is allocated, but for strings. As many
+threads move the bytes as `reblock.get_num_threads` says.
 """
 
 from collections.abc import Callable, Sequence
@@ -51,14 +55,74 @@ class _Versioned(OpRun):
 
 
 class DepthToSpace(_Versioned):
-    """DepthToSpace, versions 1, 11, 13 and later."""
+    """DepthToSpace, versions 1, 11, 13 and later.
+
+    The input has shape ``(N, C*b*b, H, W)``, with blocks of ``b`` by ``b`` (``blocksize``), the
+    output ``(N, C, H*b, W*b)``. Any dtype that ONNX has for it, strings included; elements are
+    moved bit for bit. ``mode``, from opset 11 on, is ``"DCR"`` unless given, or ``"CRD"``.
+
+    Parameters
+    ----------
+    node : onnx.NodeProto
+        The node to run.
+    run_params : dict
+        What the evaluator gives: it makes an object for each node.
+
+    Raises
+    ------
+    ValueError
+        For an attribute that the opset does not have; when the node runs, for an input without 4
+        axes and as `reblock.depth_to_space`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import reblock.onnx
+    >>> x = np.arange(8).reshape(1, 4, 1, 2)
+    >>> reblock.onnx.DepthToSpace.eval(x, blocksize=2)  # runs a node by itself
+    array([[[[0, 2, 1, 3],
+             [4, 6, 5, 7]]]])
+    >>> reblock.onnx.DepthToSpace.eval(np.zeros((1, 8, 2, 3)), blocksize=2).shape
+    (1, 2, 4, 6)
+    """
 
     def _run(self, data: _Array, blocksize: int, mode: str = "DCR") -> tuple[_Array]:
         return (_move(reblock.depth_to_space, data, blocksize, mode),)
 
 
 class SpaceToDepth(_Versioned):
-    """SpaceToDepth, versions 1, 13 and later."""
+    """SpaceToDepth, versions 1, 13 and later.
+
+    The input has shape ``(N, C, H*b, W*b)``, with blocks of ``b`` by ``b`` (``blocksize``), the
+    output ``(N, C*b*b, H, W)``. Any dtype that ONNX has for it, strings included; elements are
+    moved bit for bit. ``mode``, in opsets that have it, is ``"DCR"`` unless given, or ``"CRD"``.
+
+    Parameters
+    ----------
+    node : onnx.NodeProto
+        The node to run.
+    run_params : dict
+        What the evaluator gives: it makes an object for each node.
+
+    Raises
+    ------
+    ValueError
+        For an attribute that the opset does not have; when the node runs, for an input without 4
+        axes and as `reblock.space_to_depth`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import reblock.onnx
+    >>> x = np.arange(8).reshape(1, 1, 2, 4)
+    >>> reblock.onnx.SpaceToDepth.eval(x, blocksize=2).reshape(4, 2)  # runs a node by itself
+    array([[0, 2],
+           [1, 3],
+           [4, 6],
+           [5, 7]])
+    >>> reblock.onnx.SpaceToDepth.eval(np.zeros((1, 2, 4, 6)), blocksize=2).shape
+    (1, 8, 2, 3)
+    """
 
     def _run(self, data: _Array, blocksize: int, mode: str = "DCR") -> tuple[_Array]:
         return (_move(reblock.space_to_depth, data, blocksize, mode),)
@@ -67,8 +131,44 @@ class SpaceToDepth(_Versioned):
 class Col2Im(_Versioned):
     """Col2Im, version 18 and later.
 
-    float16 and bfloat16 are summed in float32 and rounded once, where ONNX's own reference rounds
-    each sum.
+    The inputs are the columns, of shape ``(N, C*K, L)``, then ``image_shape`` and ``block_shape``,
+    one integer for each of 1 to 6 spatial axes; the output has shape ``(N, C, *image_shape)``.
+    ``K`` is the product of ``block_shape``, ``L`` the number of its positions. ``strides``
+    and ``dilations`` are 1 and ``pads`` is 0 along every axis unless given.
+
+    The dtypes are those that `reblock.fold` sums. float16 and bfloat16 are summed in float32 and
+    rounded once, where ONNX's own reference rounds each sum.
+
+    Parameters
+    ----------
+    node : onnx.NodeProto
+        The node to run.
+    run_params : dict
+        What the evaluator gives: it makes an object for each node.
+
+    Raises
+    ------
+    ValueError
+        For an attribute that the opset does not have; when the node runs, for ``pads`` without
+        a start and an end for each axis and as `reblock.fold`.
+    TypeError
+        As `reblock.fold`, when the node runs.
+    onnx.defs.SchemaError
+        In an opset before 18.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import reblock.onnx
+    >>> columns = np.ones((1, 4, 4), dtype=int)
+    >>> reblock.onnx.Col2Im.eval(columns, np.array([3, 3]), np.array([2, 2]))  # runs a node
+    array([[[[1, 2, 1],
+             [2, 4, 2],
+             [1, 2, 1]]]])
+    >>> image, block = np.array([224, 224]), np.array([16, 16])
+    >>> columns = np.zeros((1, 768, 196), np.float32)
+    >>> reblock.onnx.Col2Im.eval(columns, image, block, strides=[16, 16]).shape
+    (1, 3, 224, 224)
     """
 
     def _run(
@@ -110,3 +210,4 @@ def _move(function: Callable[..., _Array], data: _Array, block_size: int, order:
 
 
 ops: list[type[OpRun]] = [DepthToSpace, SpaceToDepth, Col2Im]
+"""The three classes, as ``onnx.reference.ReferenceEvaluator`` takes them: ``new_ops=ops``."""

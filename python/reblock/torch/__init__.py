@@ -9,6 +9,11 @@ since each is linear and another one of them is its adjoint; they work under ``t
 Elements are moved bit for bit, so that any dtype will do. `fold` adds: it takes bool (logical or),
 integers (which wrap around), floating point (float16 and bfloat16 are summed in float32 and rounded
 once) and complex64 and complex128.
+
+A tensor is read where it lies, whatever its strides. Each result is a new tensor of the same dtype,
+which shares no memory with the input, and nothing else of its size is allocated. The input is
+copied first in two cases: where its conjugation or negation has been put off by PyTorch, and where
+``torch.vmap`` maps over an axis that does not merge with the batch.
 """
 
 from collections.abc import Iterable, Sequence
@@ -47,26 +52,41 @@ def depth_to_space(
 ) -> torch.Tensor:
     """Move channels into blocks of space, the inverse of `space_to_depth`.
 
-    In CRD order with two spatial axes, this is ``torch.nn.functional.pixel_shuffle``.
+    This is `reblock.depth_to_space`, for blocks of ``P`` elements, ``B_d`` along spatial axis
+    ``d``. In CRD order with two spatial axes, it is ``torch.nn.functional.pixel_shuffle``.
 
     Parameters
     ----------
     x : torch.Tensor
-        Shape ``(N, C*P, S_1, ..., S_k)``, on the CPU; any dtype and strides.
-    block_size, order, channel_axis, threads
-        As in `reblock.depth_to_space`.
+        Shape ``(N, C*P, S_1, ..., S_k)``, with 1 to 6 spatial axes, on the CPU; any dtype and
+        strides.
+    block_size : int or sequence of int
+        Elements of a block, for all spatial axes or one for each; at least 1.
+    order : {"DCR", "CRD"} or DepthSpaceOrder, default "DCR"
+        Whether the block position (DCR) or the channel (CRD) is the slow index in the channels of
+        `x`.
+    channel_axis : int, default 1
+        The axis of the channels in `x` and in the result; any axis but 0. A negative one counts
+        from the end.
+    threads : int, optional
+        How many threads may move the bytes, at least 1; where it is not given, as many as
+        `reblock.get_num_threads` says. PyTorch's own number is another one.
 
     Returns
     -------
     torch.Tensor
-        Shape ``(N, C, S_1*B_1, ..., S_k*B_k)``. It is contiguous in the memory format
-        ``channels_last`` or ``channels_last_3d`` where `x` is that and not contiguous, else
+        Shape ``(N, C, S_1*B_1, ..., S_k*B_k)``, of the dtype of `x`. It is contiguous in the memory
+        format ``channels_last`` or ``channels_last_3d`` where `x` is that and not contiguous, else
         contiguous.
 
     Raises
     ------
-    ValueError, TypeError
+    ValueError
         As `reblock.depth_to_space`.
+    TypeError
+        As `reblock.depth_to_space`.
+    NotImplementedError
+        For a tensor that is sparse, quantized or on a device.
 
     Examples
     --------
@@ -76,6 +96,8 @@ def depth_to_space(
     >>> reblock.torch.depth_to_space(x, 2)
     tensor([[[[0, 2, 1, 3],
               [4, 6, 5, 7]]]])
+    >>> reblock.torch.depth_to_space(torch.zeros(1, 8, 2, 3), 2).shape
+    torch.Size([1, 2, 4, 6])
     """
     block = _per_axis("block_size", block_size, x.ndim - 2)
     return _operators.depth_to_space(x, block, _order(order), *_more(channel_axis, threads))
@@ -91,24 +113,40 @@ def space_to_depth(
 ) -> torch.Tensor:
     """Move blocks of space into channels, the inverse of `depth_to_space`.
 
-    In CRD order with two spatial axes, this is ``torch.nn.functional.pixel_unshuffle``.
+    This is `reblock.space_to_depth`, for blocks of ``P`` elements, ``B_d`` along spatial axis
+    ``d``. In CRD order with two spatial axes, it is ``torch.nn.functional.pixel_unshuffle``.
 
     Parameters
     ----------
     x : torch.Tensor
-        Shape ``(N, C, S_1*B_1, ..., S_k*B_k)``, on the CPU; any dtype and strides.
-    block_size, order, channel_axis, threads
-        As in `reblock.space_to_depth`.
+        Shape ``(N, C, S_1*B_1, ..., S_k*B_k)``, with 1 to 6 spatial axes, on the CPU; any dtype and
+        strides.
+    block_size : int or sequence of int
+        Elements of a block, for all spatial axes or one for each; at least 1.
+    order : {"DCR", "CRD"} or DepthSpaceOrder, default "DCR"
+        Whether the block position (DCR) or the channel (CRD) is the slow index in the channels of
+        the result.
+    channel_axis : int, default 1
+        The axis of the channels in `x` and in the result; any axis but 0. A negative one counts
+        from the end.
+    threads : int, optional
+        How many threads may move the bytes, at least 1; where it is not given, as many as
+        `reblock.get_num_threads` says. PyTorch's own number is another one.
 
     Returns
     -------
     torch.Tensor
-        Shape ``(N, C*P, S_1, ..., S_k)``, in the memory format that `depth_to_space` would choose.
+        Shape ``(N, C*P, S_1, ..., S_k)``, of the dtype of `x`, in the memory format that
+        `depth_to_space` would choose.
 
     Raises
     ------
-    ValueError, TypeError
+    ValueError
         As `reblock.space_to_depth`.
+    TypeError
+        As `reblock.space_to_depth`.
+    NotImplementedError
+        For a tensor that is sparse, quantized or on a device.
 
     Examples
     --------
@@ -120,6 +158,8 @@ def space_to_depth(
             [1, 3],
             [4, 6],
             [5, 7]])
+    >>> reblock.torch.space_to_depth(torch.zeros(1, 2, 4, 6), 2).shape
+    torch.Size([1, 8, 2, 3])
     """
     block = _per_axis("block_size", block_size, x.ndim - 2)
     return _operators.space_to_depth(x, block, _order(order), *_more(channel_axis, threads))
@@ -138,26 +178,44 @@ def unfold(
 ) -> torch.Tensor:
     """Copy every position of a sliding window into a column (im2col), the adjoint of `fold`.
 
-    With two spatial axes, this is ``torch.nn.functional.unfold``.
+    This is `reblock.unfold`, with ``K`` elements in the window and ``L`` positions of it. With two
+    spatial axes, it is ``torch.nn.functional.unfold``.
 
     Parameters
     ----------
     x : torch.Tensor
-        Shape ``(N, C, S_1, ..., S_k)``, on the CPU; any dtype and strides.
-    window_sizes, strides, dilations, start_padding, end_padding
-        As in `reblock.unfold`.
-    channel_axis, threads
-        As in `reblock.unfold`.
+        Shape ``(N, C, S_1, ..., S_k)``, with 1 to 6 spatial axes, on the CPU; any dtype and
+        strides.
+    window_sizes : int or sequence of int
+        Elements of the window, for all spatial axes or one for each; at least 1. This holds for the
+        following parameters too.
+    strides : int or sequence of int, default 1
+        Elements from one block to the next; at least 1.
+    dilations : int or sequence of int, default 1
+        Elements from one element of the window to the next; at least 1.
+    start_padding, end_padding : int or sequence of int, default 0
+        Implicit zeros before and behind each spatial axis; at least 0. A zero is all bits 0 in any
+        dtype.
+    channel_axis : int, default 1
+        The axis of the channels in `x`; any axis but 0. A negative one counts from the
+        end.
+    threads : int, optional
+        How many threads may move the bytes, at least 1; where it is not given, as many as
+        `reblock.get_num_threads` says. PyTorch's own number is another one.
 
     Returns
     -------
     torch.Tensor
-        Shape ``(N, C*K, L)``, contiguous.
+        Shape ``(N, C*K, L)``, of the dtype of `x`, contiguous.
 
     Raises
     ------
-    ValueError, TypeError
+    ValueError
         As `reblock.unfold`.
+    TypeError
+        As `reblock.unfold`.
+    NotImplementedError
+        For a tensor that is sparse, quantized or on a device.
 
     Examples
     --------
@@ -167,6 +225,8 @@ def unfold(
     >>> reblock.torch.unfold(sound, 4, strides=2)[0].T
     tensor([[0, 1, 2, 3],
             [2, 3, 4, 5]], dtype=torch.uint8)
+    >>> reblock.torch.unfold(torch.zeros(1, 3, 224, 224), 16, strides=16).shape
+    torch.Size([1, 768, 196])
     """
     window = (window_sizes, strides, dilations, start_padding, end_padding)
     return _operators.unfold(x, *_window(window, x.ndim - 2), *_more(channel_axis, threads))
@@ -186,26 +246,48 @@ def fold(
 ) -> torch.Tensor:
     """Add the columns up where their windows lie (col2im), the adjoint of `unfold`.
 
-    With two spatial axes, this is ``torch.nn.functional.fold``.
+    This is `reblock.fold`, with ``K`` elements in the window and ``L`` positions of it. With two
+    spatial axes, it is ``torch.nn.functional.fold``.
 
     Parameters
     ----------
     columns : torch.Tensor
         Shape ``(N, C*K, L)``, on the CPU; any strides, and any dtype that has a sum.
-    output_sizes, window_sizes, strides, dilations, start_padding, end_padding
-        As in `reblock.fold`.
-    channel_axis, threads
-        As in `reblock.fold`.
+    output_sizes : int or sequence of int
+        The spatial extents of the result, for all spatial axes or one for each. Where it is an int,
+        the first sequence among the parameters that follow tells the number of spatial axes;
+        without one there is a single axis.
+    window_sizes : int or sequence of int
+        Elements of the window, for all spatial axes or one for each; at least 1. This holds for the
+        following parameters too.
+    strides : int or sequence of int, default 1
+        Elements from one block to the next; at least 1.
+    dilations : int or sequence of int, default 1
+        Elements from one element of the window to the next; at least 1.
+    start_padding, end_padding : int or sequence of int, default 0
+        Elements before and behind each spatial axis that are summed up by no one; at least 0.
+    channel_axis : int, default 1
+        The axis of the channels in the result; any axis but 0. A negative one counts from the
+        end.
+    threads : int, optional
+        How many threads may move the bytes, at least 1; where it is not given, as many as
+        `reblock.get_num_threads` says. PyTorch's own number is another one.
 
     Returns
     -------
     torch.Tensor
-        Shape ``(N, C, *output_sizes)``, contiguous.
+        Shape ``(N, C, *output_sizes)``, of the dtype of `columns`, contiguous.
 
     Raises
     ------
-    ValueError, TypeError
+    ValueError
         As `reblock.fold`.
+    TypeError
+        As `reblock.fold`.
+    NotImplementedError
+        For a tensor that is sparse, quantized or on a device.
+    ModuleNotFoundError
+        For bfloat16 without ml_dtypes, which the extra ``reblock[torch]`` installs.
 
     Examples
     --------
@@ -215,6 +297,8 @@ def fold(
     tensor([[[[1., 2., 1.],
               [2., 4., 2.],
               [1., 2., 1.]]]])
+    >>> reblock.torch.fold(torch.zeros(1, 768, 196), (224, 224), 16, strides=16).shape
+    torch.Size([1, 3, 224, 224])
     """
     window = (window_sizes, strides, dilations, start_padding, end_padding)
     lengths = [len(v) for v in (output_sizes, *window) if isinstance(v, Sequence)]

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The operators of PyTorch that `reblock.torch` calls: ``torch.ops.reblock``."""
 
+from __future__ import annotations  # docs/conf.py mocks torch, of which | makes no union
+
 import itertools
 import math
 from collections.abc import Callable, Sequence

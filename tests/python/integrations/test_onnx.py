@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import doctest
+import inspect
 import subprocess
 import sys
 from typing import Any
@@ -305,3 +307,13 @@ def test_without_onnx_the_error_names_the_extra() -> None:
     last = result.stderr.splitlines()[-1]
     assert last == 'ModuleNotFoundError: reblock.onnx needs onnx: pip install "reblock[onnx]"'
     assert result.returncode == 1
+
+
+@pytest.mark.parametrize("op", reblock.onnx.ops)
+def test_the_examples_run(op: type[Any]) -> None:
+    text = inspect.getdoc(op) or ""
+    test = doctest.DocTestParser().get_doctest(text, {}, op.__name__, None, None)
+    report: list[str] = []
+    result = doctest.DocTestRunner().run(test, out=report.append)
+    assert result.attempted >= 2
+    assert result.failed == 0, "".join(report)
