@@ -40,7 +40,7 @@ inline void copy_short(std::byte* destination, const std::byte* source, std::siz
 }
 
 inline void copy_run(std::byte* destination, const std::byte* source, std::size_t size) {
-  constexpr std::size_t few = 256;
+  constexpr std::size_t few = 1024;
   if (size > few) {
     std::memcpy(destination, source, size);
   } else {
