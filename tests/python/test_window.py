@@ -15,7 +15,7 @@ import oracle
 import reblock
 from calls import LARGE, UNFOLD, Call, Shape, window_calls, window_pairs
 from checks import assert_same_bytes, assert_same_values
-from dtypes import BFLOAT16, integers, movable, summable
+from dtypes import BFLOAT16, SUMMABLE, integers, movable, summable
 from layouts import allocate, layouts, small_integers
 
 
@@ -135,9 +135,20 @@ def test_a_narrow_sum_may_be_subnormal(dtype: Any) -> None:
     assert fold_three((tiny, tiny, tiny), dtype) == 3 * tiny
 
 
-def test_a_sum_starts_from_positive_zero() -> None:
-    result = reblock.fold(np.full((1, 2, 1), -0.0), 2, 2)
-    assert not np.signbit(result).any()
+@pytest.mark.parametrize("dtype", [dtype for dtype in SUMMABLE if dtype.kind not in "biu"], ids=str)
+@pytest.mark.parametrize("size", [1, 2, 3, 4, 5, 8, 16])
+def test_a_sum_starts_from_positive_zero(dtype: np.dtype[Any], size: int) -> None:
+    """Even one of a single term, which is otherwise that term."""
+    for blocks in (*range(1, 20), 33, 100):
+        terms = np.random.default_rng(blocks).choice(
+            [-0.0, 0.0, -1.5, np.inf], (2, 3, size, blocks)
+        )
+        terms = terms.astype(dtype)
+        sums = terms.swapaxes(2, 3) + dtype.type(0)
+        result = reblock.fold(terms.reshape(2, 3 * size, blocks), blocks * size, size, strides=size)
+        assert_same_values(result, sums.reshape(result.shape))
+        parts = result.view(result.real.dtype)
+        assert not np.signbit(parts[parts == 0]).any()
 
 
 def test_bool_sums_are_logical_or() -> None:

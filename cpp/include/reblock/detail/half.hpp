@@ -79,14 +79,10 @@ constexpr void round_to(T& result, float value) noexcept {
   result.bits = static_cast<std::uint16_t>(half_bits<T>(std::bit_cast<std::uint32_t>(value)));
 }
 
-/// The bits of 0 + a half with these bits, rounded: -0 becomes 0, and a NaN quiet.
-template <half T, class Pairs>
+/// The bits of 0 + a half with these bits: -0 becomes 0. A NaN stays as it is, even if it is a signaling one.
+template <class Pairs>
 constexpr Pairs settled_bits(Pairs bits) noexcept {
-  constexpr std::uint16_t infinity = std::same_as<T, float16> ? 0x7c00 : 0x7f80;
-  constexpr std::uint16_t quiet = std::same_as<T, float16> ? 0x0200 : 0x0040;
-  const auto magnitude = static_cast<Pairs>(bits & std::uint16_t{0x7fff});
-  const auto quieted = static_cast<Pairs>(bits | quiet);
-  return magnitude > infinity ? quieted : magnitude == std::uint16_t{0} ? Pairs{} : bits;
+  return bits == std::uint16_t{0x8000} ? Pairs{} : bits;
 }
 
 /// Eight halves as two registers of floats.

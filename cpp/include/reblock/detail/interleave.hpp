@@ -126,7 +126,7 @@ struct groups {
 
 /// `Streams` contiguous sources become one contiguous destination, an element from each in turn. The
 /// outer axis runs along the streams, the inner one across them.
-template <std::size_t Size, std::size_t Streams>
+template <std::size_t Size, std::size_t Streams, class Finish = as_is>
 void move_interleaved(const tile& t, const std::byte* source, std::byte* destination) {
   using dense = groups<Size, Streams>;
   const auto length = static_cast<std::size_t>(t.outer.extent);
@@ -141,7 +141,8 @@ void move_interleaved(const tile& t, const std::byte* source, std::byte* destina
     if (length < dense::width) {
       registers<dense::count> v{};
       unrolled<Streams>([&](auto k) { v[k] = load_part(stream(k), length * Size); });
-      return dense::store_some(to, shuffle<Size, interleaving_shuffles<Size, Streams>>(v), length);
+      v = finished<Finish>(shuffle<Size, interleaving_shuffles<Size, Streams>>(v));
+      return dense::store_some(to, v, length);
     }
     for_overlapping_steps(length, dense::width, [&](std::size_t i) {
       if constexpr (Streams > dense::width && Streams == dense::count) {
@@ -150,7 +151,7 @@ void move_interleaved(const tile& t, const std::byte* source, std::byte* destina
         unrolled<squares>([&](auto square) {
           registers<dense::width> v;
           unrolled<dense::width>([&](auto k) { v[k] = load(stream(square * dense::width + k) + i * Size); });
-          v = shuffle<Size, log2(dense::width)>(v);
+          v = finished<Finish>(shuffle<Size, log2(dense::width)>(v));
           unrolled<dense::width>([&](auto k) {
             std::byte* place = to + i * dense::step + (k * squares + square) * sizeof(register_bytes);
             streamed ? detail::stream(place, v[k]) : store(place, v[k]);
@@ -160,7 +161,7 @@ void move_interleaved(const tile& t, const std::byte* source, std::byte* destina
       }
       registers<dense::count> v{};
       unrolled<Streams>([&](auto k) { v[k] = load(stream(k) + i * Size); });
-      v = shuffle<Size, interleaving_shuffles<Size, Streams>>(v);
+      v = finished<Finish>(shuffle<Size, interleaving_shuffles<Size, Streams>>(v));
       dense::store_all(to + i * dense::step, v, i + dense::width == length, streamed);
     });
   });

@@ -92,7 +92,7 @@ void move_strided(const tile& t, const std::byte* source, std::byte* destination
 
 /// One square of a transposition: up to as many streams of either side as a register has elements, exactly so
 /// many where it is Whole. Rows `from` bytes apart become rows `to` bytes apart.
-template <std::size_t Size, bool Whole>
+template <std::size_t Size, class Finish, bool Whole>
 [[gnu::always_inline]] inline void transpose_square(std::size_t outer_count, std::size_t inner_count,
                                                     const std::byte* source, const std::int64_t* from,
                                                     std::byte* destination, const std::int64_t* to) {
@@ -105,7 +105,7 @@ template <std::size_t Size, bool Whole>
       v[k] = outer_count == side ? load(source + from[k]) : load_part(source + from[k], outer_count * Size);
     }
   });
-  v = shuffle<Size, log2(side)>(v);
+  v = finished<Finish>(shuffle<Size, log2(side)>(v));
   unrolled<side>([&](auto k) {
     if constexpr (Whole) {
       store(destination + to[k], v[k]);
@@ -123,7 +123,7 @@ constexpr bool has_squares(std::int64_t element_size) noexcept {
 }
 
 /// The source contiguous along the outer axis, the destination along the inner one, square by square.
-template <std::size_t Size>
+template <std::size_t Size, class Finish = as_is>
 void move_transposed(const tile& t, const std::byte* source, std::byte* destination) {
   if constexpr (!has_squares(Size)) {
     return move_strided<Size>(t, source, destination);
@@ -139,9 +139,9 @@ void move_transposed(const tile& t, const std::byte* source, std::byte* destinat
       for_each_row(t, source, destination, [&](const std::byte* from, std::byte* to) {
         for_overlapping_steps(outer, outer_side, [&](std::size_t i) {
           for_overlapping_steps(inner, inner_side, [&](std::size_t j) {
-            transpose_square<Size, whole()>(outer_side, inner_side, from + i * Size + sources.at(j),
-                                            sources.from(j), to + j * Size + destinations.at(i),
-                                            destinations.from(i));
+            transpose_square<Size, Finish, whole()>(outer_side, inner_side, from + i * Size + sources.at(j),
+                                                    sources.from(j), to + j * Size + destinations.at(i),
+                                                    destinations.from(i));
           });
         });
       });
@@ -181,6 +181,22 @@ constexpr bool separates(const tile& t) noexcept {
          t.inner.destination_stride == size && t.inner.source_stride == t.outer_extent() * size;
 }
 
+/// The leaf that interleaves as many streams as the tile has, or null.
+template <std::size_t Size, class Finish>
+leaf_function choose_interleaving_leaf(const tile& t) {
+  switch (t.inner_extent()) {
+    case 2: return move_interleaved<Size, 2, Finish>;
+    case 3: return move_interleaved<Size, 3, Finish>;
+    case 4: return move_interleaved<Size, 4, Finish>;
+    case 8: return move_interleaved<Size, 8, Finish>;
+    case 16:
+      if constexpr (Size <= 2)
+        return move_interleaved<Size, 16, Finish>;  // squares read wider elements better
+      return nullptr;
+    default: return nullptr;
+  }
+}
+
 /// The leaf for a tile. It stays right for a narrower tile of the same strides only where
 /// `extents_are_fixed` is false.
 inline leaf_function choose_leaf(const tile& t, bool extents_are_fixed) {
@@ -191,16 +207,7 @@ inline leaf_function choose_leaf(const tile& t, bool extents_are_fixed) {
     if (outer.source_stride != size || inner.destination_stride != size) return move_strided<Size>;
     if constexpr (Size != 0) {
       if (extents_are_fixed && interleaves(t)) {
-        switch (t.inner_extent()) {
-          case 2: return move_interleaved<Size, 2>;
-          case 3: return move_interleaved<Size, 3>;
-          case 4: return move_interleaved<Size, 4>;
-          case 8: return move_interleaved<Size, 8>;
-          case 16:
-            if constexpr (Size <= 2) return move_interleaved<Size, 16>;  // squares read wider elements better
-            break;
-          default: break;
-        }
+        if (const leaf_function leaf = choose_interleaving_leaf<Size, as_is>(t)) return leaf;
       }
       if (extents_are_fixed && separates(t)) {
         switch (t.outer_extent()) {
@@ -216,6 +223,29 @@ inline leaf_function choose_leaf(const tile& t, bool extents_are_fixed) {
     return move_transposed<Size>;
   });
 }
+
+/// The same for elements of `Size` bytes that `Finish` is to see, where there is such a leaf; else null.
+template <std::size_t Size, class Finish>
+leaf_function choose_finishing_leaf(const tile& t, bool extents_are_fixed) {
+  const auto size = static_cast<std::int64_t>(Size);
+  if (t.element_size != Size || t.outer.source_stride != size || t.inner.destination_stride != size ||
+      t.inner.source_stride == size) {
+    return nullptr;
+  }
+  if (extents_are_fixed && interleaves(t)) {
+    if (const leaf_function leaf = choose_interleaving_leaf<Size, Finish>(t)) return leaf;
+  }
+  if constexpr (has_squares(Size)) return move_transposed<Size, Finish>;
+  return nullptr;
+}
+
+/// How single terms become sums.
+struct settling {
+  /// A leaf that makes sums of the terms that a tile of the destination holds.
+  leaf_function settle = nullptr;
+  /// Chooses a leaf that does so while it moves them; null where there is none.
+  leaf_function (*choose_leaf)(const tile&, bool extents_are_fixed) = nullptr;
+};
 
 /// Whether looking bytes up moves a tile faster than its leaf does. The limits are measured: below them
 /// leaves do little else than begin and end rows.

@@ -25,9 +25,9 @@ inline constexpr std::size_t most_chunks = 1024;
 class operation {
  public:
   /// To move as plan_moves has it.
-  operation(const layout& moves, std::int64_t element_size, leaf_function settle = nullptr) noexcept
+  operation(const layout& moves, std::int64_t element_size, const settling* sums = nullptr) noexcept
       : how_(std::in_place_type<plan>, moves) {
-    set_out_moves(*std::get_if<plan>(&how_), moves, element_size, settle, usable_instruction_set());
+    set_out_moves(*std::get_if<plan>(&how_), moves, element_size, sums, usable_instruction_set());
   }
   explicit operation(const gather& sums) noexcept : how_(sums) {}
 
@@ -73,7 +73,7 @@ class operation {
       layout part = moves;
       part.narrow(axis, share(extent, i, chunks), share(extent, i + 1, chunks));
       const auto element_size = static_cast<std::int64_t>(moves.leaf_tile.element_size);
-      const plan part_plan = plan_moves(part, element_size, moves.settle);
+      const plan part_plan = plan_moves(part, element_size, moves.sums);
       traversal<fill_outside>(part_plan, from, to).run();
     });
   }
@@ -116,7 +116,7 @@ static_assert(std::is_trivially_copyable_v<operation>);
 /// What `gather` does, by moves alone where each position has exactly one term.
 inline operation plan_sums(const layout& moves, const axis_values& extents, const axis_values& output_strides,
                            const summation& sum) noexcept {
-  if (covers_once(moves, extents)) return operation(moves, sum.element_size, sum.settle);
+  if (covers_once(moves, extents)) return operation(moves, sum.element_size, sum.settling);
   return operation(gather(moves, extents, output_strides, sum));
 }
 

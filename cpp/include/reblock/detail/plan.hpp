@@ -50,8 +50,9 @@ struct plan : layout {
   std::size_t dense_from = 0;
   tile leaf_tile{};
   leaf_function leaf = nullptr;
-  /// What is called with the destination of each tile once it has been moved, or null.
-  leaf_function settle = nullptr;
+  /// Not null: what is moved are terms, which become sums, by the leaf itself where it `settles`.
+  const settling* sums = nullptr;
+  bool settles = false;
   /// Whether the rows of the tile follow each other on both sides at the same distance with nothing but
   /// elements of the source between them, so that they can be moved as one run and mended at their ends.
   bool shifted = false;
@@ -357,9 +358,12 @@ inline bool set_out_pattern(plan& p, const layout& l, std::int64_t element_size,
   r.bytes = static_cast<std::size_t>(bytes / piece);
   constexpr std::int64_t bytes_at_once = 8192;
   const std::int64_t advance = magnitude(wrapping_multiply(ordered.axes[along].source_stride, piece));
-  r.at_once = std::max<std::int64_t>(1, std::min(bytes_at_once / bytes, 4 * bytes_at_once / std::max<std::int64_t>(advance, 1))) * piece;
+  r.at_once = std::max<std::int64_t>(1, std::min(bytes_at_once / bytes,
+                                                 4 * bytes_at_once / std::max<std::int64_t>(advance, 1))) *
+              piece;
   set_out_tile(p, element_size, element_size, inner);
   p.leaf = choose_leaf(p.leaf_tile, false);
+  p.settles = false;
   // Axes that reach into the source of a pattern come next to it, unless what is outside would then have to
   // be told from what is inside between the pieces.
   const std::int64_t reach = source_reach(one, along, element_size);
@@ -399,7 +403,7 @@ constexpr void stream_output(plan& p, std::int64_t element_size) noexcept {
   // because it is read several times, else only where tiles are large.
   const bool rereads = total >= 2 * source_reach(p, 0, element_size);
   if (element_size > 16 || bytes < std::int64_t{rereads ? 2 : 12} * 1024 || interleaves(p.leaf_tile)) {
-    p.leaf_tile.streamed = p.settle == nullptr;
+    p.leaf_tile.streamed = p.sums == nullptr;
   } else {
     set_out_tile(p, element_size, element_size, first);
     p.staged = true;
@@ -432,9 +436,9 @@ constexpr void shorten_tile(plan& p, std::int64_t element_size) noexcept {
 }
 
 /// As plan_moves, in place, since plans are large. Requires plan(l).
-inline void set_out_moves(plan& p, const layout& l, std::int64_t element_size, leaf_function settle,
+inline void set_out_moves(plan& p, const layout& l, std::int64_t element_size, const settling* sums,
                           instruction_set set) noexcept {
-  p.settle = settle;
+  p.sums = sums;
   const std::int64_t single_size = element_size;
   element_size = simplify(p, single_size);
   pair_contiguous_axes(p, element_size);
@@ -442,10 +446,14 @@ inline void set_out_moves(plan& p, const layout& l, std::int64_t element_size, l
   if (p.joined == tile::axis::neither) follow_dense_source(p, element_size);
   set_out_tile(p, element_size, element_size);
   stream_output(p, element_size);
-  if (settle != nullptr && !p.staged) shorten_tile(p, element_size);
   bool fixed = true;
   for (std::size_t i = p.walked; i < p.rank; ++i) fixed = fixed && !p.axes[i].bounded();
-  p.leaf = choose_leaf(p.leaf_tile, fixed);
+  if (sums != nullptr && sums->choose_leaf != nullptr) p.leaf = sums->choose_leaf(p.leaf_tile, fixed);
+  p.settles = p.leaf != nullptr;
+  if (!p.settles) {
+    if (sums != nullptr && !p.staged) shorten_tile(p, element_size);
+    p.leaf = choose_leaf(p.leaf_tile, fixed);
+  }
   p.shifted = is_shifted(p, element_size);
   const bool is_small_plane =
       p.shifted && p.leaf_tile.outer.extent * p.leaf_tile.inner.extent * element_size <=
@@ -457,12 +465,12 @@ inline void set_out_moves(plan& p, const layout& l, std::int64_t element_size, l
   }
 }
 
-/// Plans to move every element of `l`, each `element_size` bytes, in whatever order is best, and to settle
-/// what has been moved. Requires that the destination does not overlap itself.
-inline plan plan_moves(const layout& l, std::int64_t element_size, leaf_function settle = nullptr,
+/// Plans to move every element of `l`, each `element_size` bytes, in whatever order is best, as `sums` of one
+/// term each unless that is null. Requires that the destination does not overlap itself.
+inline plan plan_moves(const layout& l, std::int64_t element_size, const settling* sums = nullptr,
                        instruction_set set = usable_instruction_set()) noexcept {
   plan p(l);
-  set_out_moves(p, l, element_size, settle, set);
+  set_out_moves(p, l, element_size, sums, set);
   return p;
 }
 

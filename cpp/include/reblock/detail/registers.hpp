@@ -129,6 +129,17 @@ template <std::size_t Size, int Times, std::size_t Count>
   }
 }
 
+/// What is done to registers of elements on their way: nothing. Others are a sum's to define.
+struct as_is {
+  static register_bytes finish(register_bytes v) noexcept { return v; }
+};
+
+template <class Finish, std::size_t Count>
+[[gnu::always_inline]] inline registers<Count> finished(registers<Count> v) noexcept {
+  unrolled<Count>([&](auto k) { v[k] = Finish::finish(v[k]); });
+  return v;
+}
+
 constexpr int log2(std::size_t power_of_two) noexcept { return std::countr_zero(power_of_two); }
 
 /// Calls `step(i)` for i = 0, width, ... and, where `count` is no multiple of `width`, once more for the

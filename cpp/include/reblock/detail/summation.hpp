@@ -159,34 +159,42 @@ void accumulate(const tile& t, const std::byte* source, std::byte* destination) 
   });
 }
 
+template <class T>
+concept settles_in_lanes = adds_in_lanes<T> || half<T>;
+
+/// Makes a register of terms sums of one term each.
+template <settles_in_lanes T>
+struct settled {
+  static register_bytes finish(register_bytes terms) noexcept {
+    if constexpr (half<T>) {
+      return map_lanes<std::uint16_t>(terms, [](auto bits) { return settled_bits(bits); });
+    } else {
+      return add_lanes<T>(terms, register_bytes{});
+    }
+  }
+};
+
 /// Makes `count` contiguous terms sums of one term each.
 template <class T>
 [[gnu::always_inline]] inline void settle_run(std::byte* terms, std::size_t count) {
-  constexpr std::size_t some = sizeof(register_bytes) / sizeof(T);
-  std::size_t i = 0;
-  if constexpr (adds_in_lanes<T>) {
-    const auto settle_some = [terms](std::size_t at) {
-      store(terms + at * sizeof(T), add_lanes<T>(load(terms + at * sizeof(T)), register_bytes{}));
-    };
-    for (; i + 4 * some <= count; i += 4 * some) {
-      unrolled<4>([&](auto k) { settle_some(i + k * some); });
+  if constexpr (settles_in_lanes<T>) {
+    constexpr std::size_t width = sizeof(register_bytes);
+    const auto settle_register = [](std::byte* at) { store(at, settled<T>::finish(load(at))); };
+    const std::size_t size = count * sizeof(T);
+    std::size_t i = 0;
+    for (; i + 4 * width <= size; i += 4 * width) {
+      unrolled<4>([&](auto k) { settle_register(terms + i + k * width); });
     }
-    for (; i + some <= count; i += some) settle_some(i);
-  } else if constexpr (half<T>) {
-    for (; i + some <= count; i += some) {
-      std::byte* place = terms + i * sizeof(T);
-      store(place, map_lanes<std::uint16_t>(load(place), [](auto bits) { return settled_bits<T>(bits); }));
+    for (; i + width <= size; i += width) settle_register(terms + i);
+    if (i != size) {
+      const std::size_t rest = size - i;
+      store_part(terms + i, settled<T>::finish(load_part(terms + i, rest)), rest);
     }
-  }
-  for (; i < count; ++i) {
-    using sum = typename sum_traits<T>::accumulator;
-    std::conditional_t<std::is_same_v<T, bool>, sum, T> term;
-    std::memcpy(&term, terms + i * sizeof(T), sizeof(term));
-    const sum settled = sum_traits<T>::add(sum{}, term);
-    if constexpr (sizeof(sum) == sizeof(T)) {
-      std::memcpy(terms + i * sizeof(T), &settled, sizeof(T));
-    } else {
-      round_to(term, settled);
+  } else {
+    for (std::size_t i = 0; i < count; ++i) {
+      T term;
+      std::memcpy(&term, terms + i * sizeof(T), sizeof(T));
+      term = sum_traits<T>::add({}, term);
       std::memcpy(terms + i * sizeof(T), &term, sizeof(T));
     }
   }
@@ -220,7 +228,7 @@ void round_sums(const tile& t, const std::byte* source, std::byte* destination) 
 }
 
 /// What settles a tile that holds single terms: 0 + term, which differs from the term where that is -0, or a
-/// NaN or a bool of unusual bits. An element of the tile is any number of contiguous terms.
+/// bool of unusual bits. An element of the tile is any number of contiguous terms.
 template <class T>
 void settle(const tile& t, const std::byte*, std::byte* destination) {
   using part = typename parts_of<T>::type;
@@ -243,6 +251,16 @@ void settle(const tile& t, const std::byte*, std::byte* destination) {
   });
 }
 
+template <class T>
+inline constexpr settling settling_of = [] {
+  using part = typename parts_of<T>::type;
+  settling result{settle<T>, nullptr};
+  if constexpr (settles_in_lanes<part> && !std::same_as<part, bool>) {
+    result.choose_leaf = choose_finishing_leaf<sizeof(T), settled<part>>;
+  }
+  return result;
+}();
+
 /// sum_traits without the type: what fold needs to know about its elements.
 struct summation {
   std::int64_t element_size = 0;      ///< bytes of an element
@@ -250,8 +268,8 @@ struct summation {
   leaf_function accumulate = nullptr;
   /// Turns sums into elements; null where a sum is an element already.
   leaf_function round = nullptr;
-  /// Turns single terms into their sums, in place; null where they are.
-  leaf_function settle = nullptr;
+  /// Turns single terms into their sums; null where they are.
+  const detail::settling* settling = nullptr;
 };
 
 template <class T>
@@ -262,7 +280,7 @@ constexpr summation summation_of() noexcept {
   using accumulator = typename sum_traits<T>::accumulator;
   summation result{sizeof(T), sizeof(accumulator), accumulate<T>, nullptr, nullptr};
   if constexpr (sizeof(T) != sizeof(accumulator)) result.round = round_sums<T>;
-  if constexpr (std::is_same_v<T, bool> || !std::integral<T>) result.settle = settle<T>;
+  if constexpr (std::is_same_v<T, bool> || !std::integral<T>) result.settling = &settling_of<T>;
   return result;
 }
 

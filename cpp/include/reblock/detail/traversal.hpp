@@ -181,11 +181,11 @@ class traversal {
       const std::int64_t last = indices_ - r.extent;
       table_->move({}, source + last * axis.source_stride, destination + last * axis.destination_stride);
     }
-    if (plan_.settle != nullptr) {
+    if (plan_.sums != nullptr) {
       tile indices;
       indices.inner = {indices_, axis.source_stride, axis.destination_stride};
       indices.element_size = r.bytes;
-      plan_.settle(indices, destination, destination);
+      plan_.sums->settle(indices, destination, destination);
     }
   }
 
@@ -249,7 +249,9 @@ class traversal {
     }
     if (Outside::overwrites && plan_.shifted && !empty) join_rows(t);
     if (!empty) plan_.leaf(t, source_ + from, destination_ + to);
-    if (!empty && plan_.settle != nullptr) plan_.settle(t, destination_ + to, destination_ + to);
+    if (!empty && plan_.sums != nullptr && !plan_.settles) {
+      plan_.sums->settle(t, destination_ + to, destination_ + to);
+    }
     clip_tile(plan_.walked, narrowed, destination);
   }
 
