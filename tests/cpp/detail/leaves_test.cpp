@@ -20,7 +20,7 @@ namespace {
 using namespace detail;
 
 constexpr std::size_t element_sizes[] = {1, 2, 3, 4, 5, 8, 12, 16, 24};
-constexpr std::int64_t stream_counts[] = {2, 3, 4, 5, 7, 8};
+constexpr std::int64_t stream_counts[] = {2, 3, 4, 5, 7, 8, 16};
 constexpr std::size_t misalignments = 16;
 constexpr std::size_t guard_bytes = 64;
 
@@ -71,7 +71,7 @@ bool moves_rightly(const tile& t, leaf_function leaf, const std::vector<std::byt
 template <class Make>
 void check_tiles(Make&& make) {
   std::mt19937 random(1);
-  const std::vector<std::byte> bytes = test::draw_bytes(random, 32768);
+  const std::vector<std::byte> bytes = test::draw_bytes(random, 65536);
   for (const std::size_t element_size : element_sizes) {
     const auto size = static_cast<std::int64_t>(element_size);
     for (const std::int64_t streams : stream_counts) {
@@ -103,6 +103,29 @@ TEST_CASE("streams are separated") {
   check_tiles([](std::int64_t size, std::int64_t streams, std::int64_t count) {
     return tile{{streams, size, count * size + 3}, {count, streams * size, size}};
   });
+}
+
+TEST_CASE("short rows that go on where the next one begins, along either axis") {
+  for (const auto next : {&tile::rows, &tile::slices}) {
+    const auto other = next == &tile::rows ? &tile::slices : &tile::rows;
+    for (const std::int64_t gap : {0, 7}) {
+      CAPTURE(gap);
+      check_tiles([=](std::int64_t size, std::int64_t streams, std::int64_t count) {
+        const std::int64_t dense = streams * size + gap;
+        tile t{{count, size, dense}, {streams, 4 * count * size + 3, size}};
+        t.*next = {4, count * size, count * dense + 1};
+        t.*other = {2, 4 * streams * (t.*next).destination_stride, 4 * (t.*next).destination_stride + 2};
+        return t;
+      });
+      check_tiles([=](std::int64_t size, std::int64_t streams, std::int64_t count) {
+        const std::int64_t dense = streams * size + gap;
+        tile t{{streams, size, 4 * count * size + 3}, {count, dense, size}};
+        t.*next = {4, count * dense + 1, count * size};
+        t.*other = {2, 4 * (t.*next).source_stride + 2, streams * t.outer.destination_stride};
+        return t;
+      });
+    }
+  }
 }
 
 TEST_CASE("streams whose axis is in two parts") {

@@ -136,14 +136,24 @@ void move_interleaved(const tile& t, const std::byte* source, std::byte* destina
                         (address | t.rows.destination_stride | t.slices.destination_stride) %
                                 static_cast<std::int64_t>(sizeof(register_bytes)) ==
                             0;
+  if (length < dense::width) {
+    const auto goes_on = [=](const tile_axis& next) { return run_over<Size>(length, next.source_stride); };
+    const auto move_rows = [=](const tile& some, const std::byte* first, std::byte* to_first,
+                               const tile_axis& next) {
+      const bool wide = goes_on(next);
+      for_each_row(some, first, to_first, [=](const std::byte* from, std::byte* to) {
+        registers<dense::count> v{};
+        unrolled<Streams>([&](auto k) {
+          v[k] = wide ? load(from + offsets[k]) : load_part(from + offsets[k], length * Size);
+        });
+        v = finished<Finish>(shuffle<Size, interleaving_shuffles<Size, Streams>>(v));
+        dense::store_some(to, v, length);
+      });
+    };
+    return for_following_rows(t, source, destination, goes_on, move_rows);
+  }
   for_each_row(t, source, destination, [=](const std::byte* from, std::byte* to) {
     const auto stream = [&](std::size_t k) { return from + offsets[k]; };
-    if (length < dense::width) {
-      registers<dense::count> v{};
-      unrolled<Streams>([&](auto k) { v[k] = load_part(stream(k), length * Size); });
-      v = finished<Finish>(shuffle<Size, interleaving_shuffles<Size, Streams>>(v));
-      return dense::store_some(to, v, length);
-    }
     for_overlapping_steps(length, dense::width, [&](std::size_t i) {
       if constexpr (Streams > dense::width && Streams == dense::count) {
         // a square of streams at a time, which takes fewer shuffles, and fewer registers
@@ -174,14 +184,25 @@ void move_deinterleaved(const tile& t, const std::byte* source, std::byte* desti
   using dense = groups<Size, Streams>;
   const auto length = static_cast<std::size_t>(t.inner.extent);
   const auto offsets = stream_offsets::of_destination(t, Streams).template first<Streams>();
+  if (length < dense::width) {
+    const auto goes_on = [=](const tile_axis& next) {
+      return run_over<Size>(length, next.destination_stride);
+    };
+    const auto move_rows = [=](const tile& some, const std::byte* first, std::byte* to_first,
+                               const tile_axis& next) {
+      const bool wide = goes_on(next);
+      for_each_row(some, first, to_first, [=](const std::byte* from, std::byte* to) {
+        const registers<dense::count> v =
+            shuffle<Size, separating_shuffles<Size>>(dense::load_some(from, length));
+        unrolled<Streams>([&](auto k) {
+          wide ? store(to + offsets[k], v[k]) : store_part(to + offsets[k], v[k], length * Size);
+        });
+      });
+    };
+    return for_following_rows(t, source, destination, goes_on, move_rows);
+  }
   for_each_row(t, source, destination, [=](const std::byte* from, std::byte* to) {
     const auto stream = [&](std::size_t k) { return to + offsets[k]; };
-    if (length < dense::width) {
-      const registers<dense::count> v =
-          shuffle<Size, separating_shuffles<Size>>(dense::load_some(from, length));
-      unrolled<Streams>([&](auto k) { store_part(stream(k), v[k], length * Size); });
-      return;
-    }
     for_overlapping_steps(length, dense::width, [&](std::size_t i) {
       registers<dense::count> v = dense::load_all(from + i * dense::step, i + dense::width == length);
       v = shuffle<Size, separating_shuffles<Size>>(v);

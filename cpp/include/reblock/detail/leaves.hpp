@@ -90,19 +90,26 @@ void move_strided(const tile& t, const std::byte* source, std::byte* destination
   });
 }
 
+/// How much of a register is read and written at each stream of a square, in elements.
+struct square_widths {
+  std::size_t read;
+  std::size_t written;
+};
+
 /// One square of a transposition: up to as many streams of either side as a register has elements, exactly so
 /// many where it is Whole. Rows `from` bytes apart become rows `to` bytes apart.
 template <std::size_t Size, class Finish, bool Whole>
 [[gnu::always_inline]] inline void transpose_square(std::size_t outer_count, std::size_t inner_count,
-                                                    const std::byte* source, const std::int64_t* from,
-                                                    std::byte* destination, const std::int64_t* to) {
+                                                    square_widths widths, const std::byte* source,
+                                                    const std::int64_t* from, std::byte* destination,
+                                                    const std::int64_t* to) {
   constexpr std::size_t side = sizeof(register_bytes) / Size;
   registers<side> v{};
   unrolled<side>([&](auto k) {
     if constexpr (Whole) {
       v[k] = load(source + from[k]);
     } else if (k < inner_count) {
-      v[k] = outer_count == side ? load(source + from[k]) : load_part(source + from[k], outer_count * Size);
+      v[k] = widths.read == side ? load(source + from[k]) : load_part(source + from[k], widths.read * Size);
     }
   });
   v = finished<Finish>(shuffle<Size, log2(side)>(v));
@@ -110,8 +117,8 @@ template <std::size_t Size, class Finish, bool Whole>
     if constexpr (Whole) {
       store(destination + to[k], v[k]);
     } else if (k < outer_count) {
-      inner_count == side ? store(destination + to[k], v[k])
-                          : store_part(destination + to[k], v[k], inner_count * Size);
+      widths.written == side ? store(destination + to[k], v[k])
+                             : store_part(destination + to[k], v[k], widths.written * Size);
     }
   });
 }
@@ -135,22 +142,32 @@ void move_transposed(const tile& t, const std::byte* source, std::byte* destinat
     const std::size_t inner_side = std::min(side, inner);
     const auto sources = stream_offsets::of_source(t, inner_side);
     const auto destinations = stream_offsets::of_destination(t, outer_side);
-    const auto move_squares = [&](auto whole) {
-      for_each_row(t, source, destination, [&](const std::byte* from, std::byte* to) {
+    const auto move_squares = [&](const tile& some, const std::byte* first, std::byte* to_first, auto whole,
+                                  square_widths widths) {
+      for_each_row(some, first, to_first, [&](const std::byte* from, std::byte* to) {
         for_overlapping_steps(outer, outer_side, [&](std::size_t i) {
           for_overlapping_steps(inner, inner_side, [&](std::size_t j) {
-            transpose_square<Size, Finish, whole()>(outer_side, inner_side, from + i * Size + sources.at(j),
-                                                    sources.from(j), to + j * Size + destinations.at(i),
-                                                    destinations.from(i));
+            transpose_square<Size, Finish, whole()>(outer_side, inner_side, widths,
+                                                    from + i * Size + sources.at(j), sources.from(j),
+                                                    to + j * Size + destinations.at(i), destinations.from(i));
           });
         });
       });
     };
     if (outer_side == side && inner_side == side) {
-      move_squares(std::true_type{});
-    } else {
-      move_squares(std::false_type{});
+      return move_squares(t, source, destination, std::true_type{}, square_widths{side, side});
     }
+    const auto read_wide = [=](const tile_axis& next) { return run_over<Size>(outer, next.source_stride); };
+    const auto write_wide = [=](const tile_axis& next) {
+      return run_over<Size>(inner, next.destination_stride);
+    };
+    const auto goes_on = [=](const tile_axis& next) { return read_wide(next) || write_wide(next); };
+    for_following_rows(t, source, destination, goes_on,
+                       [&](const tile& some, const std::byte* from, std::byte* to, const tile_axis& next) {
+                         move_squares(some, from, to, std::false_type{},
+                                      square_widths{read_wide(next) ? side : outer_side,
+                                                    write_wide(next) ? side : inner_side});
+                       });
   }
 }
 

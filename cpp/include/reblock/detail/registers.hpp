@@ -140,6 +140,14 @@ template <class Finish, std::size_t Count>
   return v;
 }
 
+/// Whether rows of `count` elements, which are `row_stride` bytes apart, may be read and written a register at a
+/// time where another one follows: what is too much belongs to that one, which is moved later.
+template <std::size_t Size>
+constexpr bool run_over(std::size_t count, std::int64_t row_stride) noexcept {
+  constexpr std::size_t width = sizeof(register_bytes) / Size;
+  return count < width && 2 * count >= width && row_stride == static_cast<std::int64_t>(count * Size);
+}
+
 constexpr int log2(std::size_t power_of_two) noexcept { return std::countr_zero(power_of_two); }
 
 /// Calls `step(i)` for i = 0, width, ... and, where `count` is no multiple of `width`, once more for the

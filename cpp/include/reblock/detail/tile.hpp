@@ -123,4 +123,23 @@ template <class Move>
   }
 }
 
+/// Calls `move(some, source, destination, next)` with the rows of a tile that others follow along an axis `next`
+/// for which goes_on(next), then with the last ones, for which `next` is empty; if no axis does, with all of them so.
+template <class GoesOn, class Move>
+[[gnu::always_inline]] inline void for_following_rows(const tile& t, const std::byte* source,
+                                                      std::byte* destination, GoesOn goes_on, Move move) {
+  tile some = t;
+  for (const auto member : {&tile::rows, &tile::slices}) {
+    const tile_axis axis = t.*member;
+    if (t.joined != tile::axis::neither || !goes_on(axis)) continue;
+    (some.*member).extent = axis.extent - 1;
+    move(some, source, destination, axis);
+    (some.*member).extent = 1;
+    source += (axis.extent - 1) * axis.source_stride;
+    destination += (axis.extent - 1) * axis.destination_stride;
+    break;
+  }
+  move(some, source, destination, tile_axis{});
+}
+
 }  // namespace reblock::detail
