@@ -125,13 +125,14 @@ def test_the_usual_number_heeds_affinity() -> None:
     assert run(pinned, REBLOCK_NUM_THREADS="").stdout == "1\n"
 
 
-@pytest.mark.parametrize("instruction_set", ["baseline", "lookup16"])
+@pytest.mark.parametrize("instruction_set", ["baseline", "lookup16", "halves"])
 def test_results_do_not_depend_on_the_instruction_set(instruction_set: str) -> None:
     code = """
 import hashlib, numpy as np, reblock
 x = np.arange(2 * 12 * 14 * 14, dtype=np.uint8).reshape(2, 12, 14, 14)
 calls = [reblock.depth_to_space(x, 2), reblock.space_to_depth(x, 7, order="CRD"),
-         reblock.space_to_depth(x, 2, channel_axis=-1), reblock.unfold(x, 3, start_padding=1)]
+         reblock.space_to_depth(x, 2, channel_axis=-1), reblock.unfold(x, 3, start_padding=1),
+         reblock.fold(reblock.unfold(x.astype(np.float16) / 7, 3), (14, 14), 3)]
 print(*(hashlib.sha256(result.tobytes()).hexdigest() for result in calls))
 print(reblock._core.instruction_set)
 """

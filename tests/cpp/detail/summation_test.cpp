@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <complex>
@@ -8,6 +9,7 @@
 #include <cstring>
 #include <limits>
 #include <random>
+#include <vector>
 
 #include <doctest/doctest.h>
 
@@ -139,6 +141,61 @@ TEST_CASE("a NaN whose payload lies in the dropped bits stays a NaN") {
   }
 }
 
+/// The bits of a float, mostly one that float16 has room for, or nearly so.
+std::uint32_t draw_float(std::mt19937& random) {
+  const auto bits = static_cast<std::uint32_t>(random());
+  if (bits % 16 == 0) return static_cast<std::uint32_t>(random());
+  const auto exponent = static_cast<std::uint32_t>(127 - 28 + random() % 48);
+  return (bits & 0x807fffffu) | exponent << 23;
+}
+
+TEST_CASE("a processor that converts float16 does so as it is defined") {
+  if (!converts_halves()) return;  // then nothing here is ever called
+  std::mt19937 random(1);
+  for (std::uint32_t first = 0; first < 0x10000; first += 32) {
+    const std::size_t count = 1 + first / 32 % 32;
+    std::array<float16, 32> halves;
+    std::array<std::uint32_t, 32> sums;
+    for (std::size_t i = 0; i < 32; ++i) {
+      halves[i].bits = static_cast<std::uint16_t>(first + i);
+      sums[i] = draw_float(random);
+    }
+    std::array<std::uint32_t, 32> expected = sums;
+    for (std::size_t i = 0; i < count; ++i) {
+      expected[i] = add_floats(sums[i], std::bit_cast<std::uint32_t>(to_float(halves[i])));
+    }
+    add_halves(reinterpret_cast<const std::byte*>(halves.data()), reinterpret_cast<std::byte*>(sums.data()),
+               count);
+    const auto is_nan = [](std::uint32_t bits) { return std::isnan(std::bit_cast<float>(bits)); };
+    for (std::size_t i = 0; i < 32; ++i) {
+      CHECK((sums[i] == expected[i] || (is_nan(sums[i]) && is_nan(expected[i]))));
+    }
+    std::array<std::uint16_t, 32> results;
+    results.fill(0xbeef);
+    round_to_halves(reinterpret_cast<const std::byte*>(expected.data()),
+                    reinterpret_cast<std::byte*>(results.data()), count);
+    for (std::size_t i = 0; i < 32; ++i) {
+      CHECK(results[i] == (i < count ? half_bits<float16>(expected[i]) : 0xbeef));
+    }
+  }
+}
+
+TEST_CASE("sums of half floats are rounded in place") {
+  std::mt19937 random(1);
+  for (std::size_t count = 0; count < 40; ++count) {
+    std::vector<float> sums(count + 1);
+    for (float& sum : sums) sum = std::bit_cast<float>(draw_float(random));
+    const std::vector<float> before = sums;
+    summation_of<float16>().round(reinterpret_cast<std::byte*>(sums.data()), count);
+    for (std::size_t i = 0; i < count; ++i) {
+      std::uint16_t bits;
+      std::memcpy(&bits, reinterpret_cast<const std::byte*>(sums.data()) + 2 * i, sizeof(bits));
+      CHECK(bits == half_bits<float16>(std::bit_cast<std::uint32_t>(before[i])));
+    }
+    CHECK(std::memcmp(&sums[count], &before[count], sizeof(float)) == 0);
+  }
+}
+
 /// The sum of two terms, by the leaf of their type.
 template <class T>
 T sum_of(T first, T second) {
@@ -148,14 +205,10 @@ T sum_of(T first, T second) {
   // Both terms go to the same place: the destination stride is 0.
   const tile t{{1, 0, 0}, {2, sizeof(T), 0}, sizeof(total)};
   sum.accumulate(t, reinterpret_cast<const std::byte*>(terms), reinterpret_cast<std::byte*>(&total));
+  if (sum.round != nullptr) sum.round(reinterpret_cast<std::byte*>(&total), 1);
   T result;
-  if (sum.round != nullptr) {
-    const tile one{{1, 0, 0}, {1, 0, 0}, sizeof(T)};
-    sum.round(one, reinterpret_cast<const std::byte*>(&total), reinterpret_cast<std::byte*>(&result));
-  } else {
-    static_assert(sizeof(T) <= sizeof(total));
-    std::memcpy(&result, &total, sizeof(T));
-  }
+  static_assert(sizeof(T) <= sizeof(total));
+  std::memcpy(&result, &total, sizeof(T));
   return result;
 }
 

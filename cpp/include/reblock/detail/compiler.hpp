@@ -263,6 +263,61 @@ void look_up(std::size_t width, const lookups& l, std::int64_t count, const std:
               : look_up_16<Windows>(l, count, source, source_stride, destination, destination_stride);
 }
 
+inline bool converts_halves() noexcept { return __builtin_cpu_supports("f16c"); }
+
+using four_floats [[gnu::vector_size(16)]] = float;
+using eight_floats [[gnu::vector_size(32)]] = float;
+using eight_halves [[gnu::vector_size(16)]] = short;
+
+/// Adds `count` values of float16 to as many floats.
+[[gnu::target("avx,f16c")]] inline void add_halves(const std::byte* halves, std::byte* sums,
+                                                   std::size_t count) noexcept {
+  std::size_t i = 0;
+  for (; i + 8 <= count; i += 8) {
+    eight_halves terms;
+    eight_floats floats;
+    std::memcpy(&terms, halves + 2 * i, 16);
+    std::memcpy(&floats, sums + 4 * i, 32);
+    floats += __builtin_ia32_vcvtph2ps256(terms);
+    std::memcpy(sums + 4 * i, &floats, 32);
+  }
+  if (i + 4 <= count) {
+    std::uint64_t terms;
+    four_floats floats;
+    std::memcpy(&terms, halves + 2 * i, 8);
+    std::memcpy(&floats, sums + 4 * i, 16);
+    floats += __builtin_ia32_vcvtph2ps((eight_halves)register_longs{terms, 0});
+    std::memcpy(sums + 4 * i, &floats, 16);
+    i += 4;
+  }
+  for (; i < count; ++i) {
+    std::uint16_t term;
+    float sum;
+    std::memcpy(&term, halves + 2 * i, 2);
+    std::memcpy(&sum, sums + 4 * i, 4);
+    sum += __builtin_ia32_vcvtph2ps((eight_halves)register_longs{term, 0})[0];
+    std::memcpy(sums + 4 * i, &sum, 4);
+  }
+}
+
+/// Rounds `count` floats to as many values of float16, ties to even.
+[[gnu::target("avx,f16c")]] inline void round_to_halves(const std::byte* floats, std::byte* halves,
+                                                        std::size_t count) noexcept {
+  std::size_t i = 0;
+  for (; i + 4 <= count; i += 4) {
+    four_floats wide;
+    std::memcpy(&wide, floats + 4 * i, 16);
+    const eight_halves rounded = __builtin_ia32_vcvtps2ph(wide, 0);
+    std::memcpy(halves + 2 * i, &rounded, 8);
+  }
+  for (; i < count; ++i) {
+    float wide;
+    std::memcpy(&wide, floats + 4 * i, 4);
+    const eight_halves rounded = __builtin_ia32_vcvtps2ph(four_floats{wide}, 0);
+    std::memcpy(halves + 2 * i, &rounded, 2);
+  }
+}
+
 #elif defined(__aarch64__)
 
 constexpr std::size_t detect_lookup_width() noexcept { return 16; }
@@ -284,9 +339,35 @@ void look_up(std::size_t, const lookups& l, std::int64_t count, const std::byte*
   }
 }
 
+constexpr bool converts_halves() noexcept { return true; }
+
+inline void add_halves(const std::byte* halves, std::byte* sums, std::size_t count) noexcept {
+  for (std::size_t i = 0; i < count; i += 4) {
+    const std::size_t some = count - i < 4 ? count - i : 4;
+    std::uint16_t terms[4] = {};
+    float floats[4] = {};
+    std::memcpy(terms, halves + 2 * i, 2 * some);
+    std::memcpy(floats, sums + 4 * i, 4 * some);
+    vst1q_f32(floats, vaddq_f32(vld1q_f32(floats), vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(terms)))));
+    std::memcpy(sums + 4 * i, floats, 4 * some);
+  }
+}
+
+inline void round_to_halves(const std::byte* floats, std::byte* halves, std::size_t count) noexcept {
+  for (std::size_t i = 0; i < count; i += 4) {
+    const std::size_t some = count - i < 4 ? count - i : 4;
+    float wide[4] = {};
+    std::uint16_t rounded[4];
+    std::memcpy(wide, floats + 4 * i, 4 * some);
+    vst1_u16(rounded, vreinterpret_u16_f16(vcvt_f16_f32(vld1q_f32(wide))));
+    std::memcpy(halves + 2 * i, rounded, 2 * some);
+  }
+}
+
 #else
 
 constexpr std::size_t detect_lookup_width() noexcept { return 0; }
+constexpr bool converts_halves() noexcept { return false; }
 
 template <std::size_t Windows>
 void look_up(std::size_t width, const lookups& l, std::int64_t count, const std::byte* source,
@@ -304,6 +385,10 @@ void look_up(std::size_t width, const lookups& l, std::int64_t count, const std:
     }
   }
 }
+
+// not called: converts_halves() is false
+inline void add_halves(const std::byte*, std::byte*, std::size_t) noexcept {}
+inline void round_to_halves(const std::byte*, std::byte*, std::size_t) noexcept {}
 
 #endif
 

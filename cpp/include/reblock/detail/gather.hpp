@@ -109,9 +109,9 @@ class gather {
            std::byte* accumulators) const;
   void write(const axis_values& first, const axis_values& extents, const std::byte* accumulators,
              std::byte* image) const;
-  /// Strides of the accumulators: n, c, the phases of each spatial axis, then the places of each.
-  axis_values phase_strides(const axis_values& extents) const noexcept;
-  axis_values place_strides(const axis_values& extents) const noexcept;
+  /// Strides of the accumulators, of `size` bytes each: n, c, the phases of each spatial axis, then the places.
+  axis_values phase_strides(const axis_values& extents, std::int64_t size) const noexcept;
+  axis_values place_strides(const axis_values& extents, std::int64_t size) const noexcept;
 
   std::array<std::int64_t, 2> source_strides_{};  ///< of n and c in the columns
   std::array<std::int64_t, 2> output_strides_{};  ///< of n and c in the image
@@ -236,9 +236,9 @@ inline std::int64_t gather::groups_of(const gather_axis& axis, groups& found) co
   return count;
 }
 
-inline axis_values gather::place_strides(const axis_values& extents) const noexcept {
+inline axis_values gather::place_strides(const axis_values& extents, std::int64_t size) const noexcept {
   axis_values strides = extents;
-  std::int64_t stride = sum_.accumulator_size;
+  std::int64_t stride = size;
   for (std::size_t i = extents.size(); i-- > 2;) {
     strides[i] = stride;
     stride *= extents[i];
@@ -249,9 +249,9 @@ inline axis_values gather::place_strides(const axis_values& extents) const noexc
   return strides;
 }
 
-inline axis_values gather::phase_strides(const axis_values& extents) const noexcept {
+inline axis_values gather::phase_strides(const axis_values& extents, std::int64_t size) const noexcept {
   axis_values strides = axis_values::repeat(spatial_axes(), 0);
-  std::int64_t stride = sum_.accumulator_size;
+  std::int64_t stride = size;
   for (std::size_t i = 2; i < extents.size(); ++i) stride *= extents[i];
   for (std::size_t d = spatial_axes(); d-- > 0;) {
     strides[d] = stride;
@@ -262,8 +262,8 @@ inline axis_values gather::phase_strides(const axis_values& extents) const noexc
 
 inline void gather::add(const axis_values& first, const axis_values& extents, const std::byte* columns,
                         std::byte* accumulators) const {
-  const axis_values places = place_strides(with_padding(extents));
-  const axis_values phases = phase_strides(with_padding(extents));
+  const axis_values places = place_strides(with_padding(extents), sum_.accumulator_size);
+  const axis_values phases = phase_strides(with_padding(extents), sum_.accumulator_size);
   std::array<groups, max_rank - 2> all;
   axis_values counts;
   for (std::size_t d = 0; d < spatial_axes(); ++d) counts.push_back(groups_of(axes_[d], all[d]));
@@ -308,8 +308,8 @@ inline void gather::add(const axis_values& first, const axis_values& extents, co
 
 inline void gather::write(const axis_values& first, const axis_values& extents, const std::byte* accumulators,
                           std::byte* image) const {
-  const axis_values places = place_strides(with_padding(extents));
-  const axis_values phases = phase_strides(with_padding(extents));
+  const axis_values places = place_strides(with_padding(extents), sum_.element_size);
+  const axis_values phases = phase_strides(with_padding(extents), sum_.element_size);
   // Along each axis the places that have all phases, then the last one of the image if it has not.
   axis_values full;
   axis_values counts;
@@ -336,9 +336,7 @@ inline void gather::write(const axis_values& first, const axis_values& extents, 
           wrapping_add(moves.destination_offset,
                        wrapping_multiply((first[2 + d] + place) * axis.phases, axis.output_stride));
     }
-    const plan p = sum_.round != nullptr
-                       ? plan_visits(moves, sum_.accumulator_size, sum_.element_size, sum_.round)
-                       : plan_moves(moves, sum_.element_size);
+    const plan p = plan_moves(moves, sum_.element_size);
     traversal<skip_outside>(p, accumulators, image).run();
   });
 }
@@ -357,6 +355,7 @@ inline void gather::fill_box(std::int64_t number, const std::byte* columns, std:
   alignas(64) std::byte accumulators[box_bytes];
   std::memset(accumulators, 0, static_cast<std::size_t>(size));
   add(first, extents, columns, accumulators);
+  if (sum_.round != nullptr) sum_.round(accumulators, static_cast<std::size_t>(size / sum_.accumulator_size));
   write(first, extents, accumulators, image);
 }
 

@@ -16,6 +16,7 @@
 
 #include <reblock/data_type.hpp>
 #include <reblock/detail/half.hpp>
+#include <reblock/detail/instruction_set.hpp>
 #include <reblock/detail/leaves.hpp>
 
 namespace reblock::detail {
@@ -135,6 +136,13 @@ template <class T, std::size_t Count = std::max<std::size_t>(1, sizeof(register_
   }
 }
 
+/// Whether the processor converts values of T, and may be asked to.
+template <class T>
+bool is_converted() noexcept {
+  if constexpr (!std::same_as<T, float16>) return false;
+  return usable_instruction_set() >= instruction_set::halves;
+}
+
 /// The leaf that adds a tile of elements of type T to a tile of accumulators.
 template <class T>
 void accumulate(const tile& t, const std::byte* source, std::byte* destination) {
@@ -144,11 +152,14 @@ void accumulate(const tile& t, const std::byte* source, std::byte* destination) 
   constexpr std::int64_t sum_size{sizeof(typename sum_traits<part>::accumulator) * parts};
   const auto [outer, inner] = std::pair(t.outer, t.inner);
   const bool runs = inner.source_stride == term_size && inner.destination_stride == sum_size;
+  const bool converted = is_converted<part>();
   for_each_row(t, source, destination, [=](const std::byte* from, std::byte* to) {
     for (std::int64_t i = 0; i < outer.extent; ++i) {
       const std::byte* row = from + i * outer.source_stride;
       std::byte* sums = to + i * outer.destination_stride;
-      if (runs) {
+      if (runs && converted) {
+        add_halves(row, sums, static_cast<std::size_t>(inner.extent));
+      } else if (runs) {
         accumulate_run<part>(row, sums, static_cast<std::size_t>(inner.extent * parts));
       } else {
         for (std::int64_t j = 0; j < inner.extent; ++j) {
@@ -200,31 +211,23 @@ template <class T>
   }
 }
 
-/// The leaf that rounds a tile of float sums to elements of type T.
+/// Rounds `count` contiguous float sums to elements of type T, in place: the first of them are `count` elements.
 template <half T>
-void round_sums(const tile& t, const std::byte* source, std::byte* destination) {
-  const auto [outer, inner] = std::pair(t.outer, t.inner);
-  constexpr std::int64_t some = sizeof(register_bytes) / sizeof(T);
-  const bool runs = inner.source_stride == std::int64_t{sizeof(float)} &&
-                    inner.destination_stride == std::int64_t{sizeof(T)};
-  for_each_row(t, source, destination, [&](const std::byte* from, std::byte* to) {
-    for (std::int64_t i = 0; i < outer.extent; ++i) {
-      std::int64_t j = 0;
-      for (; runs && j + some <= inner.extent; j += some) {
-        const std::byte* sums = from + i * outer.source_stride + j * inner.source_stride;
-        store(to + i * outer.destination_stride + j * inner.destination_stride,
-              narrow<T>({load(sums), load(sums + sizeof(register_bytes))}));
-      }
-      for (; j < inner.extent; ++j) {
-        float sum;
-        T rounded;
-        std::memcpy(&sum, from + i * outer.source_stride + j * inner.source_stride, sizeof(sum));
-        round_to(rounded, sum);
-        std::memcpy(to + i * outer.destination_stride + j * inner.destination_stride, &rounded,
-                    sizeof(rounded));
-      }
-    }
-  });
+void round_sums(std::byte* sums, std::size_t count) {
+  if (is_converted<T>()) return round_to_halves(sums, sums, count);
+  constexpr std::size_t some = sizeof(register_bytes) / sizeof(T);
+  std::size_t i = 0;
+  for (; i + some <= count; i += some) {
+    const std::byte* from = sums + i * sizeof(float);
+    store(sums + i * sizeof(T), narrow<T>({load(from), load(from + sizeof(register_bytes))}));
+  }
+  for (; i < count; ++i) {
+    float sum;
+    T rounded;
+    std::memcpy(&sum, sums + i * sizeof(float), sizeof(sum));
+    round_to(rounded, sum);
+    std::memcpy(sums + i * sizeof(T), &rounded, sizeof(rounded));
+  }
 }
 
 /// What settles a tile that holds single terms: 0 + term, which differs from the term where that is -0, or a
@@ -266,8 +269,8 @@ struct summation {
   std::int64_t element_size = 0;      ///< bytes of an element
   std::int64_t accumulator_size = 0;  ///< bytes of a sum while terms are added to it
   leaf_function accumulate = nullptr;
-  /// Turns sums into elements; null where a sum is an element already.
-  leaf_function round = nullptr;
+  /// Turns contiguous sums into as many contiguous elements, in place; null where a sum is an element already.
+  void (*round)(std::byte* sums, std::size_t count) = nullptr;
   /// Turns single terms into their sums; null where they are.
   const detail::settling* settling = nullptr;
 };
