@@ -99,7 +99,7 @@ def depth_to_space(
     >>> reblock.torch.depth_to_space(torch.zeros(1, 8, 2, 3), 2).shape
     torch.Size([1, 2, 4, 6])
     """
-    block = _per_axis("block_size", block_size, x.ndim - 2)
+    block = _per_axis("block_size", block_size, _rank("x", x) - 2)
     return _operators.depth_to_space(x, block, _order(order), *_more(channel_axis, threads))
 
 
@@ -161,7 +161,7 @@ def space_to_depth(
     >>> reblock.torch.space_to_depth(torch.zeros(1, 2, 4, 6), 2).shape
     torch.Size([1, 8, 2, 3])
     """
-    block = _per_axis("block_size", block_size, x.ndim - 2)
+    block = _per_axis("block_size", block_size, _rank("x", x) - 2)
     return _operators.space_to_depth(x, block, _order(order), *_more(channel_axis, threads))
 
 
@@ -229,7 +229,7 @@ def unfold(
     torch.Size([1, 768, 196])
     """
     window = (window_sizes, strides, dilations, start_padding, end_padding)
-    return _operators.unfold(x, *_window(window, x.ndim - 2), *_more(channel_axis, threads))
+    return _operators.unfold(x, *_window(window, _rank("x", x) - 2), *_more(channel_axis, threads))
 
 
 def fold(
@@ -304,12 +304,20 @@ def fold(
     lengths = [len(v) for v in (output_sizes, *window) if isinstance(v, Sequence)]
     axes = lengths[0] if lengths else 1
     sizes = _per_axis("output_sizes", output_sizes, axes)
+    _rank("columns", columns)
     return _operators.fold(columns, sizes, *_window(window, axes), *_more(channel_axis, threads))
 
 
 # Arguments: the operators take one value for each axis, and ints that may be torch.SymInt.
 
 _INTEGERS = (int, np.integer, torch.SymInt)
+
+
+def _rank(name: str, tensor: torch.Tensor) -> int:
+    if not isinstance(tensor, torch.Tensor):
+        raise TypeError(f"{name} must be a torch.Tensor, got {type(tensor).__name__}")
+    rank: int = tensor.ndim
+    return rank
 
 
 def _ints(name: str, expected: str, values: Iterable[_Int], got: object) -> list[_Int]:

@@ -511,6 +511,15 @@ def test_bad_arguments_are_refused(
     refuses(lambda: reblock.torch.depth_to_space(x, **arguments), kind, argument)
 
 
+@pytest.mark.parametrize("wrong", [[[[[1.0]]]], np.zeros((1, 1, 1, 1)), None])
+def test_what_is_no_tensor_is_refused(wrong: Any) -> None:
+    got = type(wrong).__name__
+    refuses(lambda: reblock.torch.depth_to_space(wrong, 1), TypeError, "x", got)
+    refuses(lambda: reblock.torch.space_to_depth(wrong, 1), TypeError, "x", got)
+    refuses(lambda: reblock.torch.unfold(wrong, 1), TypeError, "x", got)
+    refuses(lambda: reblock.torch.fold(wrong, (1, 1), 1), TypeError, "columns", got)
+
+
 def test_bad_shapes_are_refused() -> None:
     for shape in ((), (4,), (4, 4), (1,) * 9):
         with pytest.raises(ValueError, match=r"^x must have 3 to 8 axes"):
