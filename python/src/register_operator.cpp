@@ -209,6 +209,7 @@ PyObject* call_slot(PyObject* self, PyObject* values, PyObject* keywords) noexce
   return without_exceptions([&] {
     // not destroyed: Python may be gone by then
     static const auto& names =
+        // NOLINTNEXTLINE(bugprone-unhandled-exception-at-new): without_exceptions() handles it
         *new signature("CompiledOperator.__call__", 3, {{"x"}, {"out", py::none()}, {"threads", py::none()}});
     std::array<PyObject*, 3> named_by{};
     std::array<PyObject*, 3> named{};

@@ -65,6 +65,7 @@ Examples
 
 constexpr const char* environment_variable = "REBLOCK_NUM_THREADS";
 
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): what set_num_threads sets, for a process
 std::atomic<std::size_t> usual_threads{1};
 
 std::size_t to_count(py::handle threads) {

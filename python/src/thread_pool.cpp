@@ -14,6 +14,7 @@ namespace reblock::python {
 
 namespace {
 
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): a process has one, made when it is needed
 std::atomic<thread_pool*> the_pool{nullptr};
 
 /// Waits for a moment, awake: a thread that sleeps takes as long to wake as it takes to copy a megabyte, and
@@ -25,6 +26,7 @@ void wait_awake(Condition&& holds) {
   while (!holds() && clock::now() < end) std::this_thread::yield();
 }
 
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): each thread tells what it is
 thread_local bool is_worker = false;
 
 /// A child has none of its parent's threads, and whatever state they held their locks in: it forgets them.
@@ -88,8 +90,8 @@ void thread_pool::run(std::size_t threads, std::size_t n, void (*task)(void*, st
 void thread_pool::start_workers(std::size_t count) noexcept {
   try {
     for (; workers_ < count; ++workers_) std::thread([this] { work(); }).detach();
+    // NOLINTNEXTLINE(bugprone-empty-catch): no more threads are to be had, those that are there do it
   } catch (const std::system_error&) {
-    // no more threads to be had: those that are there do it
   }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // The Python module's pool, here where a sanitizer for threads can watch it.
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <thread>
@@ -26,10 +27,7 @@ static_assert(executor<pool_executor>);
 bool runs_each_once(std::size_t threads, std::size_t n) {
   std::vector<std::atomic<int>> counts(n);
   pool_executor(threads).run(n, [&](std::size_t i) { ++counts[i]; });
-  for (const std::atomic<int>& count : counts) {
-    if (count != 1) return false;
-  }
-  return true;
+  return std::ranges::all_of(counts, [](const std::atomic<int>& count) { return count == 1; });
 }
 
 TEST_CASE("each task runs once, for any number of threads and tasks") {

@@ -41,6 +41,7 @@ bool moves_rightly(const tile& t, leaf_function leaf, const std::vector<std::byt
   for (std::size_t shift = 0; shift < misalignments; ++shift) {
     const std::size_t source_shift = (5 * shift + 3) % misalignments;
     const std::size_t source_end = source_shift + span(t, &tile_axis::source_stride);
+    REQUIRE(source_end <= bytes.size());
     const std::vector<std::byte> source(bytes.begin(),
                                         bytes.begin() + static_cast<std::ptrdiff_t>(source_end));
     std::vector<std::byte> result(guard_bytes + shift + span(t, &tile_axis::destination_stride) + guard_bytes,
@@ -114,7 +115,7 @@ TEST_CASE("short rows that go on where the next one begins, along either axis") 
         const std::int64_t dense = streams * size + gap;
         tile t{{count, size, dense}, {streams, 4 * count * size + 3, size}};
         t.*next = {4, count * size, count * dense + 1};
-        t.*other = {2, 4 * streams * (t.*next).destination_stride, 4 * (t.*next).destination_stride + 2};
+        t.*other = {2, streams * t.inner.source_stride, 4 * (t.*next).destination_stride + 2};
         return t;
       });
       check_tiles([=](std::int64_t size, std::int64_t streams, std::int64_t count) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Overlapping destinations: how fold sums. The output is cut into boxes that fit the first-level cache.
-// For each box, terms go through the traversal with the adding leaf to accumulators; then these go to the
+// For each box, terms go through the traversal with the adding leaf to accumulators; rounded, these go to the
 // output by the same traversal. Each output element is written once, by whoever has its box, so the result
 // does not depend on who takes which box.
 //

@@ -206,9 +206,8 @@ leaf_function choose_interleaving_leaf(const tile& t) {
     case 3: return move_interleaved<Size, 3, Finish>;
     case 4: return move_interleaved<Size, 4, Finish>;
     case 8: return move_interleaved<Size, 8, Finish>;
-    case 16:
-      if constexpr (Size <= 2)
-        return move_interleaved<Size, 16, Finish>;  // squares read wider elements better
+    case 16:  // squares read wider elements better
+      if constexpr (Size <= 2) return move_interleaved<Size, 16, Finish>;
       return nullptr;
     default: return nullptr;
   }

@@ -356,11 +356,12 @@ inline bool set_out_pattern(plan& p, const layout& l, std::int64_t element_size,
   r.width = lookup_width;
   r.extent = piece;
   r.bytes = static_cast<std::size_t>(bytes / piece);
-  constexpr std::int64_t bytes_at_once = 8192;
+  constexpr std::int64_t written_at_once = 8192;
+  constexpr std::int64_t read_at_once = 32768;
   const std::int64_t advance = magnitude(wrapping_multiply(ordered.axes[along].source_stride, piece));
-  r.at_once = std::max<std::int64_t>(1, std::min(bytes_at_once / bytes,
-                                                 4 * bytes_at_once / std::max<std::int64_t>(advance, 1))) *
-              piece;
+  const std::int64_t pieces =
+      std::min(written_at_once / bytes, read_at_once / std::max<std::int64_t>(advance, 1));
+  r.at_once = std::max<std::int64_t>(1, pieces) * piece;
   set_out_tile(p, element_size, element_size, inner);
   p.leaf = choose_leaf(p.leaf_tile, false);
   p.settles = false;

@@ -214,7 +214,10 @@ template <class T>
 /// Rounds `count` contiguous float sums to elements of type T, in place: the first of them are `count` elements.
 template <half T>
 void round_sums(std::byte* sums, std::size_t count) {
-  if (is_converted<T>()) return round_to_halves(sums, sums, count);
+  if (is_converted<T>()) {
+    round_to_halves(sums, sums, count);
+    return;
+  }
   constexpr std::size_t some = sizeof(register_bytes) / sizeof(T);
   std::size_t i = 0;
   for (; i + some <= count; i += some) {
