@@ -38,41 +38,35 @@ def instruction_sets(session: nox.Session) -> None:
 
 
 @nox.session
-def integrations(session: nox.Session) -> None:
-    """Run the tests of reblock with other libraries: Dask, ONNX, PyTorch and other arrays."""
-    extras = "dask,onnx,test,torch"
-    others = (
-        "array-api-strict>=2.6",
-        "distributed>=2025.1",
-        "jax>=0.6",
-        "onnxruntime>=1.20",
-        "zarr>=3",
-    )
-    session.install(f".[{extras}]", *others)
-    session.run("pytest", "tests/python/integrations", *session.posargs)
-
-
-@nox.session
 def docs(session: nox.Session) -> None:
-    """Build the site in build/site; a warning is an error, and so is a link that leads nowhere.
-
-    The code on its pages runs next: `nox -s examples`.
-    """
+    """Build the site in build/site; a warning is an error, and so is a link that leads nowhere."""
     session.install(".[docs]", "--config-settings=cmake.build-type=Debug")
     provide(session, "doxygen", "doxygen")
     Path("build").mkdir(exist_ok=True)
     session.run("doxygen", "docs/Doxyfile", external=True)
     options = ("--fail-on-warning", "--keep-going", "--fresh-env", "--quiet")
     session.run("sphinx-build", *options, "docs", "build/site")
-    session.notify("examples")
 
 
 @nox.session
-def examples(session: nox.Session) -> None:
-    """Run every code block of the site; arguments after -- go to pytest."""
-    others = ("distributed>=2025.1", "einops>=0.8", "zarr>=3")
-    session.install(".[dask,demo,docs,onnx,torch]", *others, *CMAKE, "pytest>=8", "sybil>=9")
-    session.run("pytest", "docs", *session.posargs)
+def integrations(session: nox.Session) -> None:
+    """Run the tests with other libraries (Dask, ONNX, PyTorch, arrays) and the code on the site.
+
+    Arguments after -- go to pytest instead. Both share an environment, since PyTorch takes 6 GB.
+    """
+    others = (
+        "array-api-strict>=2.6",
+        "distributed>=2025.1",
+        "einops>=0.8",
+        "jax>=0.6",
+        "onnxruntime>=1.20",
+        "sybil>=9",
+        "zarr>=3",
+    )
+    session.install(".[dask,demo,docs,onnx,test,torch]", *others, *CMAKE)
+    given = [session.posargs] if session.posargs else [["tests/python/integrations"], ["docs"]]
+    for arguments in given:
+        session.run("pytest", *arguments)
 
 
 @nox.session

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Every code block of the site runs: `nox -s examples`.
+"""Every code block of the site runs: `nox -s integrations`.
 
 The blocks of a page share their names, as they do for a reader who goes on where the last one
 ended.
