@@ -92,6 +92,8 @@ class gather {
     return count;
   }
 
+  /// A template, as traversals are, so that leaves are compiled only where operators run.
+  template <class Outside = skip_outside>
   void fill_box(std::int64_t number, const std::byte* columns, std::byte* image) const;
 
  private:
@@ -105,8 +107,10 @@ class gather {
   /// The extents of the accumulators of a box of so many places.
   axis_values with_padding(const axis_values& extents) const noexcept;
   void find_reach(gather_axis& axis) const noexcept;
+  template <class Outside>
   void add(const axis_values& first, const axis_values& extents, const std::byte* columns,
            std::byte* accumulators) const;
+  template <class Outside>
   void write(const axis_values& first, const axis_values& extents, const std::byte* accumulators,
              std::byte* image) const;
   /// Strides of the accumulators, of `size` bytes each: n, c, the phases of each spatial axis, then the places.
@@ -260,8 +264,9 @@ inline axis_values gather::phase_strides(const axis_values& extents, std::int64_
   return strides;
 }
 
-inline void gather::add(const axis_values& first, const axis_values& extents, const std::byte* columns,
-                        std::byte* accumulators) const {
+template <class Outside>
+void gather::add(const axis_values& first, const axis_values& extents, const std::byte* columns,
+                 std::byte* accumulators) const {
   const axis_values places = place_strides(with_padding(extents), sum_.accumulator_size);
   const axis_values phases = phase_strides(with_padding(extents), sum_.accumulator_size);
   std::array<groups, max_rank - 2> all;
@@ -302,12 +307,13 @@ inline void gather::add(const axis_values& first, const axis_values& extents, co
     }
     sums.bound_count = spatial_axes();
     const plan p = plan_visits(sums, sum_.element_size, sum_.accumulator_size, sum_.accumulate);
-    traversal<skip_outside>(p, columns, accumulators).run();
+    traversal<Outside>(p, columns, accumulators).run();
   });
 }
 
-inline void gather::write(const axis_values& first, const axis_values& extents, const std::byte* accumulators,
-                          std::byte* image) const {
+template <class Outside>
+void gather::write(const axis_values& first, const axis_values& extents, const std::byte* accumulators,
+                   std::byte* image) const {
   const axis_values places = place_strides(with_padding(extents), sum_.element_size);
   const axis_values phases = phase_strides(with_padding(extents), sum_.element_size);
   // Along each axis the places that have all phases, then the last one of the image if it has not.
@@ -337,11 +343,12 @@ inline void gather::write(const axis_values& first, const axis_values& extents, 
                        wrapping_multiply((first[2 + d] + place) * axis.phases, axis.output_stride));
     }
     const plan p = plan_moves(moves, sum_.element_size);
-    traversal<skip_outside>(p, accumulators, image).run();
+    traversal<Outside>(p, accumulators, image).run();
   });
 }
 
-inline void gather::fill_box(std::int64_t number, const std::byte* columns, std::byte* image) const {
+template <class Outside>
+void gather::fill_box(std::int64_t number, const std::byte* columns, std::byte* image) const {
   axis_values first = box_;
   axis_values extents = box_;
   for (std::size_t i = box_.size(); i-- > 0;) {
@@ -354,9 +361,9 @@ inline void gather::fill_box(std::int64_t number, const std::byte* columns, std:
   for (std::size_t d = 0; d < spatial_axes(); ++d) size *= axes_[d].phases;
   alignas(64) std::byte accumulators[box_bytes];
   std::memset(accumulators, 0, static_cast<std::size_t>(size));
-  add(first, extents, columns, accumulators);
+  add<Outside>(first, extents, columns, accumulators);
   if (sum_.round != nullptr) sum_.round(accumulators, static_cast<std::size_t>(size / sum_.accumulator_size));
-  write(first, extents, accumulators, image);
+  write<Outside>(first, extents, accumulators, image);
 }
 
 }  // namespace reblock::detail

@@ -131,44 +131,41 @@ constexpr bool has_squares(std::int64_t element_size) noexcept {
 
 /// The source contiguous along the outer axis, the destination along the inner one, square by square.
 template <std::size_t Size, class Finish = as_is>
+  requires(has_squares(Size))
 void move_transposed(const tile& t, const std::byte* source, std::byte* destination) {
-  if constexpr (!has_squares(Size)) {
-    return move_strided<Size>(t, source, destination);
-  } else {
-    constexpr std::size_t side = sizeof(register_bytes) / Size;
-    const auto outer = static_cast<std::size_t>(t.outer_extent());
-    const auto inner = static_cast<std::size_t>(t.inner_extent());
-    const std::size_t outer_side = std::min(side, outer);
-    const std::size_t inner_side = std::min(side, inner);
-    const auto sources = stream_offsets::of_source(t, inner_side);
-    const auto destinations = stream_offsets::of_destination(t, outer_side);
-    const auto move_squares = [&](const tile& some, const std::byte* first, std::byte* to_first, auto whole,
-                                  square_widths widths) {
-      for_each_row(some, first, to_first, [&](const std::byte* from, std::byte* to) {
-        for_overlapping_steps(outer, outer_side, [&](std::size_t i) {
-          for_overlapping_steps(inner, inner_side, [&](std::size_t j) {
-            transpose_square<Size, Finish, whole()>(outer_side, inner_side, widths,
-                                                    from + i * Size + sources.at(j), sources.from(j),
-                                                    to + j * Size + destinations.at(i), destinations.from(i));
-          });
+  constexpr std::size_t side = sizeof(register_bytes) / Size;
+  const auto outer = static_cast<std::size_t>(t.outer_extent());
+  const auto inner = static_cast<std::size_t>(t.inner_extent());
+  const std::size_t outer_side = std::min(side, outer);
+  const std::size_t inner_side = std::min(side, inner);
+  const auto sources = stream_offsets::of_source(t, inner_side);
+  const auto destinations = stream_offsets::of_destination(t, outer_side);
+  const auto move_squares = [&](const tile& some, const std::byte* first, std::byte* to_first, auto whole,
+                                square_widths widths) {
+    for_each_row(some, first, to_first, [&](const std::byte* from, std::byte* to) {
+      for_overlapping_steps(outer, outer_side, [&](std::size_t i) {
+        for_overlapping_steps(inner, inner_side, [&](std::size_t j) {
+          transpose_square<Size, Finish, whole()>(outer_side, inner_side, widths,
+                                                  from + i * Size + sources.at(j), sources.from(j),
+                                                  to + j * Size + destinations.at(i), destinations.from(i));
         });
       });
-    };
-    if (outer_side == side && inner_side == side) {
-      return move_squares(t, source, destination, std::true_type{}, square_widths{side, side});
-    }
-    const auto read_wide = [=](const tile_axis& next) { return run_over<Size>(outer, next.source_stride); };
-    const auto write_wide = [=](const tile_axis& next) {
-      return run_over<Size>(inner, next.destination_stride);
-    };
-    const auto goes_on = [=](const tile_axis& next) { return read_wide(next) || write_wide(next); };
-    for_following_rows(t, source, destination, goes_on,
-                       [&](const tile& some, const std::byte* from, std::byte* to, const tile_axis& next) {
-                         move_squares(some, from, to, std::false_type{},
-                                      square_widths{read_wide(next) ? side : outer_side,
-                                                    write_wide(next) ? side : inner_side});
-                       });
+    });
+  };
+  if (outer_side == side && inner_side == side) {
+    return move_squares(t, source, destination, std::true_type{}, square_widths{side, side});
   }
+  const auto read_wide = [=](const tile_axis& next) { return run_over<Size>(outer, next.source_stride); };
+  const auto write_wide = [=](const tile_axis& next) {
+    return run_over<Size>(inner, next.destination_stride);
+  };
+  const auto goes_on = [=](const tile_axis& next) { return read_wide(next) || write_wide(next); };
+  for_following_rows(t, source, destination, goes_on,
+                     [&](const tile& some, const std::byte* from, std::byte* to, const tile_axis& next) {
+                       move_squares(some, from, to, std::false_type{},
+                                    square_widths{read_wide(next) ? side : outer_side,
+                                                  write_wide(next) ? side : inner_side});
+                     });
 }
 
 /// Calls `choose` with the element size as a compile-time constant where it has leaves of its own.
@@ -213,46 +210,45 @@ leaf_function choose_interleaving_leaf(const tile& t) {
   }
 }
 
-/// The leaf for a tile. It stays right for a narrower tile of the same strides only where
-/// `extents_are_fixed` is false.
-inline leaf_function choose_leaf(const tile& t, bool extents_are_fixed) {
-  const auto size = static_cast<std::int64_t>(t.element_size);
-  const auto [outer, inner] = std::pair(t.outer, t.inner);
-  if (inner.source_stride == size && inner.destination_stride == size) return move_runs;
-  return with_fixed_size(t.element_size, [&]<std::size_t Size>(fixed_size<Size>) -> leaf_function {
-    if (outer.source_stride != size || inner.destination_stride != size) return move_strided<Size>;
-    if constexpr (Size != 0) {
-      if (extents_are_fixed && interleaves(t)) {
-        if (const leaf_function leaf = choose_interleaving_leaf<Size, as_is>(t)) return leaf;
-      }
-      if (extents_are_fixed && separates(t)) {
-        switch (t.outer_extent()) {
-          case 2: return move_deinterleaved<Size, 2>;
-          case 3: return move_deinterleaved<Size, 3>;
-          case 4: return move_deinterleaved<Size, 4>;
-          case 8: return move_deinterleaved<Size, 8>;
-          case 16: return move_deinterleaved<Size, 16>;
-          default: break;
-        }
-      }
-    }
-    return move_transposed<Size>;
-  });
+/// The leaf that separates as many streams as the tile has, or null.
+template <std::size_t Size>
+leaf_function choose_deinterleaving_leaf(const tile& t) {
+  switch (t.outer_extent()) {
+    case 2: return move_deinterleaved<Size, 2>;
+    case 3: return move_deinterleaved<Size, 3>;
+    case 4: return move_deinterleaved<Size, 4>;
+    case 8: return move_deinterleaved<Size, 8>;
+    case 16: return move_deinterleaved<Size, 16>;
+    default: return nullptr;
+  }
 }
 
-/// The same for elements of `Size` bytes that `Finish` is to see, where there is such a leaf; else null.
-template <std::size_t Size, class Finish>
-leaf_function choose_finishing_leaf(const tile& t, bool extents_are_fixed) {
-  const auto size = static_cast<std::int64_t>(Size);
-  if (t.element_size != Size || t.outer.source_stride != size || t.inner.destination_stride != size ||
-      t.inner.source_stride == size) {
-    return nullptr;
-  }
-  if (extents_are_fixed && interleaves(t)) {
-    if (const leaf_function leaf = choose_interleaving_leaf<Size, Finish>(t)) return leaf;
-  }
-  if constexpr (has_squares(Size)) return move_transposed<Size, Finish>;
-  return nullptr;
+/// The leaf for a tile whose elements `Finish` is to see, or null where only as_is has one. It stays right for
+/// a narrower tile of the same strides only where `extents_are_fixed` is false. A template, so that leaves are
+/// compiled where they are used and not where this header is included.
+template <class Finish = as_is>
+leaf_function choose_leaf(const tile& t, bool extents_are_fixed) {
+  constexpr bool moves = Finish::element_size == 0;
+  const auto size = static_cast<std::int64_t>(t.element_size);
+  const auto [outer, inner] = std::pair(t.outer, t.inner);
+  if (inner.source_stride == size && inner.destination_stride == size) return moves ? move_runs : nullptr;
+  const bool are_streams = outer.source_stride == size && inner.destination_stride == size;
+  return with_fixed_size(t.element_size, [&]<std::size_t Size>(fixed_size<Size>) -> leaf_function {
+    if constexpr (Size != 0 && (moves || Size == Finish::element_size)) {
+      if (extents_are_fixed && interleaves(t)) {
+        if (const leaf_function leaf = choose_interleaving_leaf<Size, Finish>(t)) return leaf;
+      }
+      if constexpr (moves) {
+        if (extents_are_fixed && separates(t)) {
+          if (const leaf_function leaf = choose_deinterleaving_leaf<Size>(t)) return leaf;
+        }
+      }
+      if constexpr (has_squares(Size)) {
+        if (are_streams) return move_transposed<Size, Finish>;
+      }
+    }
+    return moves ? move_strided<Size> : nullptr;
+  });
 }
 
 /// How single terms become sums.

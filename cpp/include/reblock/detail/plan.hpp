@@ -49,6 +49,10 @@ struct plan : layout {
   /// The axes from this one on have no gaps between their destination elements.
   std::size_t dense_from = 0;
   tile leaf_tile{};
+  /// Whether tiles always have the extents of leaf_tile, or are narrowed to what lies inside the bounds.
+  bool extents_are_fixed = false;
+  /// What moves a tile. Null: what choose_leaf() has for it, which the traversal asks, and not who plans, so
+  /// that leaves are compiled only where operators run.
   leaf_function leaf = nullptr;
   /// Not null: what is moved are terms, which become sums, by the leaf itself where it `settles`.
   const settling* sums = nullptr;
@@ -227,6 +231,10 @@ constexpr void set_out_tile(plan& p, std::int64_t source_size, std::int64_t elem
   p.leaf_tile.element_size = static_cast<std::size_t>(element_size);
   if (p.rank - p.walked >= 3) p.leaf_tile.joined = p.joined;
   if (p.rank == 0) p.leaf_tile.inner = {1, source_size, element_size};
+  p.extents_are_fixed = true;
+  for (std::size_t i = p.walked; i < p.rank; ++i) {
+    p.extents_are_fixed = p.extents_are_fixed && !p.axes[i].bounded();
+  }
 
   p.dense_from = p.rank;
   std::int64_t dense_bytes = element_size;
@@ -363,7 +371,8 @@ inline bool set_out_pattern(plan& p, const layout& l, std::int64_t element_size,
       std::min(written_at_once / bytes, read_at_once / std::max<std::int64_t>(advance, 1));
   r.at_once = std::max<std::int64_t>(1, pieces) * piece;
   set_out_tile(p, element_size, element_size, inner);
-  p.leaf = choose_leaf(p.leaf_tile, false);
+  p.leaf = nullptr;
+  p.extents_are_fixed = false;
   p.settles = false;
   // Axes that reach into the source of a pattern come next to it, unless what is outside would then have to
   // be told from what is inside between the pieces.
@@ -447,14 +456,11 @@ inline void set_out_moves(plan& p, const layout& l, std::int64_t element_size, c
   if (p.joined == tile::axis::neither) follow_dense_source(p, element_size);
   set_out_tile(p, element_size, element_size);
   stream_output(p, element_size);
-  bool fixed = true;
-  for (std::size_t i = p.walked; i < p.rank; ++i) fixed = fixed && !p.axes[i].bounded();
-  if (sums != nullptr && sums->choose_leaf != nullptr) p.leaf = sums->choose_leaf(p.leaf_tile, fixed);
-  p.settles = p.leaf != nullptr;
-  if (!p.settles) {
-    if (sums != nullptr && !p.staged) shorten_tile(p, element_size);
-    p.leaf = choose_leaf(p.leaf_tile, fixed);
+  if (sums != nullptr && sums->choose_leaf != nullptr) {
+    p.leaf = sums->choose_leaf(p.leaf_tile, p.extents_are_fixed);
   }
+  p.settles = p.leaf != nullptr;
+  if (sums != nullptr && !p.settles && !p.staged) shorten_tile(p, element_size);
   p.shifted = is_shifted(p, element_size);
   const bool is_small_plane =
       p.shifted && p.leaf_tile.outer.extent * p.leaf_tile.inner.extent * element_size <=

@@ -131,6 +131,7 @@ template <std::size_t Size, int Times, std::size_t Count>
 
 /// What is done to registers of elements on their way: nothing. Others are a sum's to define.
 struct as_is {
+  static constexpr std::size_t element_size = 0;  ///< any
   static register_bytes finish(register_bytes v) noexcept { return v; }
 };
 

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <complex>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -33,10 +32,17 @@ struct sum_traits<T> {
   static accumulator add(accumulator sum, T term) noexcept { return sum + term; }
 };
 
+/// std::complex, told by what it is: to include <complex> takes as long as to include all of reblock.
 template <class T>
-struct sum_traits<std::complex<T>> {
-  using accumulator = std::complex<T>;
-  static accumulator add(accumulator sum, std::complex<T> term) noexcept { return sum + term; }
+concept complex_number = std::floating_point<typename T::value_type> && requires(const T number) {
+  { number.real() } -> std::same_as<typename T::value_type>;
+  { number.imag() } -> std::same_as<typename T::value_type>;
+} && sizeof(T) == 2 * sizeof(typename T::value_type);
+
+/// Its parts add up; see parts_of.
+template <complex_number T>
+struct sum_traits<T> {
+  using accumulator = T;
 };
 
 template <class T>
@@ -70,9 +76,9 @@ struct parts_of {
   using type = T;
   static constexpr std::int64_t count = 1;
 };
-template <class T>
-struct parts_of<std::complex<T>> {
-  using type = T;
+template <complex_number T>
+struct parts_of<T> {
+  using type = typename T::value_type;
   static constexpr std::int64_t count = 2;
 };
 
@@ -173,9 +179,10 @@ void accumulate(const tile& t, const std::byte* source, std::byte* destination) 
 template <class T>
 concept settles_in_lanes = adds_in_lanes<T> || half<T>;
 
-/// Makes a register of terms sums of one term each.
-template <settles_in_lanes T>
+/// Makes a register of terms sums of one term each. An element is one or several terms.
+template <settles_in_lanes T, std::size_t Size = sizeof(T)>
 struct settled {
+  static constexpr std::size_t element_size = Size;
   static register_bytes finish(register_bytes terms) noexcept {
     if constexpr (half<T>) {
       return map_lanes<std::uint16_t>(terms, [](auto bits) { return settled_bits(bits); });
@@ -262,7 +269,7 @@ inline constexpr settling settling_of = [] {
   using part = typename parts_of<T>::type;
   settling result{settle<T>, nullptr};
   if constexpr (settles_in_lanes<part> && !std::same_as<part, bool>) {
-    result.choose_leaf = choose_finishing_leaf<sizeof(T), settled<part>>;
+    result.choose_leaf = detail::choose_leaf<settled<part, sizeof(T)>>;
   }
   return result;
 }();

@@ -102,7 +102,10 @@ template <class Outside>
 class traversal {
  public:
   traversal(const plan& p, const std::byte* source, std::byte* destination)
-      : plan_(p), source_(source), destination_(destination) {
+      : plan_(p),
+        leaf_(p.leaf != nullptr ? p.leaf : choose_leaf(p.leaf_tile, p.extents_are_fixed)),
+        source_(source),
+        destination_(destination) {
     for (std::size_t i = 0; i < p.rank; ++i) ranges_[i] = {0, p.axes[i].extent};
   }
 
@@ -248,7 +251,7 @@ class traversal {
       to = wrapping_add(to, wrapping_multiply(inside.begin, axis.destination_stride));
     }
     if (Outside::overwrites && plan_.shifted && !empty) join_rows(t);
-    if (!empty) plan_.leaf(t, source_ + from, destination_ + to);
+    if (!empty) leaf_(t, source_ + from, destination_ + to);
     if (!empty && plan_.sums != nullptr && !plan_.settles) {
       plan_.sums->settle(t, destination_ + to, destination_ + to);
     }
@@ -283,6 +286,7 @@ class traversal {
   }
 
   const plan& plan_;
+  leaf_function leaf_;
   const std::byte* source_;
   std::byte* destination_;
   std::array<index_range, max_axes> ranges_{};
