@@ -200,7 +200,6 @@ inline std::size_t detect_lookup_width() noexcept {
 
 using signed_bytes_16 [[gnu::vector_size(16)]] = char;
 using signed_bytes_32 [[gnu::vector_size(32)]] = char;
-using bytes_32 [[gnu::vector_size(32)]] = std::uint8_t;
 
 template <std::size_t Windows>
 [[gnu::target("ssse3")]] void look_up_16(const lookups& l, std::int64_t count, const std::byte* source,
@@ -230,25 +229,25 @@ template <std::size_t Windows>
                                                                 std::int64_t source_stride,
                                                                 std::byte* destination,
                                                                 std::int64_t destination_stride) noexcept {
-  bytes_32 places[Windows];
+  signed_bytes_32 places[Windows];
+  std::uint32_t found[Windows];  // a bit for each byte
   const std::byte* from[Windows];
   for (std::size_t k = 0; k < Windows; ++k) {
     std::memcpy(&places[k], l.places + k * most_lookup_width, sizeof(places[k]));
+    found[k] = __builtin_ia32_ucmpb256_mask(places[k], signed_bytes_32{} + 32, 1, ~std::uint32_t{0});
     from[k] = source + l.offsets[k];
   }
   for (std::int64_t i = 0; i < count; ++i) {
-    bytes_32 value{};
+    signed_bytes_32 value{};
 #pragma GCC unroll 9
     for (std::size_t k = 0; k < Windows; ++k) {
-      bytes_32 window;
+      signed_bytes_32 window;
       std::memcpy(&window, from[k] + i * source_stride, sizeof(window));
 #if defined(__clang__)
-      const auto found =
-          (bytes_32)__builtin_ia32_permvarqi256((signed_bytes_32)window, (signed_bytes_32)places[k]);
+      value = __builtin_ia32_selectb_256(found[k], __builtin_ia32_permvarqi256(window, places[k]), value);
 #else
-      const bytes_32 found = __builtin_shuffle(window, places[k]);
+      value = __builtin_ia32_permvarqi256_mask(window, places[k], value, found[k]);
 #endif
-      value = places[k] < 32 ? found : value;
     }
     std::memcpy(destination + i * destination_stride, &value, sizeof(value));
   }
