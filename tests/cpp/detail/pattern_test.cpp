@@ -53,8 +53,9 @@ std::vector<std::int64_t> dense_strides(std::mt19937& random, const layout& l, s
   return strides;
 }
 
-/// Checks the moves with each instruction set; returns how many plans have a pattern.
-int check_moves(const test::moves& moves, std::mt19937& random) {
+/// Checks the moves with each instruction set; returns how many plans have a pattern, and adds to `rows` how
+/// many of these move several rows together, but not all at a time.
+int check_moves(const test::moves& moves, std::mt19937& random, int* rows = nullptr) {
   int patterns = 0;
   const auto source = test::draw_bytes(random, moves.source_bytes);
   const auto before = test::draw_bytes(random, moves.destination_bytes);
@@ -63,6 +64,10 @@ int check_moves(const test::moves& moves, std::mt19937& random) {
     INFO("instruction set ", name_of(set));
     const plan p = plan_moves(moves.layout, moves.element_size, nullptr, set);
     patterns += p.repeats() ? 1 : 0;
+    const repetition& r = p.repeated;
+    if (rows != nullptr && p.repeats() && r.rows != no_axis) {
+      *rows += r.rows_at_once > 1 && r.rows_at_once < p.axes[r.rows].extent ? 1 : 0;
+    }
     CHECK((set != instruction_set::baseline || !p.repeats()));
     // Every misalignment of the destination; the source is where the allocation puts it.
     for (const std::size_t shift : {0u, 1u, 7u}) {
@@ -79,6 +84,7 @@ constexpr std::int64_t element_sizes[] = {1, 2, 3, 4, 6, 8, 12, 16};
 
 TEST_CASE("a pattern moves what its layout describes, whatever repeats") {
   int patterns = 0;
+  int rows = 0;
   for (unsigned seed = 0; seed < 400; ++seed) {
     INFO("seed ", seed);
     std::mt19937 random(seed);
@@ -101,9 +107,12 @@ TEST_CASE("a pattern moves what its layout describes, whatever repeats") {
       l.axes[i].source_stride = backward ? -source_strides[i] : source_strides[i];
       l.axes[i].destination_stride = destination_strides[i];
     }
-    patterns += check_moves(without_margins(l, element_size), random);
+    patterns += check_moves(without_margins(l, element_size), random, &rows);
   }
-  if (detect_instruction_set() != instruction_set::baseline) CHECK(patterns > 100);
+  if (detect_instruction_set() != instruction_set::baseline) {
+    CHECK(patterns > 100);
+    CHECK(rows > 10);
+  }
 }
 
 /// The moves of unfold over images (c, y, x) with windows of `size` x `size`.

@@ -20,6 +20,8 @@
 #include <arm_neon.h>
 #endif
 
+#include <reblock/detail/tile.hpp>
+
 namespace reblock::detail {
 
 /// How an error leaves a call that returns no status: std::invalid_argument, or, where exceptions are
@@ -183,7 +185,7 @@ inline constexpr std::size_t most_lookup_width = 32;
 struct lookups {
   static constexpr std::size_t most_windows = 9;
 
-  const std::int32_t* offsets;  ///< bytes from the source to each window
+  const std::int64_t* offsets;  ///< bytes from the source to each window
   /// For each window, most_lookup_width places: for each byte of the register its place in the window,
   /// or 255 where it comes from another one, or is 0.
   const std::uint8_t* places;
@@ -202,64 +204,78 @@ using signed_bytes_16 [[gnu::vector_size(16)]] = char;
 using signed_bytes_32 [[gnu::vector_size(32)]] = char;
 
 template <std::size_t Windows>
-[[gnu::target("ssse3")]] void look_up_16(const lookups& l, std::int64_t count, const std::byte* source,
-                                         std::int64_t source_stride, std::byte* destination,
-                                         std::int64_t destination_stride) noexcept {
+[[gnu::target("ssse3")]] void look_up_16(const lookups& l, const tile_axis& outer, const tile_axis& inner,
+                                         const std::byte* source, std::byte* destination) noexcept {
   signed_bytes_16 places[Windows];
-  const std::byte* from[Windows];
+  std::int64_t offsets[Windows];
+#pragma GCC unroll 9
   for (std::size_t k = 0; k < Windows; ++k) {
     std::memcpy(&places[k], l.places + k * most_lookup_width, sizeof(places[k]));
-    from[k] = source + l.offsets[k];
+    offsets[k] = l.offsets[k];
   }
-  for (std::int64_t i = 0; i < count; ++i) {
-    signed_bytes_16 value{};
+  const auto [count, step_from, step_to] = inner;  // a copy, which no store to the destination can change
+  for (std::int64_t i = 0; i < outer.extent; ++i) {
+    const std::byte* from = source + i * outer.source_stride;
+    std::byte* to = destination + i * outer.destination_stride;
+    for (std::int64_t j = 0; j < count; ++j) {
+      signed_bytes_16 value{};
 #pragma GCC unroll 9
-    for (std::size_t k = 0; k < Windows; ++k) {
-      signed_bytes_16 window;
-      std::memcpy(&window, from[k] + i * source_stride, sizeof(window));
-      value |= __builtin_ia32_pshufb128(window, places[k]);
+      for (std::size_t k = 0; k < Windows; ++k) {
+        signed_bytes_16 window;
+        std::memcpy(&window, from + offsets[k], sizeof(window));
+        value |= __builtin_ia32_pshufb128(window, places[k]);
+      }
+      std::memcpy(to, &value, sizeof(value));
+      from += step_from;
+      to += step_to;
     }
-    std::memcpy(destination + i * destination_stride, &value, sizeof(value));
   }
 }
 
 template <std::size_t Windows>
-[[gnu::target("avx512vl,avx512bw,avx512vbmi")]] void look_up_32(const lookups& l, std::int64_t count,
+[[gnu::target("avx512vl,avx512bw,avx512vbmi")]] void look_up_32(const lookups& l, const tile_axis& outer,
+                                                                const tile_axis& inner,
                                                                 const std::byte* source,
-                                                                std::int64_t source_stride,
-                                                                std::byte* destination,
-                                                                std::int64_t destination_stride) noexcept {
+                                                                std::byte* destination) noexcept {
   signed_bytes_32 places[Windows];
   std::uint32_t found[Windows];  // a bit for each byte
-  const std::byte* from[Windows];
+  std::int64_t offsets[Windows];
+#pragma GCC unroll 9
   for (std::size_t k = 0; k < Windows; ++k) {
     std::memcpy(&places[k], l.places + k * most_lookup_width, sizeof(places[k]));
     found[k] = __builtin_ia32_ucmpb256_mask(places[k], signed_bytes_32{} + 32, 1, ~std::uint32_t{0});
-    from[k] = source + l.offsets[k];
+    offsets[k] = l.offsets[k];
   }
-  for (std::int64_t i = 0; i < count; ++i) {
-    signed_bytes_32 value{};
+  const auto [count, step_from, step_to] = inner;  // a copy, which no store to the destination can change
+  for (std::int64_t i = 0; i < outer.extent; ++i) {
+    const std::byte* from = source + i * outer.source_stride;
+    std::byte* to = destination + i * outer.destination_stride;
+    for (std::int64_t j = 0; j < count; ++j) {
+      signed_bytes_32 value{};
 #pragma GCC unroll 9
-    for (std::size_t k = 0; k < Windows; ++k) {
-      signed_bytes_32 window;
-      std::memcpy(&window, from[k] + i * source_stride, sizeof(window));
+      for (std::size_t k = 0; k < Windows; ++k) {
+        signed_bytes_32 window;
+        std::memcpy(&window, from + offsets[k], sizeof(window));
 #if defined(__clang__)
-      value = __builtin_ia32_selectb_256(found[k], __builtin_ia32_permvarqi256(window, places[k]), value);
+        value = __builtin_ia32_selectb_256(found[k], __builtin_ia32_permvarqi256(window, places[k]), value);
 #else
-      value = __builtin_ia32_permvarqi256_mask(window, places[k], value, found[k]);
+        value = __builtin_ia32_permvarqi256_mask(window, places[k], value, found[k]);
 #endif
+      }
+      std::memcpy(to, &value, sizeof(value));
+      from += step_from;
+      to += step_to;
     }
-    std::memcpy(destination + i * destination_stride, &value, sizeof(value));
   }
 }
 
-/// Fills `count` registers of the same lookups: the source moves on by `source_stride` bytes from one to
-/// the next, the destination by `destination_stride`. `width` is one that detect_lookup_width() allows.
+/// Fills a register by the same lookups for each index of two axes. `width` is one that detect_lookup_width()
+/// allows.
 template <std::size_t Windows>
-void look_up(std::size_t width, const lookups& l, std::int64_t count, const std::byte* source,
-             std::int64_t source_stride, std::byte* destination, std::int64_t destination_stride) noexcept {
-  width == 32 ? look_up_32<Windows>(l, count, source, source_stride, destination, destination_stride)
-              : look_up_16<Windows>(l, count, source, source_stride, destination, destination_stride);
+void look_up(std::size_t width, const lookups& l, const tile_axis& outer, const tile_axis& inner,
+             const std::byte* source, std::byte* destination) noexcept {
+  width == 32 ? look_up_32<Windows>(l, outer, inner, source, destination)
+              : look_up_16<Windows>(l, outer, inner, source, destination);
 }
 
 inline bool converts_halves() noexcept { return __builtin_cpu_supports("f16c"); }
@@ -322,19 +338,21 @@ using eight_halves [[gnu::vector_size(16)]] = short;
 constexpr std::size_t detect_lookup_width() noexcept { return 16; }
 
 template <std::size_t Windows>
-void look_up(std::size_t, const lookups& l, std::int64_t count, const std::byte* source,
-             std::int64_t source_stride, std::byte* destination, std::int64_t destination_stride) noexcept {
+void look_up(std::size_t, const lookups& l, const tile_axis& outer, const tile_axis& inner,
+             const std::byte* source, std::byte* destination) noexcept {
   uint8x16_t places[Windows];
   for (std::size_t k = 0; k < Windows; ++k) places[k] = vld1q_u8(l.places + k * most_lookup_width);
   const auto* from = reinterpret_cast<const std::uint8_t*>(source);
   auto* to = reinterpret_cast<std::uint8_t*>(destination);
-  for (std::int64_t i = 0; i < count; ++i) {
-    const std::uint8_t* first = from + i * source_stride;
-    uint8x16_t value = vqtbl1q_u8(vld1q_u8(first + l.offsets[0]), places[0]);
-    for (std::size_t k = 1; k < Windows; ++k) {
-      value = vorrq_u8(value, vqtbl1q_u8(vld1q_u8(first + l.offsets[k]), places[k]));
+  for (std::int64_t i = 0; i < outer.extent; ++i) {
+    for (std::int64_t j = 0; j < inner.extent; ++j) {
+      const std::uint8_t* first = from + i * outer.source_stride + j * inner.source_stride;
+      uint8x16_t value = vqtbl1q_u8(vld1q_u8(first + l.offsets[0]), places[0]);
+      for (std::size_t k = 1; k < Windows; ++k) {
+        value = vorrq_u8(value, vqtbl1q_u8(vld1q_u8(first + l.offsets[k]), places[k]));
+      }
+      vst1q_u8(to + i * outer.destination_stride + j * inner.destination_stride, value);
     }
-    vst1q_u8(to + i * destination_stride, value);
   }
 }
 
@@ -368,24 +386,10 @@ inline void round_to_halves(const std::byte* floats, std::byte* halves, std::siz
 constexpr std::size_t detect_lookup_width() noexcept { return 0; }
 constexpr bool converts_halves() noexcept { return false; }
 
+// not called: there is no width, and converts_halves() is false
 template <std::size_t Windows>
-void look_up(std::size_t width, const lookups& l, std::int64_t count, const std::byte* source,
-             std::int64_t source_stride, std::byte* destination, std::int64_t destination_stride) noexcept {
-  for (std::int64_t i = 0; i < count; ++i) {
-    for (std::size_t j = 0; j < width; ++j) {
-      for (std::size_t k = 0; k < Windows; ++k) {
-        const std::size_t place = l.places[k * most_lookup_width + j];
-        std::byte& to = destination[i * destination_stride + static_cast<std::int64_t>(j)];
-        if (k == 0) to = std::byte{0};
-        if (place < width) {
-          to = source[i * source_stride + l.offsets[k] + static_cast<std::int64_t>(place)];
-        }
-      }
-    }
-  }
-}
-
-// not called: converts_halves() is false
+void look_up(std::size_t, const lookups&, const tile_axis&, const tile_axis&, const std::byte*,
+             std::byte*) noexcept {}
 inline void add_halves(const std::byte*, std::byte*, std::size_t) noexcept {}
 inline void round_to_halves(const std::byte*, std::byte*, std::size_t) noexcept {}
 

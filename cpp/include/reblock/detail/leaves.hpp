@@ -25,9 +25,21 @@ using fixed_size = std::integral_constant<std::size_t, Size>;
 
 /// Copies `size` bytes, in place of a call that would cost more than a few bytes do.
 inline void copy_short(std::byte* destination, const std::byte* source, std::size_t size) {
-  if (size >= sizeof(register_bytes)) {
-    for_overlapping_steps(size, sizeof(register_bytes),
-                          [&](std::size_t i) { store(destination + i, load(source + i)); });
+  constexpr std::size_t width = sizeof(register_bytes);
+  if (size > 2 * width) {
+    std::size_t i = 0;
+    if (size >= 8 * width) {
+      // four at a time: how fast a shorter loop is depends on where its code lies
+      for (; i + 4 * width <= size; i += 4 * width) {
+        unrolled<4>([&](auto k) { store(destination + i + k * width, load(source + i + k * width)); });
+      }
+      if (i == size) return;
+    }
+    for (; i + width <= size; i += width) store(destination + i, load(source + i));
+    if (i != size) store(destination + size - width, load(source + size - width));
+  } else if (size >= width) {
+    store(destination, load(source));
+    store(destination + size - width, load(source + size - width));
   } else if (size >= 8) {
     std::memcpy(destination, source, 8);
     std::memcpy(destination + size - 8, source + size - 8, 8);

@@ -40,8 +40,9 @@ class pattern {
   bool make(std::size_t width, std::span<const layout_axis> axes, std::span<const index_range> inside,
             std::int64_t element_size) noexcept;
 
-  /// Moves the pattern for each index of `repeat`.
-  void move(const tile_axis& repeat, const std::byte* source, std::byte* destination) const noexcept;
+  /// Moves the pattern for each index of two axes.
+  void move(const tile_axis& outer, const tile_axis& inner, const std::byte* source,
+            std::byte* destination) const noexcept;
 
  private:
   /// A register of the destination. Its last bytes may not be right yet: the next one, which writes
@@ -59,7 +60,7 @@ class pattern {
   std::size_t target_count_;
   std::size_t window_count_;
   std::array<target, most_targets> targets_;
-  std::array<std::int32_t, most_windows> offsets_;  ///< bytes from the source of the pattern
+  std::array<std::int64_t, most_windows> offsets_;  ///< bytes from the source of the pattern
   std::array<std::array<std::uint8_t, most_lookup_width>, most_windows> places_;
 };
 
@@ -153,7 +154,7 @@ inline std::size_t pattern::add_windows(target& t, const std::int32_t* bytes, st
   return best;
 }
 
-inline void pattern::move(const tile_axis& repeat, const std::byte* source,
+inline void pattern::move(const tile_axis& outer, const tile_axis& inner, const std::byte* source,
                           std::byte* destination) const noexcept {
   lookups l{offsets_.data(), places_.front().data()};
   for (std::size_t i = 0; i < target_count_; ++i) {
@@ -161,7 +162,7 @@ inline void pattern::move(const tile_axis& repeat, const std::byte* source,
     std::byte* to = destination + t.offset;
     unrolled<lookups::most_windows>([&](auto k) {
       if (t.windows == k + 1) {
-        look_up<k + 1>(width_, l, repeat.extent, source, repeat.source_stride, to, repeat.destination_stride);
+        look_up<k + 1>(width_, l, outer, inner, source, to);
       }
     });
     l.offsets += t.windows;

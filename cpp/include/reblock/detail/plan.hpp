@@ -33,6 +33,10 @@ struct repetition {
   std::size_t bytes = 0;  ///< that an index of the axis fills, without gaps
   /// Indices of the axis that are moved at a time, whole pieces: what stays in the first-level cache.
   std::int64_t at_once = 1;
+  /// The axis before the inner ones, where it has no bound and lies within `along`: its indices are moved together
+  /// as well, as many at a time.
+  std::size_t rows = no_axis;
+  std::int64_t rows_at_once = 1;
 };
 
 /// A trivially copyable value. Axes [0, walked) are walked one index at a time; those behind them,
@@ -297,6 +301,23 @@ constexpr bool shares_bound(const layout& l, std::size_t i, std::size_t first) n
   return false;
 }
 
+/// Finds an axis whose indices are moved together with the pieces of a pattern, `most_bytes` at a time, since
+/// each call for pieces has a table to load.
+constexpr void set_out_rows(plan& p, std::int64_t most_bytes) noexcept {
+  repetition& r = p.repeated;
+  const std::size_t rows = r.inner - 1;
+  if (rows == r.along && rows > 0 && r.at_once >= p.axes[rows].extent && !p.axes[rows].bounded() &&
+      !p.axes[rows - 1].bounded()) {
+    rotate_axis(p, rows, rows - 1);
+    --r.along;
+  }
+  if (rows == r.along) return;
+  const std::int64_t extent = p.axes[rows].extent;
+  const std::int64_t bytes = std::min(r.at_once, p.axes[r.along].extent) * static_cast<std::int64_t>(r.bytes);
+  r.rows = rows;
+  r.rows_at_once = std::max<std::int64_t>(1, ceil_divide(extent, ceil_divide(extent * bytes, most_bytes)));
+}
+
 /// Finds a pattern of the innermost axes of `l`, which is in the order of the destination, and an axis
 /// along which it repeats. Returns whether there is one; if not, `p` is as it was.
 inline bool set_out_pattern(plan& p, const layout& l, std::int64_t element_size,
@@ -388,6 +409,7 @@ inline bool set_out_pattern(plan& p, const layout& l, std::int64_t element_size,
       --r.along;
     }
   }
+  set_out_rows(p, written_at_once);
   note_decisions(p);
   return true;
 }

@@ -117,8 +117,9 @@ class traversal {
 
  private:
   void walk(std::size_t i, std::int64_t source, std::int64_t destination) {
-    if (i == plan_.repeated.inner && table_ != nullptr) {
-      return move_pieces(source_ + source, destination_ + destination);
+    if (table_ != nullptr && i == plan_.repeated.rows) return walk_rows(i, source, destination);
+    if (table_ != nullptr && i == plan_.repeated.inner) {
+      return move_pieces({}, source_ + source, destination_ + destination);
     }
     if (i == plan_.walked) {
       return plan_.staged ? stage_tile(source, destination) : move_tile(source, destination);
@@ -153,6 +154,19 @@ class traversal {
     }
   }
 
+  /// Walks the axis whose indices are moved together with the pieces.
+  void walk_rows(std::size_t i, std::int64_t source, std::int64_t destination) {
+    const layout_axis& axis = plan_.axes[i];
+    const std::int64_t at_once = plan_.repeated.rows_at_once;
+    for (std::int64_t index = 0; index < axis.extent; index += at_once) {
+      const tile_axis rows{std::min(at_once, axis.extent - index), axis.source_stride,
+                           axis.destination_stride};
+      const std::int64_t from = wrapping_add(source, wrapping_multiply(index, axis.source_stride));
+      const std::int64_t to = wrapping_add(destination, wrapping_multiply(index, axis.destination_stride));
+      move_pieces(rows, source_ + from, destination_ + to);
+    }
+  }
+
   /// The table of a pattern for what is inside now, or null where there is none.
   const pattern* bounded_table() {
     const repetition& r = plan_.repeated;
@@ -174,18 +188,20 @@ class traversal {
     return has_table_ ? &bounded_table_ : nullptr;
   }
 
-  void move_pieces(const std::byte* source, std::byte* destination) const {
+  void move_pieces(const tile_axis& rows, const std::byte* source, std::byte* destination) const {
     const repetition& r = plan_.repeated;
     const layout_axis& axis = plan_.axes[r.along];
     const tile_axis pieces{indices_ / r.extent, axis.source_stride * r.extent,
                            axis.destination_stride * r.extent};
-    table_->move(pieces, source, destination);
+    table_->move(rows, pieces, source, destination);
     if (indices_ % r.extent != 0) {
       const std::int64_t last = indices_ - r.extent;
-      table_->move({}, source + last * axis.source_stride, destination + last * axis.destination_stride);
+      table_->move(rows, {}, source + last * axis.source_stride,
+                   destination + last * axis.destination_stride);
     }
     if (plan_.sums != nullptr) {
       tile indices;
+      indices.outer = rows;
       indices.inner = {indices_, axis.source_stride, axis.destination_stride};
       indices.element_size = r.bytes;
       plan_.sums->settle(indices, destination, destination);
