@@ -214,9 +214,9 @@ template <std::size_t Windows>
     offsets[k] = l.offsets[k];
   }
   const auto [count, step_from, step_to] = inner;  // a copy, which no store to the destination can change
-  for (std::int64_t i = 0; i < outer.extent; ++i) {
-    const std::byte* from = source + i * outer.source_stride;
-    std::byte* to = destination + i * outer.destination_stride;
+  for (std::int64_t rows = outer.extent; rows > 0; --rows) {
+    const std::byte* from = source;
+    std::byte* to = destination;
     for (std::int64_t j = 0; j < count; ++j) {
       signed_bytes_16 value{};
 #pragma GCC unroll 9
@@ -229,6 +229,8 @@ template <std::size_t Windows>
       from += step_from;
       to += step_to;
     }
+    source += outer.source_stride;
+    destination += outer.destination_stride;
   }
 }
 
@@ -247,9 +249,9 @@ template <std::size_t Windows>
     offsets[k] = l.offsets[k];
   }
   const auto [count, step_from, step_to] = inner;  // a copy, which no store to the destination can change
-  for (std::int64_t i = 0; i < outer.extent; ++i) {
-    const std::byte* from = source + i * outer.source_stride;
-    std::byte* to = destination + i * outer.destination_stride;
+  for (std::int64_t rows = outer.extent; rows > 0; --rows) {
+    const std::byte* from = source;
+    std::byte* to = destination;
     for (std::int64_t j = 0; j < count; ++j) {
       signed_bytes_32 value{};
 #pragma GCC unroll 9
@@ -266,6 +268,8 @@ template <std::size_t Windows>
       from += step_from;
       to += step_to;
     }
+    source += outer.source_stride;
+    destination += outer.destination_stride;
   }
 }
 
