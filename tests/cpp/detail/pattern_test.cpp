@@ -152,6 +152,37 @@ TEST_CASE("a pattern with a border is zero outside") {
   if (detect_instruction_set() != instruction_set::baseline) CHECK(patterns > 50);
 }
 
+TEST_CASE("a pattern of axes without a border, whatever has one and whatever repeats") {
+  int patterns = 0;
+  for (unsigned seed = 0; seed < 400; ++seed) {
+    INFO("seed ", seed);
+    std::mt19937 random(seed);
+    const std::int64_t element_size = element_sizes[draw(random, 0, 7)];
+    const std::int64_t padding = draw(random, 0, 2);
+    layout l;  // offsets in a window along rows of blocks, then axes that have nothing to do with them
+    l.add({draw(random, 1, 3)});
+    l.add({draw(random, 1, 6)});
+    for (int i = 0; i < 3; ++i) l.add({draw(random, 2, i == 0 ? 40 : 9)});
+    const auto destination_strides = dense_strides(random, l, element_size);
+    layout source = l;  // the rows are one axis there
+    source.axes[0].extent = l.axes[0].extent + l.axes[1].extent - 1;
+    source.axes[1].extent = 1;
+    const auto source_strides = dense_strides(random, source, element_size);
+    for (std::size_t i = 0; i < l.rank; ++i) {
+      l.axes[i].source_stride = source_strides[i == 1 ? 0 : i];
+      l.axes[i].destination_stride = destination_strides[i];
+    }
+    for (std::size_t i = 0; i < 2; ++i) {
+      l.axes[i].bound = 0;
+      l.axes[i].bound_step = 1;
+    }
+    l.bounds[0] = {-padding, source.axes[0].extent - 2 * padding};
+    l.bound_count = 1;
+    patterns += check_moves(without_margins(l, element_size), random);
+  }
+  if (detect_instruction_set() != instruction_set::baseline) CHECK(patterns > 50);
+}
+
 TEST_CASE("a pattern repeats within rows that are inside, others are zero") {
   std::mt19937 random(1);
   // (c, y + padding, every second x) of images with one row: 17-byte elements

@@ -302,15 +302,11 @@ constexpr bool shares_bound(const layout& l, std::size_t i, std::size_t first) n
 }
 
 /// Finds an axis whose indices are moved together with the pieces of a pattern, `most_bytes` at a time, since
-/// each call for pieces has a table to load.
+/// each call for pieces has a table to load. Requires that no axis is bounded: then their order is free.
 constexpr void set_out_rows(plan& p, std::int64_t most_bytes) noexcept {
   repetition& r = p.repeated;
   const std::size_t rows = r.inner - 1;
-  if (rows == r.along && rows > 0 && r.at_once >= p.axes[rows].extent && !p.axes[rows].bounded() &&
-      !p.axes[rows - 1].bounded()) {
-    rotate_axis(p, rows, rows - 1);
-    --r.along;
-  }
+  if (rows == r.along && rows > 0 && r.at_once >= p.axes[rows].extent) rotate_axis(p, r.along--, rows - 1);
   if (rows == r.along) return;
   const std::int64_t extent = p.axes[rows].extent;
   const std::int64_t bytes = std::min(r.at_once, p.axes[r.along].extent) * static_cast<std::int64_t>(r.bytes);
@@ -397,19 +393,20 @@ inline bool set_out_pattern(plan& p, const layout& l, std::int64_t element_size,
   p.settles = false;
   // Axes that reach into the source of a pattern come next to it, unless what is outside would then have to
   // be told from what is inside between the pieces.
-  const std::int64_t reach = source_reach(one, along, element_size);
-  const auto near = [reach](const layout_axis& other) { return magnitude(other.source_stride) <= reach; };
   const auto is_bounded = [](const layout_axis& other) { return other.bounded(); };
-  if (std::none_of(p.axes.begin(), p.axes.begin() + p.rank, is_bounded) &&
-      std::any_of(p.axes.begin(), p.axes.begin() + along, near)) {
-    order_by_source(p, along);
-    const std::int64_t step = wrapping_multiply(magnitude(p.axes[along].source_stride), r.at_once);
-    while (r.along > 0 && magnitude(p.axes[r.along - 1].source_stride) < step) {
-      rotate_axis(p, r.along, r.along - 1);
-      --r.along;
+  if (std::none_of(p.axes.begin(), p.axes.begin() + p.rank, is_bounded)) {
+    const std::int64_t reach = source_reach(one, along, element_size);
+    const auto near = [reach](const layout_axis& other) { return magnitude(other.source_stride) <= reach; };
+    if (std::any_of(p.axes.begin(), p.axes.begin() + along, near)) {
+      order_by_source(p, along);
+      const std::int64_t step = wrapping_multiply(magnitude(p.axes[along].source_stride), r.at_once);
+      while (r.along > 0 && magnitude(p.axes[r.along - 1].source_stride) < step) {
+        rotate_axis(p, r.along, r.along - 1);
+        --r.along;
+      }
     }
+    set_out_rows(p, written_at_once);
   }
-  set_out_rows(p, written_at_once);
   note_decisions(p);
   return true;
 }
