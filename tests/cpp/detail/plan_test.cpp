@@ -21,7 +21,7 @@ using namespace detail;
 /// The layout as it was described: nothing dropped, ordered or merged.
 plan plan_as_described(const layout& l, std::int64_t element_size) {
   plan p{l};
-  set_out_tile(p, element_size, element_size);
+  set_out_tile(p, element_size);
   p.leaf = move_strided<0>;
   return p;
 }
@@ -43,8 +43,6 @@ TEST_CASE("a plan moves what its layout describes") {
       const auto expected = moves.expected(source, before, true);
       CHECK(run(plan_moves(moves.layout, moves.element_size), source, before) == expected);
       CHECK(run(plan_as_described(moves.layout, moves.element_size), source, before) == expected);
-      const plan visits = plan_visits(moves.layout, moves.element_size, moves.element_size, move_strided<0>);
-      CHECK(run(visits, source, before) == expected);
     }
   }
 }
@@ -192,14 +190,6 @@ TEST_CASE("channels-last axes that both sides share become a bigger element") {
   CHECK(crd.leaf_tile.element_size == 1);
   CHECK(crd.leaf_tile.outer.source_stride == 1);
   CHECK(crd.leaf_tile.inner.destination_stride == 1);
-}
-
-TEST_CASE("visits keep the order of their axes") {
-  const layout l = of({{2, 1, 1}, {3, 2, 0}, {4, 6, 2}}, 4);
-  const plan p = plan_visits(l, 4, 4, move_strided<4>);
-  REQUIRE(p.rank == 3);
-  for (std::size_t i = 0; i < 3; ++i) CHECK(p.axes[i].extent == l.axes[i].extent);
-  CHECK(plan_visits(of({{2, 12, 12}, {3, 4, 4}, {4, 1, 1}}, 4), 4, 4, move_strided<4>).rank == 1);
 }
 
 }  // namespace

@@ -191,6 +191,32 @@ struct lookups {
   const std::uint8_t* places;
 };
 
+/// A term of a sum: bytes from the first term to it, and, where terms have masks, from the mask of the first to its own.
+struct term {
+  std::int64_t offset;
+  std::int64_t mask;
+};
+
+/// Where registers of sums have their first terms, and the masks of these if terms have masks, and where they go:
+/// the first of several, or how far it is from each to the next, in bytes.
+struct sum_place {
+  const std::byte* source;
+  const std::byte* mask;
+  std::byte* destination;
+};
+struct sum_step {
+  std::int64_t source;
+  std::int64_t mask;
+  std::int64_t destination;
+};
+enum class masking : std::uint8_t {
+  none,
+  each,    ///< the terms of each register have masks
+  shared,  ///< those of the first serve all registers of a place
+};
+/// How many registers are summed side by side, since an addition takes as many cycles before the next one can follow.
+inline constexpr std::size_t sums_at_once = 4;
+
 #if defined(__GNUC__) && defined(__x86_64__)
 
 /// Bytes of the registers that look_up() works with: 32 with AVX-512 VBMI, 16 with SSSE3, 0 where
@@ -282,59 +308,94 @@ void look_up(std::size_t width, const lookups& l, const tile_axis& outer, const 
               : look_up_16<Windows>(l, outer, inner, source, destination);
 }
 
-inline bool converts_halves() noexcept { return __builtin_cpu_supports("f16c"); }
+/// Whether sum_wide() and sum_halves() may be called.
+inline bool detect_wide_sums() noexcept {
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("f16c");
+}
+inline constexpr std::size_t wide_sum_bytes = 32;
 
-using four_floats [[gnu::vector_size(16)]] = float;
 using eight_floats [[gnu::vector_size(32)]] = float;
 using eight_halves [[gnu::vector_size(16)]] = short;
 
-/// Adds `count` values of float16 to as many floats.
-[[gnu::target("avx,f16c")]] inline void add_halves(const std::byte* halves, std::byte* sums,
-                                                   std::size_t count) noexcept {
-  std::size_t i = 0;
-  for (; i + 8 <= count; i += 8) {
-    eight_halves terms;
-    eight_floats floats;
-    std::memcpy(&terms, halves + 2 * i, 16);
-    std::memcpy(&floats, sums + 4 * i, 32);
-    floats += __builtin_ia32_vcvtph2ps256(terms);
-    std::memcpy(sums + 4 * i, &floats, 32);
+/// How a register of terms adds to one of sums.
+template <class T>
+struct wide_sum {
+  using lanes [[gnu::vector_size(32)]] = T;
+  using values = lanes;
+  [[gnu::target("avx2"), gnu::always_inline]] static void add(lanes& sums, lanes terms) noexcept {
+    sums += terms;
   }
-  if (i + 4 <= count) {
-    std::uint64_t terms;
-    four_floats floats;
-    std::memcpy(&terms, halves + 2 * i, 8);
-    std::memcpy(&floats, sums + 4 * i, 16);
-    floats += __builtin_ia32_vcvtph2ps((eight_halves)register_longs{terms, 0});
-    std::memcpy(sums + 4 * i, &floats, 16);
-    i += 4;
+  [[gnu::target("avx2"), gnu::always_inline]] static values finish(lanes sums) noexcept { return sums; }
+};
+template <>
+struct wide_sum<bool> {
+  using lanes [[gnu::vector_size(32)]] = std::uint8_t;
+  using values = lanes;
+  [[gnu::target("avx2"), gnu::always_inline]] static void add(lanes& sums, lanes terms) noexcept {
+    sums = (lanes)((sums | terms) != 0) & 1;
   }
-  for (; i < count; ++i) {
-    std::uint16_t term;
-    float sum;
-    std::memcpy(&term, halves + 2 * i, 2);
-    std::memcpy(&sum, sums + 4 * i, 4);
-    sum += __builtin_ia32_vcvtph2ps((eight_halves)register_longs{term, 0})[0];
-    std::memcpy(sums + 4 * i, &sum, 4);
+  [[gnu::target("avx2"), gnu::always_inline]] static values finish(lanes sums) noexcept { return sums; }
+};
+struct wide_sum_of_halves {
+  using lanes = eight_floats;
+  using values = eight_halves;
+  [[gnu::target("avx2,f16c"), gnu::always_inline]] static void add(lanes& sums, values terms) noexcept {
+    sums += __builtin_ia32_vcvtph2ps256(terms);
+  }
+  [[gnu::target("avx2,f16c"), gnu::always_inline]] static values finish(lanes sums) noexcept {
+    return __builtin_ia32_vcvtps2ph256(sums, 0);  // ties to even
+  }
+};
+
+template <class Sum, masking Masks, std::size_t Count>
+[[gnu::target("avx2,f16c")]] inline void sum_wide_registers(const term* terms, std::size_t count,
+                                                            const sum_place* places, std::size_t place_count,
+                                                            const sum_step& step) noexcept {
+  using values = typename Sum::values;
+  constexpr std::size_t width = sizeof(values);
+  using bits [[gnu::vector_size(width)]] = long long;
+  for (std::size_t place = 0; place < place_count; ++place) {
+    const auto [source, mask, destination] = places[place];
+    const std::byte* sources[Count];
+    const std::byte* masks[Count];
+    typename Sum::lanes sums[Count] = {};
+#pragma GCC unroll 4
+    for (std::size_t i = 0; i < Count; ++i) {
+      sources[i] = source + static_cast<std::int64_t>(i) * step.source;
+      masks[i] = mask + static_cast<std::int64_t>(i) * step.mask;
+    }
+    for (std::size_t k = 0; k < count; ++k) {
+      bits these{};
+      if constexpr (Masks == masking::shared) std::memcpy(&these, mask + terms[k].mask, width);
+#pragma GCC unroll 4
+      for (std::size_t i = 0; i < Count; ++i) {
+        values next;
+        std::memcpy(&next, sources[i] + terms[k].offset, width);
+        if constexpr (Masks == masking::each) std::memcpy(&these, masks[i] + terms[k].mask, width);
+        if constexpr (Masks != masking::none) next = (values)((bits)next & these);
+        Sum::add(sums[i], next);
+      }
+    }
+#pragma GCC unroll 4
+    for (std::size_t i = 0; i < Count; ++i) {
+      const values finished = Sum::finish(sums[i]);
+      std::memcpy(destination + static_cast<std::int64_t>(i) * step.destination, &finished, width);
+    }
   }
 }
 
-/// Rounds `count` floats to as many values of float16, ties to even.
-[[gnu::target("avx,f16c")]] inline void round_to_halves(const std::byte* floats, std::byte* halves,
-                                                        std::size_t count) noexcept {
-  std::size_t i = 0;
-  for (; i + 4 <= count; i += 4) {
-    four_floats wide;
-    std::memcpy(&wide, floats + 4 * i, 16);
-    const eight_halves rounded = __builtin_ia32_vcvtps2ph(wide, 0);
-    std::memcpy(halves + 2 * i, &rounded, 8);
-  }
-  for (; i < count; ++i) {
-    float wide;
-    std::memcpy(&wide, floats + 4 * i, 4);
-    const eight_halves rounded = __builtin_ia32_vcvtps2ph(four_floats{wide}, 0);
-    std::memcpy(halves + 2 * i, &rounded, 2);
-  }
+/// The sums of Count registers of 32 bytes at each place.
+template <class T, masking Masks, std::size_t Count>
+void sum_wide(const term* terms, std::size_t count, const sum_place* places, std::size_t place_count,
+              const sum_step& step) noexcept {
+  sum_wide_registers<wide_sum<T>, Masks, Count>(terms, count, places, place_count, step);
+}
+
+/// The sums of Count registers of 8 values of float16 at each place.
+template <masking Masks, std::size_t Count>
+void sum_halves(const term* terms, std::size_t count, const sum_place* places, std::size_t place_count,
+                const sum_step& step) noexcept {
+  sum_wide_registers<wide_sum_of_halves, Masks, Count>(terms, count, places, place_count, step);
 }
 
 #elif defined(__aarch64__)
@@ -360,42 +421,52 @@ void look_up(std::size_t, const lookups& l, const tile_axis& outer, const tile_a
   }
 }
 
-constexpr bool converts_halves() noexcept { return true; }
+constexpr bool detect_wide_sums() noexcept { return true; }
+inline constexpr std::size_t wide_sum_bytes = 16;
 
-inline void add_halves(const std::byte* halves, std::byte* sums, std::size_t count) noexcept {
-  for (std::size_t i = 0; i < count; i += 4) {
-    const std::size_t some = count - i < 4 ? count - i : 4;
-    std::uint16_t terms[4] = {};
-    float floats[4] = {};
-    std::memcpy(terms, halves + 2 * i, 2 * some);
-    std::memcpy(floats, sums + 4 * i, 4 * some);
-    vst1q_f32(floats, vaddq_f32(vld1q_f32(floats), vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(terms)))));
-    std::memcpy(sums + 4 * i, floats, 4 * some);
-  }
-}
+// not called: the registers have 16 bytes
+template <class T, masking Masks, std::size_t Count>
+void sum_wide(const term*, std::size_t, const sum_place*, std::size_t, const sum_step&) noexcept {}
 
-inline void round_to_halves(const std::byte* floats, std::byte* halves, std::size_t count) noexcept {
-  for (std::size_t i = 0; i < count; i += 4) {
-    const std::size_t some = count - i < 4 ? count - i : 4;
-    float wide[4] = {};
-    std::uint16_t rounded[4];
-    std::memcpy(wide, floats + 4 * i, 4 * some);
-    vst1_u16(rounded, vreinterpret_u16_f16(vcvt_f16_f32(vld1q_f32(wide))));
-    std::memcpy(halves + 2 * i, rounded, 2 * some);
+template <masking Masks, std::size_t Count>
+void sum_halves(const term* terms, std::size_t count, const sum_place* places, std::size_t place_count,
+                const sum_step& step) noexcept {
+  for (std::size_t i = 0; i < place_count * Count; ++i) {
+    const sum_place& place = places[i / Count];
+    const auto steps = static_cast<std::int64_t>(i % Count);
+    float32x4_t low = vdupq_n_f32(0);
+    float32x4_t high = low;
+    for (std::size_t k = 0; k < count; ++k) {
+      const std::byte* from = place.source + terms[k].offset + steps * step.source;
+      uint8x16_t next = vld1q_u8(reinterpret_cast<const std::uint8_t*>(from));
+      if constexpr (Masks != masking::none) {
+        const std::byte* mask = place.mask + terms[k].mask + (Masks == masking::each ? steps * step.mask : 0);
+        next = vandq_u8(next, vld1q_u8(reinterpret_cast<const std::uint8_t*>(mask)));
+      }
+      const float16x8_t halves = vreinterpretq_f16_u8(next);
+      low = vaddq_f32(low, vcvt_f32_f16(vget_low_f16(halves)));
+      high = vaddq_f32(high, vcvt_f32_f16(vget_high_f16(halves)));
+    }
+    const float16x8_t rounded = vcombine_f16(vcvt_f16_f32(low), vcvt_f16_f32(high));
+    std::byte* to = place.destination + steps * step.destination;
+    vst1q_u8(reinterpret_cast<std::uint8_t*>(to), vreinterpretq_u8_f16(rounded));
   }
 }
 
 #else
 
 constexpr std::size_t detect_lookup_width() noexcept { return 0; }
-constexpr bool converts_halves() noexcept { return false; }
+constexpr bool detect_wide_sums() noexcept { return false; }
+inline constexpr std::size_t wide_sum_bytes = 16;
 
-// not called: there is no width, and converts_halves() is false
+// not called: there is no width, and detect_wide_sums() is false
 template <std::size_t Windows>
 void look_up(std::size_t, const lookups&, const tile_axis&, const tile_axis&, const std::byte*,
              std::byte*) noexcept {}
-inline void add_halves(const std::byte*, std::byte*, std::size_t) noexcept {}
-inline void round_to_halves(const std::byte*, std::byte*, std::size_t) noexcept {}
+template <class T, masking Masks, std::size_t Count>
+void sum_wide(const term*, std::size_t, const sum_place*, std::size_t, const sum_step&) noexcept {}
+template <masking Masks, std::size_t Count>
+void sum_halves(const term*, std::size_t, const sum_place*, std::size_t, const sum_step&) noexcept {}
 
 #endif
 

@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Overlapping destinations: how fold sums. The output is cut into boxes that fit the first-level cache.
-// For each box, terms go through the traversal with the adding leaf to accumulators; rounded, these go to the
-// output by the same traversal. Each output element is written once, by whoever has its box, so the result
-// does not depend on who takes which box.
+// Overlapping windows: how fold sums. The output is cut into boxes that fit the first-level cache, and each box into
+// pieces whose elements have terms of the same window offsets, so that one list says where the terms of all their
+// sums lie. Each output element is written once, by whoever has its box, so the result does not depend on who takes
+// which box.
 //
-// Where blocks lie `stride` elements apart, the accumulators of an axis are kept apart by their phase, the
-// position modulo the stride: within a phase neighbours are summed from neighbours, and the phases are
-// interleaved only when the box is written.
-//
-// Where a box has all places of an axis, there is room for the padding as well: every term has a place, none
-// has to be left out.
+// Where blocks lie `stride` elements apart, the positions of an axis belong to as many phases, the position modulo
+// the stride. Where that is so on the last axis, the phases of a box are summed side by side in a buffer, which the
+// traversal then interleaves.
 #pragma once
 
 #include <algorithm>
@@ -18,48 +15,20 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <span>
 #include <type_traits>
+#include <utility>
 
 #include <reblock/axis_values.hpp>
+#include <reblock/detail/gather_axis.hpp>
 #include <reblock/detail/layout.hpp>
 #include <reblock/detail/summation.hpp>
 #include <reblock/detail/traversal.hpp>
 
 namespace reblock::detail {
 
-/// Bytes of accumulators in a box: half of a usual first-level cache, the rest is for the columns.
+/// Bytes of a box: half of a usual first-level cache, the rest is for the columns.
 inline constexpr std::size_t box_bytes = 16 * 1024;
-
-/// One spatial axis: block `l` adds its term of window offset `o` to the position
-/// l * stride + o * dilation - padding, which is position / phases within the phase position % phases.
-struct gather_axis {
-  std::int64_t size = 1;  ///< window offsets
-  std::int64_t blocks = 1;
-  std::int64_t stride = 1;    ///< from one block to the next, in positions
-  std::int64_t dilation = 1;  ///< from one window offset to the next, in positions
-  std::int64_t padding = 0;
-  std::int64_t extent = 0;  ///< positions
-  std::int64_t phases = 1;
-  std::int64_t size_stride = 0;    ///< in the columns, bytes
-  std::int64_t block_stride = 0;   ///< in the columns, bytes
-  std::int64_t output_stride = 0;  ///< bytes
-  std::int64_t before = 0;         ///< places before the first one that terms are added to
-  std::int64_t reach =
-      0;               ///< places from the first to the last one that terms are added to or that there are
-  bool whole = false;  ///< whether a box has all of these
-
-  constexpr std::int64_t places() const noexcept { return ceil_divide(extent, phases); }
-};
-
-/// Window offsets first_offset + phase + phases * repetition, for `count` phases and `repetitions`, all of
-/// which add to the phases from first_phase on; block 0 adds the first repetition to place `shift`.
-struct phase_group {
-  std::int64_t first_offset = 0;
-  std::int64_t count = 0;
-  std::int64_t repetitions = 0;
-  std::int64_t first_phase = 0;
-  std::int64_t shift = 0;
-};
 
 /// Calls `visit` with each way to take one of `counts[d]` for every axis d.
 template <class Visit>
@@ -74,6 +43,17 @@ void for_each_choice(const axis_values& counts, Visit&& visit) {
     while (d > 0 && ++chosen[d - 1] == counts[d - 1]) chosen[--d] = 0;
     if (d == 0) return;
   }
+}
+
+/// As many whole inner axes as fit in `box_bytes`, then a part of the next one. `size`: bytes of a place.
+constexpr axis_values choose_box(const axis_values& places, std::int64_t size) noexcept {
+  axis_values chosen = axis_values::repeat(places.size(), 1);
+  std::int64_t room = static_cast<std::int64_t>(box_bytes) / size;
+  for (std::size_t i = places.size(); i-- > 0 && room > 1;) {
+    chosen[i] = std::clamp<std::int64_t>(places[i], 1, room);
+    room /= chosen[i];
+  }
+  return chosen;
 }
 
 /// The sums of a window operator. A trivially copyable value.
@@ -93,37 +73,45 @@ class gather {
   }
 
   /// A template, as traversals are, so that leaves are compiled only where operators run.
-  template <class Outside = skip_outside>
+  template <class Outside = fill_outside>
   void fill_box(std::int64_t number, const std::byte* columns, std::byte* image) const;
 
  private:
-  using groups = std::array<phase_group, 3>;
+  /// Places [first, first + extents) of n, c and the spatial axes.
+  struct box {
+    axis_values first;
+    axis_values extents;
+  };
+  /// Where the sums of a box go. Strides in bytes: of n, c and the places, and of the phases of each spatial axis.
+  struct target {
+    std::byte* first;  ///< place 0 of the box, phase 0
+    axis_values place_strides;
+    axis_values phase_strides;
+  };
+  class piecewise_sum;
 
   std::size_t spatial_axes() const noexcept { return box_.size() - 2; }
   std::int64_t boxes_along(std::size_t i) const noexcept {
     return places_[i] == 0 ? 0 : (places_[i] - 1) / box_[i] + 1;
   }
-  std::int64_t groups_of(const gather_axis& axis, groups& found) const noexcept;
-  /// The extents of the accumulators of a box of so many places.
-  axis_values with_padding(const axis_values& extents) const noexcept;
-  void find_reach(gather_axis& axis) const noexcept;
+  box box_of(std::int64_t number) const noexcept;
+  target buffer_of(const box& some, std::byte* buffer) const noexcept;
+  target image_of(const box& some, std::byte* image) const noexcept;
   template <class Outside>
-  void add(const axis_values& first, const axis_values& extents, const std::byte* columns,
-           std::byte* accumulators) const;
-  template <class Outside>
-  void write(const axis_values& first, const axis_values& extents, const std::byte* accumulators,
-             std::byte* image) const;
-  /// Strides of the accumulators, of `size` bytes each: n, c, the phases of each spatial axis, then the places.
-  axis_values phase_strides(const axis_values& extents, std::int64_t size) const noexcept;
-  axis_values place_strides(const axis_values& extents, std::int64_t size) const noexcept;
+  void write(const box& some, const target& sums, const target& places) const;
 
   std::array<std::int64_t, 2> source_strides_{};  ///< of n and c in the columns
-  std::array<std::int64_t, 2> output_strides_{};  ///< of n and c in the image
+  axis_values output_strides_;                    ///< of n, c and the spatial axes in the image
   std::int64_t source_offset_ = 0;
+  /// All bytes from the one to the other are elements of the columns, and may be read along with others.
+  std::int64_t columns_begin_ = 0;
+  std::int64_t columns_end_ = 0;
   std::array<gather_axis, max_rank - 2> axes_{};
   axis_values places_;  ///< n, c, places of each spatial axis
   axis_values box_;     ///< as many of these as a box has
   summation sum_;
+  bool buffered_ = false;  ///< whether a box is put together in a buffer
+  bool has_gaps_ = false;  ///< whether there are phases without terms
 };
 static_assert(std::is_trivially_copyable_v<gather>);
 
@@ -143,227 +131,389 @@ constexpr bool covers_once(const layout& moves, const axis_values& extents) noex
   return true;
 }
 
-struct box {
-  axis_values places;
-  axis_values accumulators;  ///< along each axis
-};
-
-/// As many whole inner axes as fit in `box_bytes`, with all of their `reach`, then a part of the next one
-/// without. `size`: bytes of an accumulator.
-constexpr box choose_box(const axis_values& places, const axis_values& reach, std::int64_t size) noexcept {
-  box chosen{axis_values::repeat(places.size(), 1), axis_values::repeat(places.size(), 1)};
-  std::int64_t room = static_cast<std::int64_t>(box_bytes) / size;
-  for (std::size_t i = places.size(); i-- > 0 && room > 1;) {
-    chosen.places[i] = std::clamp<std::int64_t>(places[i], 1, room);
-    chosen.accumulators[i] = reach[i] <= room ? std::max<std::int64_t>(reach[i], 1) : chosen.places[i];
-    room /= chosen.accumulators[i];
-  }
-  return chosen;
-}
-
 inline gather::gather(const layout& moves, const axis_values& extents, const axis_values& output_strides,
                       const summation& sum) noexcept
-    : source_offset_(moves.source_offset), places_(extents), sum_(sum) {
+    : output_strides_(output_strides), source_offset_(moves.source_offset), places_(extents), sum_(sum) {
   const std::size_t spatial = extents.size() - 2;
-  std::int64_t size = sum.accumulator_size;
-  for (std::size_t i = 0; i < 2; ++i) {
-    source_strides_[i] = moves.axes[i].source_stride;
-    output_strides_[i] = output_strides[i];
-  }
-  for (std::size_t d = spatial; d-- > 0;) {
+  for (std::size_t i = 0; i < 2; ++i) source_strides_[i] = moves.axes[i].source_stride;
+  std::int64_t size = sum.element_size;  // of a place of all phases, or more than a box
+  for (std::size_t d = 0; d < spatial; ++d) {
     const layout_axis& offsets = moves.axes[2 + d];
     const layout_axis& blocks = moves.axes[2 + spatial + d];
     gather_axis& axis = axes_[d];
     axis = {offsets.extent,
             blocks.extent,
-            blocks.bound_step,
-            offsets.bound_step,
+            blocks.extent > 1 ? blocks.bound_step : 1,
+            offsets.extent > 1 ? offsets.bound_step : 1,
             -moves.bounds[d].offset,
             extents[2 + d],
-            1,
             offsets.source_stride,
             blocks.source_stride,
             output_strides[2 + d]};
-    const bool fits = axis.stride <= static_cast<std::int64_t>(box_bytes) / size;
-    if (axis.dilation == 1 && fits) axis.phases = axis.stride;
-    size *= axis.phases;
     places_[2 + d] = axis.places();
-    find_reach(axis);
+    has_gaps_ = has_gaps_ || axis.summed_phases() < axis.phases;
+    constexpr std::int64_t too_large = 2 * box_bytes;
+    size = std::min(size * std::min(axis.phases, too_large), too_large);
   }
-  axis_values reach = places_;
-  for (std::size_t d = 0; d < spatial; ++d) reach[2 + d] = axes_[d].reach;
-  const box chosen = choose_box(places_, reach, size);
-  box_ = chosen.places;
-  for (std::size_t d = 0; d < spatial; ++d) axes_[d].whole = chosen.accumulators[2 + d] == reach[2 + d];
+  if (moves.source_is_dense) {
+    columns_begin_ = source_offset_;
+    columns_end_ = source_offset_ + sum.element_size;
+    for (std::size_t i = 0; i < moves.rank; ++i) {
+      const std::int64_t reach = moves.axes[i].source_stride * (moves.axes[i].extent - 1);
+      (reach < 0 ? columns_begin_ : columns_end_) += reach;
+    }
+  }
+  buffered_ = axes_[spatial - 1].phases > 1 && size <= static_cast<std::int64_t>(box_bytes);
+  box_ = choose_box(places_, buffered_ ? size : sum.element_size);
 }
 
-inline void gather::find_reach(gather_axis& axis) const noexcept {
-  groups found;
-  const std::int64_t count = groups_of(axis, found);
-  std::int64_t end = axis.places();
-  for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
-    const phase_group& group = found[i];
-    axis.before = std::max(axis.before, -group.shift);
-    end = std::max(end, group.shift + (axis.blocks - 1) * (axis.stride / axis.phases) +
-                            (group.repetitions - 1) * axis.dilation + 1);
+inline gather::box gather::box_of(std::int64_t number) const noexcept {
+  box some{box_, box_};
+  for (std::size_t i = box_.size(); i-- > 0;) {
+    some.first[i] = number % boxes_along(i) * box_[i];
+    some.extents[i] = std::min(box_[i], places_[i] - some.first[i]);
+    number /= boxes_along(i);
   }
-  axis.reach = axis.before + end;
+  return some;
 }
 
-inline axis_values gather::with_padding(const axis_values& extents) const noexcept {
-  axis_values padded = extents;
-  for (std::size_t d = 0; d < spatial_axes(); ++d) {
-    if (axes_[d].whole) padded[2 + d] = axes_[d].reach;
+inline gather::target gather::buffer_of(const box& some, std::byte* buffer) const noexcept {
+  target result{buffer, some.extents, axis_values::repeat(spatial_axes(), 0)};
+  std::int64_t stride = sum_.element_size;
+  for (std::size_t i = some.extents.size(); i-- > 2;) {
+    result.place_strides[i] = stride;
+    stride *= some.extents[i];
   }
-  return padded;
-}
-
-inline std::int64_t gather::groups_of(const gather_axis& axis, groups& found) const noexcept {
-  if (axis.phases == 1) {
-    found[0] = {0, 1, axis.size, 0, -axis.padding};
-    return 1;
-  }
-  // o = phases * q + r adds to place l + q - whole (- 1 where r < rest), phase r - rest (modulo phases)
-  const std::int64_t whole = axis.padding / axis.phases;
-  const std::int64_t rest = axis.padding % axis.phases;
-  std::array<std::int64_t, 4> limits{0, axis.size % axis.phases, rest, axis.phases};
-  if (limits[1] > limits[2]) std::swap(limits[1], limits[2]);
-  std::int64_t count = 0;
-  for (std::size_t i = 0; i < 3; ++i) {
-    const std::int64_t r = limits[i];
-    const std::int64_t repetitions = ceil_divide(axis.size - r, axis.phases);
-    if (r == limits[i + 1] || repetitions <= 0) continue;
-    const bool before = r < rest;
-    found[static_cast<std::size_t>(count++)] = {
-        r, limits[i + 1] - r, repetitions, r - rest + (before ? axis.phases : 0), -whole - (before ? 1 : 0)};
-  }
-  return count;
-}
-
-inline axis_values gather::place_strides(const axis_values& extents, std::int64_t size) const noexcept {
-  axis_values strides = extents;
-  std::int64_t stride = size;
-  for (std::size_t i = extents.size(); i-- > 2;) {
-    strides[i] = stride;
-    stride *= extents[i];
-  }
-  for (std::size_t d = spatial_axes(); d-- > 0;) stride *= axes_[d].phases;
-  strides[1] = stride;
-  strides[0] = stride * extents[1];
-  return strides;
-}
-
-inline axis_values gather::phase_strides(const axis_values& extents, std::int64_t size) const noexcept {
-  axis_values strides = axis_values::repeat(spatial_axes(), 0);
-  std::int64_t stride = size;
-  for (std::size_t i = 2; i < extents.size(); ++i) stride *= extents[i];
   for (std::size_t d = spatial_axes(); d-- > 0;) {
-    strides[d] = stride;
+    result.phase_strides[d] = stride;
     stride *= axes_[d].phases;
   }
-  return strides;
+  result.place_strides[1] = stride;
+  result.place_strides[0] = stride * some.extents[1];
+  return result;
 }
 
-template <class Outside>
-void gather::add(const axis_values& first, const axis_values& extents, const std::byte* columns,
-                 std::byte* accumulators) const {
-  const axis_values places = place_strides(with_padding(extents), sum_.accumulator_size);
-  const axis_values phases = phase_strides(with_padding(extents), sum_.accumulator_size);
-  std::array<groups, max_rank - 2> all;
-  axis_values counts;
-  for (std::size_t d = 0; d < spatial_axes(); ++d) counts.push_back(groups_of(axes_[d], all[d]));
-  for_each_choice(counts, [&](const axis_values& chosen) {
-    // Window offsets ascend outside of everything else: the order of the terms.
-    layout sums;
-    sums.source_offset = source_offset_;
-    const auto group = [&](std::size_t d) -> const phase_group& {
-      return all[d][static_cast<std::size_t>(chosen[d])];
-    };
-    for (std::size_t d = 0; d < spatial_axes(); ++d) {
-      const gather_axis& axis = axes_[d];
-      sums.add({group(d).repetitions, wrapping_multiply(axis.size_stride, axis.phases),
-                wrapping_multiply(axis.dilation, places[2 + d]), axis.whole ? no_bound : d, axis.dilation});
-      sums.source_offset =
-          wrapping_add(sums.source_offset, wrapping_multiply(group(d).first_offset, axis.size_stride));
-    }
+inline gather::target gather::image_of(const box& some, std::byte* image) const noexcept {
+  target result{image, output_strides_, axis_values::repeat(spatial_axes(), 0)};
+  for (std::size_t d = 0; d < spatial_axes(); ++d) {
+    result.phase_strides[d] = axes_[d].output_stride;
+    result.place_strides[2 + d] = wrapping_multiply(axes_[d].phases, axes_[d].output_stride);
+  }
+  std::int64_t offset = 0;
+  for (std::size_t i = 0; i < some.first.size(); ++i) {
+    offset = wrapping_add(offset, wrapping_multiply(some.first[i], result.place_strides[i]));
+  }
+  result.first += offset;
+  return result;
+}
+
+/// Writes the sums of a box piece by piece.
+class gather::piecewise_sum {
+ public:
+  piecewise_sum(const gather& g, const box& all, const std::byte* columns, const target& sums) noexcept
+      : g_(g), box_(all), columns_(columns), sums_(sums) {}
+
+  /// The phases that have terms.
+  void sum_phases() {
+    offsets at{g_.source_offset_, 0};
     for (std::size_t i = 0; i < 2; ++i) {
-      sums.add({extents[i], source_strides_[i], places[i]});
-      sums.source_offset = wrapping_add(sums.source_offset, wrapping_multiply(first[i], source_strides_[i]));
+      axes_[i] = {box_.extents[i], g_.source_strides_[i], sums_.place_strides[i]};
+      at.source = wrapping_add(at.source, wrapping_multiply(box_.first[i], g_.source_strides_[i]));
     }
-    for (std::size_t d = 0; d < spatial_axes(); ++d) {
-      sums.add({group(d).count, axes_[d].size_stride, phases[d]});
-      sums.destination_offset += group(d).first_phase * phases[d];
+    const gather_axis& axis = last_axis();
+    for (std::int64_t offset = 0; offset < axis.summed_phases(); offset += last_.count) {
+      last_ = axis.group_at(offset);
+      make_masks();
+      sum_along(0, at);
     }
-    for (std::size_t d = 0; d < spatial_axes(); ++d) {
-      const gather_axis& axis = axes_[d];
-      const std::int64_t step = axis.stride / axis.phases;
-      const std::int64_t shift = group(d).shift - first[2 + d];
-      sums.add({axis.blocks, axis.block_stride, wrapping_multiply(step, places[2 + d]),
-                axis.whole ? no_bound : d, step});
-      sums.bounds[d] = {shift, extents[2 + d]};
-      sums.destination_offset =
-          wrapping_add(sums.destination_offset,
-                       wrapping_multiply(axis.whole ? axis.before + shift : shift, places[2 + d]));
+  }
+
+  /// All phases, as if they had no terms.
+  void clear() {
+    for (std::size_t i = 0; i < 2; ++i) axes_[i] = {box_.extents[i], 0, sums_.place_strides[i]};
+    axis_values phases;
+    for (std::size_t d = 0; d < rank(); ++d) phases.push_back(g_.axes_[d].phases);
+    for_each_choice(phases, [&](const axis_values& chosen) {
+      offsets at;
+      for (std::size_t d = 0; d < rank(); ++d) {
+        const gather_axis& axis = g_.axes_[d];
+        const std::int64_t places = ceil_divide(axis.extent - chosen[d], axis.phases) - box_.first[2 + d];
+        if (places <= 0) return;
+        place_axis(d) = {std::min(box_.extents[2 + d], places), 0, sums_.place_strides[2 + d]};
+        terms_[d].extent = 0;
+        at.destination = wrapping_add(at.destination, wrapping_multiply(chosen[d], sums_.phase_strides[d]));
+      }
+      sum_piece(at, {});
+    });
+  }
+
+ private:
+  /// Bytes from the first element of the columns to the first term of a piece, and from the target to its sum.
+  struct offsets {
+    std::int64_t source = 0;
+    std::int64_t destination = 0;
+  };
+  /// Places of the last axis.
+  struct run {
+    std::int64_t begin = 0;
+    std::int64_t end = 0;
+    const std::byte* mask = nullptr;  ///< of the first term, or null: all terms count
+    std::int64_t mask_stride = 0;     ///< from term to term
+  };
+
+  std::size_t rank() const noexcept { return g_.spatial_axes(); }
+  const gather_axis& last_axis() const noexcept { return g_.axes_[rank() - 1]; }
+  tile_axis& phase_axis(std::size_t d) noexcept { return axes_[2 + d]; }
+  tile_axis& place_axis(std::size_t d) noexcept { return axes_[2 + rank() + d]; }
+
+  /// Makes the piece segment `s` of the phases `p` along axis `d`, where the axes before lead to `at`.
+  offsets set_out(std::size_t d, const phase_group& p, const segment& s, offsets at) noexcept {
+    const gather_axis& axis = g_.axes_[d];
+    const std::int64_t stride = sums_.place_strides[2 + d];
+    const std::int64_t block = s.begin - p.shift - s.first_term * p.advance;
+    const std::int64_t offset = p.first_offset + s.first_term * p.cycle;
+    phase_axis(d) = {p.count, axis.size_stride, sums_.phase_strides[d]};
+    place_axis(d) = {s.size(), axis.block_stride, stride};
+    terms_[d] = {s.terms(), wrapping_subtract(wrapping_multiply(p.cycle, axis.size_stride),
+                                              wrapping_multiply(p.advance, axis.block_stride))};
+    return {wrapping_add(at.source, wrapping_add(wrapping_multiply(block, axis.block_stride),
+                                                 wrapping_multiply(offset, axis.size_stride))),
+            wrapping_add(at.destination, wrapping_add(wrapping_multiply(s.begin - box_.first[2 + d], stride),
+                                                      wrapping_multiply(p.number, sums_.phase_strides[d])))};
+  }
+
+  void sum_along(std::size_t d, offsets at) {
+    if (d + 1 == rank()) {
+      if (!sum_masked(at)) sum_segments(d, last_, at);
+      return;
     }
-    sums.bound_count = spatial_axes();
-    const plan p = plan_visits(sums, sum_.element_size, sum_.accumulator_size, sum_.accumulate);
-    traversal<Outside>(p, columns, accumulators).run();
-  });
-}
+    const gather_axis& axis = g_.axes_[d];
+    phase_group p;
+    for (std::int64_t offset = 0; offset < axis.summed_phases(); offset += p.count) {
+      p = axis.group_at(offset);
+      sum_segments(d, p, at);
+    }
+  }
+
+  void sum_segments(std::size_t d, const phase_group& p, offsets at) {
+    const std::int64_t end = std::min(box_.first[2 + d] + box_.extents[2 + d], p.places);
+    for (std::int64_t begin = box_.first[2 + d]; begin < end;) {
+      const segment s = g_.axes_[d].segment_at(p, begin, end);
+      const offsets next = set_out(d, p, s, at);
+      if (d + 1 == rank()) {
+        sum_piece(next, {});
+      } else {
+        sum_along(d + 1, next);
+      }
+      begin = s.end;
+    }
+  }
+
+  /// Sums rows of the last axis with all terms everywhere: those that lie outside of their row of the columns are
+  /// other elements, which masks leave out. Returns whether that could be done.
+  bool sum_masked(offsets at) {
+    const std::size_t d = rank() - 1;
+    if (run_count_ == 0) return false;
+    for (std::size_t i = 0; i < d; ++i) {
+      if (terms_[i].extent == 0) return false;
+    }
+    if (!reads_columns_only(set_out(d, last_, {0, last_.places, 0, last_.terms}, at))) return false;
+    const std::int64_t row = last_.places * g_.sum_.element_size;
+    const auto follow = [row](const tile_axis& rows) {
+      return rows.extent > 1 && rows.source_stride == row && rows.destination_stride == row;
+    };
+    const bool joined = has_period_ && follow(place_axis(d - 1));
+    for (std::size_t i = 0; i < run_count_; ++i) {
+      const run& some = runs_[i];
+      const offsets next = set_out(d, last_, {some.begin, some.end, 0, last_.terms}, at);
+      terms_[d].mask_stride = some.mask_stride;
+      if (!joined) {
+        sum_piece(next, {some.mask, 0});
+        continue;
+      }
+      tile_axis& rows = place_axis(d - 1);
+      place_axis(d).extent *= rows.extent;
+      const std::int64_t count = std::exchange(rows.extent, 1);
+      sum_piece(next, {some.mask, static_cast<std::size_t>(row)});
+      rows.extent = count;
+    }
+    return true;
+  }
+
+  /// Whether all that is read for the piece belongs to the columns, be it a term or not.
+  bool reads_columns_only(offsets at) const noexcept {
+    std::int64_t low = at.source;
+    std::int64_t high = at.source + g_.sum_.element_size;
+    const auto reach = [&](std::int64_t extent, std::int64_t stride) {
+      (stride < 0 ? low : high) += (extent - 1) * stride;
+    };
+    for (std::size_t i = 0; i < 2 + 2 * rank(); ++i) reach(axes_[i].extent, axes_[i].source_stride);
+    for (std::size_t d = 0; d < rank(); ++d) reach(terms_[d].extent, terms_[d].stride);
+    return low >= g_.columns_begin_ && high <= g_.columns_end_;
+  }
+
+  /// Finds out how rows of the last axis are summed with masks, if they are.
+  void make_masks() noexcept {
+    const std::size_t d = rank() - 1;
+    const gather_axis& axis = last_axis();
+    const std::int64_t size = g_.sum_.element_size;
+    const std::int64_t places = last_.places;
+    run_count_ = 0;
+    has_period_ = false;
+    used_ = 0;
+    const bool dense = g_.columns_begin_ != g_.columns_end_;
+    const bool contiguous = dense && axis.block_stride == size && sums_.place_strides[2 + d] == size;
+    const bool whole = box_.first[2 + d] == 0 && box_.extents[2 + d] >= places;
+    if (!contiguous || !whole || g_.sum_.least_masked == 0 || places * size < g_.sum_.least_masked) return;
+    // where all terms count
+    const std::int64_t begin =
+        std::clamp<std::int64_t>(last_.shift + (last_.terms - 1) * last_.advance, 0, places);
+    const std::int64_t end = std::clamp<std::int64_t>(last_.shift + axis.blocks, begin, places);
+    if (begin == 0 && end == places) return;
+    constexpr std::int64_t most_row = 1024;  // bytes: in longer rows it pays to do without masks inside
+    if (places * size <= most_row) {
+      if (d > 0 && axis.blocks == places && add_periodic_run()) return;
+      if (!add_run(0, places)) run_count_ = 0;
+      return;
+    }
+    const std::int64_t some = ceil_divide(std::int64_t{sizeof(register_bytes)}, size);
+    bool fits = end - begin >= some;
+    if (fits && begin > 0) fits = add_run(0, std::max(begin, some));
+    if (fits) runs_[run_count_++] = {begin, end};
+    if (fits && end < places) fits = add_run(std::min(end, places - some), places);
+    if (!fits) run_count_ = 0;
+  }
+
+  /// The masks of all terms are one row of zeros, ones and zeros, from which each takes its part. Returns
+  /// whether there was room.
+  bool add_run(std::int64_t begin, std::int64_t end) noexcept {
+    const std::int64_t size = g_.sum_.element_size;
+    const std::int64_t before =
+        (last_.terms - 1) * last_.advance;  // places of the last term's mask before the first's
+    const std::int64_t row = end - begin + before;
+    if (row > (most_mask_bytes - used_) / size) return false;
+    std::byte* mask = masks_.data() + used_;
+    write_mask(mask, begin - last_.shift - before, row);
+    used_ += row * size;
+    runs_[run_count_++] = {begin, end, mask + before * size, -last_.advance * size};
+    return true;
+  }
+
+  /// A row of masks for each term, to be read across the ends of rows.
+  bool add_periodic_run() noexcept {
+    const std::int64_t row = last_.places * g_.sum_.element_size;
+    const std::int64_t stride = row + mask_overrun;
+    if (last_.terms > most_mask_bytes / stride) return false;
+    for (std::int64_t t = 0; t < last_.terms; ++t) {
+      std::byte* mask = masks_.data() + t * stride;
+      write_mask(mask, -last_.shift - t * last_.advance, last_.places);
+      for (std::int64_t i = row; i < stride; ++i) mask[i] = mask[i - row];
+    }
+    runs_[run_count_++] = {0, last_.places, masks_.data(), stride};
+    has_period_ = true;
+    return true;
+  }
+
+  /// Of `count` places from the block `first` on, those that are blocks.
+  void write_mask(std::byte* mask, std::int64_t first, std::int64_t count) const noexcept {
+    const std::int64_t size = g_.sum_.element_size;
+    const std::int64_t begin = std::clamp<std::int64_t>(-first, 0, count);
+    const std::int64_t end = std::clamp<std::int64_t>(last_axis().blocks - first, begin, count);
+    std::memset(mask, 0, static_cast<std::size_t>(count * size));
+    std::memset(mask + begin * size, 0xff, static_cast<std::size_t>((end - begin) * size));
+  }
+
+  void sum_piece(offsets at, term_masks masks) {
+    tile t;
+    t.element_size = static_cast<std::size_t>(g_.sum_.element_size);
+    const std::span<const term_list::axis> term_axes = std::span(terms_).first(rank());
+    term_list terms(term_axes, masks);
+    std::size_t i = 1 + 2 * rank();
+    t.inner = axes_[i];
+    for (const auto member : {&tile::outer, &tile::rows, &tile::slices}) {
+      while (i > 0 && axes_[i - 1].extent == 1) --i;
+      if (i > 0) t.*member = axes_[--i];
+    }
+    sum_tiles(t, terms, 0, i, at);
+  }
+
+  /// Walks the axes [axis, end), which the tile does not have.
+  void sum_tiles(const tile& t, term_list& terms, std::size_t axis, std::size_t end, offsets at) {
+    if (axis == end) {
+      g_.sum_.sum(t, terms, terms.size() == 0 ? columns_ : columns_ + at.source,
+                  sums_.first + at.destination);
+      return;
+    }
+    const tile_axis& walked = axes_[axis];
+    for (std::int64_t index = 0; index < walked.extent; ++index) {
+      sum_tiles(t, terms, axis + 1, end,
+                {wrapping_add(at.source, wrapping_multiply(index, walked.source_stride)),
+                 wrapping_add(at.destination, wrapping_multiply(index, walked.destination_stride))});
+    }
+  }
+
+  static constexpr std::int64_t most_mask_bytes = 8192;
+
+  const gather& g_;
+  const box& box_;
+  const std::byte* columns_;
+  const target& sums_;
+  /// The piece: n, c, the phases and the places of each spatial axis.
+  std::array<tile_axis, 2 + 2 * (max_rank - 2)> axes_;
+  std::array<term_list::axis, max_rank - 2> terms_;
+  phase_group last_;  ///< phases of the last axis
+  std::array<run, 3> runs_;
+  std::size_t run_count_ = 0;
+  bool has_period_ = false;
+  std::int64_t used_ = 0;
+  std::array<std::byte, most_mask_bytes> masks_;
+};
 
 template <class Outside>
-void gather::write(const axis_values& first, const axis_values& extents, const std::byte* accumulators,
-                   std::byte* image) const {
-  const axis_values places = place_strides(with_padding(extents), sum_.element_size);
-  const axis_values phases = phase_strides(with_padding(extents), sum_.element_size);
+void gather::write(const box& some, const target& sums, const target& places) const {
   // Along each axis the places that have all phases, then the last one of the image if it has not.
   axis_values full;
   axis_values counts;
   for (std::size_t d = 0; d < spatial_axes(); ++d) {
-    full.push_back(std::min(axes_[d].extent / axes_[d].phases - first[2 + d], extents[2 + d]));
-    counts.push_back(full[d] < extents[2 + d] ? 2 : 1);
+    full.push_back(std::min(axes_[d].extent / axes_[d].phases - some.first[2 + d], some.extents[2 + d]));
+    counts.push_back(full[d] < some.extents[2 + d] ? 2 : 1);
   }
   for_each_choice(counts, [&](const axis_values& chosen) {
     layout moves;
     for (std::size_t i = 0; i < 2; ++i) {
-      moves.add({extents[i], places[i], output_strides_[i]});
-      moves.destination_offset =
-          wrapping_add(moves.destination_offset, wrapping_multiply(first[i], output_strides_[i]));
+      moves.add({some.extents[i], sums.place_strides[i], places.place_strides[i]});
     }
     for (std::size_t d = 0; d < spatial_axes(); ++d) {
       const gather_axis& axis = axes_[d];
       const bool rest = chosen[d] != 0;
       const std::int64_t place = rest ? full[d] : 0;
-      if (axis.whole) moves.source_offset += axis.before * places[2 + d];
-      moves.add({rest ? 1 : full[d], places[2 + d], wrapping_multiply(axis.phases, axis.output_stride)});
-      moves.add({rest ? axis.extent % axis.phases : axis.phases, phases[d], axis.output_stride});
-      moves.source_offset += place * places[2 + d];
-      moves.destination_offset =
-          wrapping_add(moves.destination_offset,
-                       wrapping_multiply((first[2 + d] + place) * axis.phases, axis.output_stride));
+      const std::int64_t from = sums.place_strides[2 + d];
+      const std::int64_t to = places.place_strides[2 + d];
+      moves.add({rest ? 1 : full[d], from, to});
+      moves.add({rest ? axis.extent % axis.phases : axis.phases, sums.phase_strides[d], axis.output_stride});
+      moves.source_offset += place * from;
+      moves.destination_offset = wrapping_add(moves.destination_offset, wrapping_multiply(place, to));
     }
     const plan p = plan_moves(moves, sum_.element_size);
-    traversal<Outside>(p, accumulators, image).run();
+    traversal<Outside>(p, sums.first, places.first).run();
   });
 }
 
 template <class Outside>
 void gather::fill_box(std::int64_t number, const std::byte* columns, std::byte* image) const {
-  axis_values first = box_;
-  axis_values extents = box_;
-  for (std::size_t i = box_.size(); i-- > 0;) {
-    first[i] = number % boxes_along(i) * box_[i];
-    extents[i] = std::min(box_[i], places_[i] - first[i]);
-    number /= boxes_along(i);
+  const box some = box_of(number);
+  const target places = image_of(some, image);
+  if (!buffered_) {
+    piecewise_sum sums(*this, some, columns, places);
+    if (has_gaps_) sums.clear();
+    sums.sum_phases();
+    return;
   }
-  std::int64_t size = sum_.accumulator_size;
-  for (const std::int64_t extent : with_padding(extents)) size *= extent;
-  for (std::size_t d = 0; d < spatial_axes(); ++d) size *= axes_[d].phases;
-  alignas(64) std::byte accumulators[box_bytes];
-  std::memset(accumulators, 0, static_cast<std::size_t>(size));
-  add<Outside>(first, extents, columns, accumulators);
-  if (sum_.round != nullptr) sum_.round(accumulators, static_cast<std::size_t>(size / sum_.accumulator_size));
-  write<Outside>(first, extents, accumulators, image);
+  alignas(64) std::byte buffer[box_bytes];
+  const target phases = buffer_of(some, buffer);
+  if (has_gaps_) std::memset(buffer, 0, sizeof(buffer));
+  piecewise_sum(*this, some, columns, phases).sum_phases();
+  write<Outside>(some, phases, places);
 }
 
 }  // namespace reblock::detail

@@ -15,7 +15,7 @@ namespace reblock::detail {
 enum class instruction_set : std::uint8_t {
   baseline,  ///< what the compiler's flags allow
   lookup16,  ///< bytes looked up in 16: SSSE3, or NEON
-  halves,    ///< float16 converted to float and back: F16C, or NEON
+  sum32,     ///< sums in registers of 32 bytes, float16 converted to float and back: AVX2 and F16C, or NEON
   lookup32,  ///< bytes looked up in 32: AVX-512 VBMI
 };
 
@@ -25,17 +25,17 @@ constexpr std::size_t lookup_width(instruction_set set) noexcept {
 }
 
 constexpr std::string_view name_of(instruction_set set) noexcept {
-  constexpr std::string_view names[] = {"baseline", "lookup16", "halves", "lookup32"};
+  constexpr std::string_view names[] = {"baseline", "lookup16", "sum32", "lookup32"};
   return names[static_cast<std::size_t>(set)];
 }
 
 /// The widest that this processor has.
 inline instruction_set detect_instruction_set() noexcept {
   const std::size_t width = detect_lookup_width();
-  return width == 0           ? instruction_set::baseline
-         : !converts_halves() ? instruction_set::lookup16
-         : width == 16        ? instruction_set::halves
-                              : instruction_set::lookup32;
+  return width == 0            ? instruction_set::baseline
+         : !detect_wide_sums() ? instruction_set::lookup16
+         : width == 16         ? instruction_set::sum32
+                               : instruction_set::lookup32;
 }
 
 /// What plans are made for: all that the processor has, or, where the environment variable REBLOCK_ISA names

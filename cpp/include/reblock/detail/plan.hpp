@@ -218,9 +218,7 @@ constexpr void note_decisions(plan& p) noexcept {
 }
 
 /// Splits the axes into those that are walked and those of the leaf, and notes what the walk needs.
-/// `element_size` is the destination's.
-constexpr void set_out_tile(plan& p, std::int64_t source_size, std::int64_t element_size,
-                            std::size_t least_walked = 0) noexcept {
+constexpr void set_out_tile(plan& p, std::int64_t element_size, std::size_t least_walked = 0) noexcept {
   const std::size_t most = tile_axes.size();
   p.leaf_tile = {};
   p.walked = p.rank;
@@ -234,7 +232,7 @@ constexpr void set_out_tile(plan& p, std::int64_t source_size, std::int64_t elem
   }
   p.leaf_tile.element_size = static_cast<std::size_t>(element_size);
   if (p.rank - p.walked >= 3) p.leaf_tile.joined = p.joined;
-  if (p.rank == 0) p.leaf_tile.inner = {1, source_size, element_size};
+  if (p.rank == 0) p.leaf_tile.inner = {1, element_size, element_size};
   p.extents_are_fixed = true;
   for (std::size_t i = p.walked; i < p.rank; ++i) {
     p.extents_are_fixed = p.extents_are_fixed && !p.axes[i].bounded();
@@ -387,7 +385,7 @@ inline bool set_out_pattern(plan& p, const layout& l, std::int64_t element_size,
   const std::int64_t pieces =
       std::min(written_at_once / bytes, read_at_once / std::max<std::int64_t>(advance, 1));
   r.at_once = std::max<std::int64_t>(1, pieces) * piece;
-  set_out_tile(p, element_size, element_size, inner);
+  set_out_tile(p, element_size, inner);
   p.leaf = nullptr;
   p.extents_are_fixed = false;
   p.settles = false;
@@ -434,7 +432,7 @@ constexpr void stream_output(plan& p, std::int64_t element_size) noexcept {
   if (element_size > 16 || bytes < std::int64_t{rereads ? 2 : 12} * 1024 || interleaves(p.leaf_tile)) {
     p.leaf_tile.streamed = p.sums == nullptr;
   } else {
-    set_out_tile(p, element_size, element_size, first);
+    set_out_tile(p, element_size, first);
     p.staged = true;
   }
 }
@@ -461,7 +459,7 @@ constexpr void shorten_tile(plan& p, std::int64_t element_size) noexcept {
   std::size_t first = p.rank;
   std::int64_t bytes = element_size;
   while (first > p.walked && bytes * p.axes[first - 1].extent <= most) bytes *= p.axes[--first].extent;
-  set_out_tile(p, element_size, element_size, first);
+  set_out_tile(p, element_size, first);
 }
 
 /// As plan_moves, in place, since plans are large. Requires plan(l).
@@ -473,7 +471,7 @@ inline void set_out_moves(plan& p, const layout& l, std::int64_t element_size, c
   pair_contiguous_axes(p, element_size);
   p.joined = join_rows(p, element_size);
   if (p.joined == tile::axis::neither) follow_dense_source(p, element_size);
-  set_out_tile(p, element_size, element_size);
+  set_out_tile(p, element_size);
   stream_output(p, element_size);
   if (sums != nullptr && sums->choose_leaf != nullptr) {
     p.leaf = sums->choose_leaf(p.leaf_tile, p.extents_are_fixed);
@@ -497,20 +495,6 @@ inline plan plan_moves(const layout& l, std::int64_t element_size, const settlin
                        instruction_set set = usable_instruction_set()) noexcept {
   plan p(l);
   set_out_moves(p, l, element_size, sums, set);
-  return p;
-}
-
-/// Plans to visit every element of `l` in the order of its axes, for an action that adds: the
-/// destination may overlap itself, and the order of the visits is the order of the terms. Elements
-/// have `source_size` bytes in the source and `destination_size` bytes in the destination.
-inline plan plan_visits(const layout& l, std::int64_t source_size, std::int64_t destination_size,
-                        leaf_function leaf) noexcept {
-  plan p(l);
-  drop_idle_bounds(p);
-  drop_single_indices(p);
-  merge_nested(p);
-  set_out_tile(p, source_size, destination_size);
-  p.leaf = leaf;
   return p;
 }
 

@@ -18,9 +18,6 @@ namespace reblock::detail {
 /// The destination elements whose source lies outside of the image become zero (all bits 0).
 class fill_outside {
  public:
-  /// Whether it overwrites whatever was there.
-  static constexpr bool overwrites = true;
-
   static void range(const plan& p, std::size_t axis, std::byte* destination, std::int64_t offset,
                     std::int64_t begin, std::int64_t end) {
     if (begin >= end) return;
@@ -86,19 +83,10 @@ class fill_outside {
   static constexpr std::byte zeros[16] = {};
 };
 
-/// They are left as they are: for sums, to which padding adds nothing.
-struct skip_outside {
-  static constexpr bool overwrites = false;
-
-  static void range(const plan&, std::size_t, std::byte*, std::int64_t, std::int64_t, std::int64_t) {}
-  static void ranges(const plan&, std::size_t, std::byte*, std::int64_t, std::int64_t, std::int64_t,
-                     std::int64_t) {}
-};
-
 /// Walks the axes of a plan and calls its leaf for each tile, narrowed to what lies inside the bounds;
 /// `Outside` gets the rest. The range of an axis is worked out once for each index of the axis that
-/// decides it, so no element is ever tested.
-template <class Outside>
+/// decides it, so no element is ever tested. A template, so that leaves are compiled only where it is used.
+template <class Outside = fill_outside>
 class traversal {
  public:
   traversal(const plan& p, const std::byte* source, std::byte* destination)
@@ -170,7 +158,6 @@ class traversal {
   /// The table of a pattern for what is inside now, or null where there is none.
   const pattern* bounded_table() {
     const repetition& r = plan_.repeated;
-    if (!Outside::overwrites) return nullptr;
     const std::size_t count = plan_.rank - r.inner;
     const auto ranges = std::span(ranges_).subspan(r.inner, count);
     if (!has_table_ || !std::ranges::equal(ranges, std::span(table_ranges_).first(count))) {
@@ -266,7 +253,7 @@ class traversal {
       from = wrapping_add(from, wrapping_multiply(inside.begin, axis.source_stride));
       to = wrapping_add(to, wrapping_multiply(inside.begin, axis.destination_stride));
     }
-    if (Outside::overwrites && plan_.shifted && !empty) join_rows(t);
+    if (plan_.shifted && !empty) join_rows(t);
     if (!empty) leaf_(t, source_ + from, destination_ + to);
     if (!empty && plan_.sums != nullptr && !plan_.settles) {
       plan_.sums->settle(t, destination_ + to, destination_ + to);

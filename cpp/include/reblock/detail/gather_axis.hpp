@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Which terms the positions of one spatial axis have: the arithmetic of overlapping windows.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
+
+#include <reblock/detail/checked.hpp>
+
+namespace reblock::detail {
+
+/// Neighbouring places, to all of which the terms [first_term, end_term) add.
+struct segment {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+  std::int64_t first_term = 0;
+  std::int64_t end_term = 0;
+
+  constexpr std::int64_t size() const noexcept { return end - begin; }
+  constexpr std::int64_t terms() const noexcept { return std::max<std::int64_t>(0, end_term - first_term); }
+};
+
+/// Phases number, number + 1, ... that have as many places and terms: in the i-th of them term t comes from
+/// the window offset first_offset + i + t * cycle, and block l adds it to place l + shift + t * advance.
+struct phase_group {
+  std::int64_t number = 0;
+  std::int64_t count = 1;
+  std::int64_t places = 0;
+  std::int64_t terms = 0;
+  std::int64_t first_offset = 0;
+  std::int64_t cycle = 1;
+  std::int64_t shift = 0;
+  std::int64_t advance = 1;
+};
+
+/// One spatial axis: block l adds its term of window offset o to the position l * stride + o * dilation - padding,
+/// which is place position / phases of phase position % phases. Within a phase neighbouring blocks add to
+/// neighbouring places.
+struct gather_axis {
+  std::int64_t size = 1;  ///< window offsets
+  std::int64_t blocks = 1;
+  std::int64_t phases = 1;  ///< the stride, or 1 where there is one block
+  std::int64_t dilation = 1;
+  std::int64_t padding = 0;
+  std::int64_t extent = 0;         ///< positions
+  std::int64_t size_stride = 0;    ///< in the columns, bytes
+  std::int64_t block_stride = 0;   ///< in the columns, bytes
+  std::int64_t output_stride = 0;  ///< bytes
+
+  /// Those of the phases that have the most.
+  constexpr std::int64_t places() const noexcept { return ceil_divide(extent, phases); }
+
+  /// How many phases have terms, each from another one of the first window offsets.
+  constexpr std::int64_t summed_phases() const noexcept {
+    return std::min(size, phases / std::gcd(phases, dilation));
+  }
+
+  /// The phase of a window offset below summed_phases() and those of the offsets behind it, as far as they are alike.
+  constexpr phase_group group_at(std::int64_t offset) const noexcept {
+    const std::int64_t common = std::gcd(phases, dilation);
+    const std::int64_t cycle = phases / common;
+    const std::int64_t position = offset * dilation - padding;
+    const std::int64_t shift = floor_divide(position, phases);
+    const std::int64_t number = position - shift * phases;
+    std::int64_t count = 1;
+    if (dilation == 1) {
+      count = std::min(summed_phases() - offset, phases - number);
+      if (offset < size % cycle) count = std::min(count, size % cycle - offset);
+      if (number < extent % phases) count = std::min(count, extent % phases - number);
+    }
+    return {number,
+            count,
+            ceil_divide(extent - number, phases),
+            ceil_divide(size - offset, cycle),
+            offset,
+            cycle,
+            shift,
+            dilation / common};
+  }
+
+  /// The longest segment of a group from place `begin` on, which ends at `end` at the latest.
+  constexpr segment segment_at(const phase_group& g, std::int64_t begin, std::int64_t end) const noexcept {
+    // term t adds to `blocks` places from t * advance + shift on
+    const std::int64_t reached = begin - g.shift;
+    const auto term = [&](std::int64_t t) { return std::clamp<std::int64_t>(t, 0, g.terms); };
+    const std::int64_t first = term(ceil_divide(reached - blocks + 1, g.advance));
+    const std::int64_t last = term(floor_divide(reached, g.advance) + 1);
+    if (first < g.terms) end = std::min(end, g.shift + blocks + first * g.advance);
+    if (last < g.terms) end = std::min(end, g.shift + last * g.advance);
+    return {begin, end, first, last};
+  }
+};
+
+}  // namespace reblock::detail

@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The leaves of fold: sums in registers, each of the same list of terms.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <type_traits>
+#include <utility>
+
+#include <reblock/detail/half.hpp>
+#include <reblock/detail/instruction_set.hpp>
+#include <reblock/detail/registers.hpp>
+#include <reblock/detail/sum_traits.hpp>
+#include <reblock/detail/tile.hpp>
+
+namespace reblock::detail {
+
+/// The bits of terms that count, of each row; the others may be of whatever lies beside the terms. Where there is a
+/// period, rows of that many bytes follow each other without gaps, and the masks are those of any row and of
+/// mask_overrun bytes more.
+inline constexpr std::int64_t mask_overrun = 32 * sums_at_once;
+struct term_masks {
+  const std::byte* first = nullptr;
+  std::size_t period = 0;  ///< bytes, or 0
+};
+
+/// Where the terms of a sum lie, in the order in which they are added: the indices of a few axes, the last one
+/// innermost.
+class term_list {
+ public:
+  struct axis {
+    std::int64_t extent = 1;
+    std::int64_t stride = 0;  ///< bytes
+    std::int64_t mask_stride = 0;
+  };
+
+  explicit term_list(std::span<const axis> axes, term_masks masks = {}) noexcept
+      : axes_(axes), masks_(masks) {
+    for (const axis& a : axes) size_ *= static_cast<std::size_t>(a.extent);
+    if (size_ != 0) list(0);
+  }
+
+  std::size_t size() const noexcept { return size_; }
+  term_masks masks() const noexcept { return masks_; }
+
+  /// As many terms from `first` on as there is room for: all of them where `most` are enough.
+  std::span<const term> from(std::size_t first) noexcept {
+    if (size_ > most) list(first);
+    return {terms_.data(), std::min(size_ - first, most)};
+  }
+  static constexpr std::size_t most = 1024;
+
+ private:
+  void list(std::size_t first) noexcept {
+    const std::size_t end = std::min(size_ - first, most);
+    const axis inner = axes_.back();
+    auto index = static_cast<std::int64_t>(first);
+    for (std::size_t k = 0; k < end;) {
+      const std::int64_t begin = index % inner.extent;
+      term next{begin * inner.stride, begin * inner.mask_stride};
+      std::int64_t rest = index / inner.extent;
+      for (std::size_t i = axes_.size() - 1; i-- > 0; rest /= axes_[i].extent) {
+        next.offset += rest % axes_[i].extent * axes_[i].stride;
+        next.mask += rest % axes_[i].extent * axes_[i].mask_stride;
+      }
+      index += inner.extent - begin;
+      for (std::int64_t i = begin; i < inner.extent && k < end; ++i, ++k) {
+        terms_[k] = next;
+        next.offset += inner.stride;
+        next.mask += inner.mask_stride;
+      }
+    }
+  }
+
+  std::span<const axis> axes_;
+  term_masks masks_;
+  std::size_t size_ = 1;
+  std::array<term, most> terms_;
+};
+
+template <class Add>
+[[gnu::always_inline]] inline void for_each_term(term_list& terms, Add&& add) {
+  for (std::size_t first = 0; first < terms.size();) {
+    const std::span<const term> some = terms.from(first);
+    for (const term& one : some) add(one);
+    first += some.size();
+  }
+}
+
+/// A register, or as many bytes as an integer has and zeros.
+template <class Unit>
+register_bytes load_unit(const std::byte* source) noexcept {
+  if constexpr (std::same_as<Unit, register_bytes>) {
+    return load(source);
+  } else {
+    return register_of(std::uint64_t{read<Unit>(source)}, 0);
+  }
+}
+
+template <class Unit>
+void store_unit(std::byte* destination, register_bytes value) noexcept {
+  if constexpr (std::same_as<Unit, register_bytes>) {
+    store(destination, value);
+  } else {
+    write(destination, static_cast<Unit>(half_of<0>(value)));
+  }
+}
+
+/// The sums of `Count` units of contiguous elements at each place.
+template <class T, class Unit, masking Masks, std::size_t Count>
+void sum_units(term_list& terms, const sum_place* places, std::size_t place_count, const sum_step& step) {
+  constexpr std::size_t each = half<T> ? 2 : 1;  // registers for a unit's sums
+  for (std::size_t p = 0; p < place_count; ++p) {
+    const auto [source, mask, destination] = places[p];
+    std::array<const std::byte*, Count> sources;
+    std::array<const std::byte*, Count> masks;
+    registers<each * Count> sums{};
+    for (std::size_t i = 0; i < Count; ++i) {
+      sources[i] = source + static_cast<std::int64_t>(i) * step.source;
+      masks[i] = mask + static_cast<std::int64_t>(i) * step.mask;
+    }
+    for_each_term(terms, [&](const term& one) {
+      register_bytes these{};
+      if constexpr (Masks == masking::shared) these = load_unit<Unit>(mask + one.mask);
+      unrolled<Count>([&](auto i) {
+        register_bytes next = load_unit<Unit>(sources[i] + one.offset);
+        if constexpr (Masks == masking::each) these = load_unit<Unit>(masks[i] + one.mask);
+        if constexpr (Masks != masking::none) next = both_bits(next, these);
+        if constexpr (half<T>) {
+          const registers<2> wide = widen<T>(next);
+          sums[2 * i] = add_lanes<float>(sums[2 * i], wide[0]);
+          sums[2 * i + 1] = add_lanes<float>(sums[2 * i + 1], wide[1]);
+        } else {
+          sums[i] = add_lanes<T>(sums[i], next);
+        }
+      });
+    });
+    unrolled<Count>([&](auto i) {
+      std::byte* to = destination + static_cast<std::int64_t>(i()) * step.destination;
+      if constexpr (half<T>) {
+        store_unit<Unit>(to, narrow<T>({sums[2 * i], sums[2 * i + 1]}));
+      } else {
+        store_unit<Unit>(to, sums[i]);
+      }
+    });
+  }
+}
+
+template <class T>
+[[gnu::always_inline]] inline void sum_one(term_list& terms, const std::byte* source,
+                                           std::byte* destination) {
+  using value = std::conditional_t<std::is_same_v<T, bool>, unsigned char, T>;  // any byte is a bool
+  typename sum_traits<T>::accumulator sum{};
+  for_each_term(terms, [&](const term& one) {
+    value next;
+    std::memcpy(&next, source + one.offset, sizeof(next));
+    sum = sum_traits<T>::add(sum, next);
+  });
+  if constexpr (half<T>) {
+    T rounded;
+    round_to(rounded, sum);
+    std::memcpy(destination, &rounded, sizeof(rounded));
+  } else {
+    std::memcpy(destination, &sum, sizeof(sum));
+  }
+}
+
+template <class T>
+concept sums_in_lanes = adds_in_lanes<T> || half<T>;
+
+/// Bytes of the shortest run that is summed in registers, in whole or in part; 0: none is.
+template <class T>
+inline constexpr std::size_t least_run = sums_in_lanes<T> ? std::max<std::size_t>(4, 2 * sizeof(T)) : 0;
+
+/// Hands places over many at a time.
+template <class Sum>
+class place_buffer {
+ public:
+  place_buffer(const Sum& sum, const sum_step& step) noexcept : sum_(sum), step_(step) {}
+  void push(const sum_place& place) {
+    places_[count_++] = place;
+    if (count_ == places_.size()) flush();
+  }
+  void flush() {
+    if (count_ != 0) sum_(places_.data(), std::exchange(count_, 0), step_);
+  }
+
+ private:
+  const Sum& sum_;
+  sum_step step_;
+  std::size_t count_ = 0;
+  std::array<sum_place, 32> places_;
+};
+
+/// Has the rows of a tile summed, `size` bytes each, in registers of `width` bytes: where it can be four at a time,
+/// along a row or at the same place of four rows. Where registers do not fill a row, the last one ends where the
+/// row ends. `sum` gets, as constants, how many registers a place has and whether they share masks.
+template <class Sum>
+void sum_registers(const tile& t, std::size_t size, std::size_t width, term_masks masks,
+                   const std::byte* source, std::byte* destination, const Sum& sum) {
+  constexpr std::integral_constant<std::size_t, sums_at_once> four;
+  constexpr std::integral_constant<std::size_t, 1> one;
+  const auto sum_fours = [&](auto... places) { sum(four, std::false_type{}, places...); };
+  const auto sum_columns = [&](auto... places) { sum(four, std::true_type{}, places...); };
+  const auto sum_ones = [&](auto... places) { sum(one, std::false_type{}, places...); };
+  const auto place_at = [masks](std::size_t i, const std::byte* from, std::byte* to) {
+    return sum_place{from + i, masks.first + (masks.period == 0 ? i : i % masks.period), to + i};
+  };
+  tile others = t;
+  tile_axis tile::* longest = &tile::outer;
+  for (const auto member : {&tile::rows, &tile::slices}) {
+    if ((t.*member).extent > (t.*longest).extent) longest = member;
+  }
+  const tile_axis across = std::exchange(others.*longest, {});
+  const std::size_t block = four * width;
+  const bool may_share = across.extent >= std::int64_t{four};
+  const bool shares_masks = may_share && masks.first != nullptr && masks.period == 0;
+  const std::size_t in_fours = shares_masks ? 0 : size / block * block;
+  const bool in_columns = may_share && (in_fours == 0 || size - in_fours <= 3 * width);
+
+  const auto along = static_cast<std::int64_t>(width);
+  place_buffer fours(sum_fours, {along, along, along});
+  place_buffer ones(sum_ones, {});
+  for_each_row(t, source, destination, [&](const std::byte* from, std::byte* to) {
+    for (std::int64_t row = 0; row < t.outer.extent; ++row) {
+      const std::byte* terms = from + row * t.outer.source_stride;
+      std::byte* sums = to + row * t.outer.destination_stride;
+      for (std::size_t i = 0; i < in_fours; i += block) fours.push(place_at(i, terms, sums));
+      if (in_columns || size == in_fours) continue;
+      if (size > block) {
+        fours.push(place_at(size - block, terms, sums));
+      } else {
+        for_overlapping_steps(size, width, [&](std::size_t i) { ones.push(place_at(i, terms, sums)); });
+      }
+    }
+  });
+  fours.flush();
+  ones.flush();
+  if (!in_columns) return;
+  place_buffer columns(sum_columns, {across.source_stride, 0, across.destination_stride});
+  for_each_row(others, source, destination, [&](const std::byte* from, std::byte* to) {
+    for (std::int64_t row = 0; row < others.outer.extent; ++row) {
+      const std::byte* terms = from + row * others.outer.source_stride;
+      std::byte* sums = to + row * others.outer.destination_stride;
+      for_overlapping_steps(static_cast<std::size_t>(across.extent), four, [&](std::size_t k) {
+        const auto first = static_cast<std::int64_t>(k);
+        for (std::size_t i = in_fours; i < size; i += width) {
+          columns.push(place_at(std::min(i, size - width), terms + first * across.source_stride,
+                                sums + first * across.destination_stride));
+        }
+      });
+    }
+  });
+  columns.flush();
+}
+
+template <class T, bool Masked>
+void sum_rows(const tile& t, term_list& terms, const std::byte* source, std::byte* destination) {
+  const std::size_t size = static_cast<std::size_t>(t.inner.extent) * t.element_size;
+  const auto sum_with = [&](std::size_t width, auto sum) {
+    const auto sum_places = [&]<class Count, class Shared>(Count count, Shared, auto... places) {
+      constexpr masking shared = Shared::value ? masking::shared : masking::each;
+      sum(count, std::integral_constant<masking, Masked ? shared : masking::none>{}, places...);
+    };
+    sum_registers(t, size, width, terms.masks(), source, destination, sum_places);
+  };
+  const auto sum_by_units = [&]<class Unit>(Unit) {
+    sum_with(sizeof(Unit), [&](auto count, auto masks, auto... places) {
+      sum_units<T, Unit, masks(), count()>(terms, places...);
+    });
+  };
+  const bool wide = usable_instruction_set() >= instruction_set::sum32 && terms.size() <= term_list::most;
+  const std::span<const term> all = wide ? terms.from(0) : std::span<const term>();
+  if constexpr (std::same_as<T, float16>) {
+    if (wide && size >= 16) {
+      return sum_with(16, [&](auto count, auto masks, auto... places) {
+        sum_halves<masks(), count()>(all.data(), all.size(), places...);
+      });
+    }
+  } else if constexpr (adds_in_lanes<T>) {
+    if (wide && wide_sum_bytes == 32 && size >= wide_sum_bytes) {
+      return sum_with(wide_sum_bytes, [&](auto count, auto masks, auto... places) {
+        sum_wide<T, masks(), count()>(all.data(), all.size(), places...);
+      });
+    }
+  }
+  if (size >= sizeof(register_bytes)) {
+    sum_by_units(register_bytes{});
+  } else if (sizeof(T) <= 4 && size >= 8) {
+    sum_by_units(std::uint64_t{});
+  } else if (sizeof(T) <= 2) {
+    sum_by_units(std::uint32_t{});
+  }
+}
+
+/// The sums of a tile, each of as many terms: `source` points to the first term of its first element. Where terms
+/// have masks, rows are contiguous and least_run long.
+using sum_function = void (*)(const tile&, term_list&, const std::byte* source, std::byte* destination);
+
+template <class T>
+void sum_tile(const tile& t, term_list& terms, const std::byte* source, std::byte* destination) {
+  using part = typename parts_of<T>::type;
+  constexpr std::int64_t parts = parts_of<T>::count;
+  constexpr std::int64_t size{sizeof(T)};
+  const auto [outer, inner] = std::pair(t.outer, t.inner);
+  if constexpr (sums_in_lanes<part>) {
+    if (terms.masks().first != nullptr) return sum_rows<part, true>(t, terms, source, destination);
+    const bool runs = inner.source_stride == size && inner.destination_stride == size;
+    if (runs && inner.extent * size >= std::int64_t{least_run<part>}) {
+      return sum_rows<part, false>(t, terms, source, destination);
+    }
+  }
+  for_each_row(t, source, destination, [=, &terms](const std::byte* from, std::byte* to) {
+    for (std::int64_t i = 0; i < outer.extent; ++i) {
+      for (std::int64_t j = 0; j < inner.extent; ++j) {
+        for (std::int64_t k = 0; k < parts; ++k) {
+          const std::int64_t at = k * std::int64_t{sizeof(part)};
+          sum_one<part>(terms, from + i * outer.source_stride + j * inner.source_stride + at,
+                        to + i * outer.destination_stride + j * inner.destination_stride + at);
+        }
+      }
+    }
+  });
+}
+
+}  // namespace reblock::detail
