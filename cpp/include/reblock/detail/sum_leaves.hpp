@@ -13,6 +13,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <reblock/detail/checked.hpp>
 #include <reblock/detail/half.hpp>
 #include <reblock/detail/instruction_set.hpp>
 #include <reblock/detail/registers.hpp>
@@ -63,16 +64,16 @@ class term_list {
     auto index = static_cast<std::int64_t>(first);
     for (std::size_t k = 0; k < end;) {
       const std::int64_t begin = index % inner.extent;
-      term next{begin * inner.stride, begin * inner.mask_stride};
+      term next{wrapping_multiply(begin, inner.stride), begin * inner.mask_stride};
       std::int64_t rest = index / inner.extent;
       for (std::size_t i = axes_.size() - 1; i-- > 0; rest /= axes_[i].extent) {
-        next.offset += rest % axes_[i].extent * axes_[i].stride;
+        next.offset = wrapping_add(next.offset, wrapping_multiply(rest % axes_[i].extent, axes_[i].stride));
         next.mask += rest % axes_[i].extent * axes_[i].mask_stride;
       }
       index += inner.extent - begin;
       for (std::int64_t i = begin; i < inner.extent && k < end; ++i, ++k) {
         terms_[k] = next;
-        next.offset += inner.stride;
+        next.offset = wrapping_add(next.offset, inner.stride);  // the last step leads nowhere
         next.mask += inner.mask_stride;
       }
     }
