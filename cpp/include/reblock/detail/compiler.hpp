@@ -357,12 +357,12 @@ template <class Sum, masking Masks, std::size_t Count>
   for (std::size_t place = 0; place < place_count; ++place) {
     const auto [source, mask, destination] = places[place];
     const std::byte* sources[Count];
-    const std::byte* masks[Count];
+    const std::byte* masks[Count] = {};
     typename Sum::lanes sums[Count] = {};
 #pragma GCC unroll 4
     for (std::size_t i = 0; i < Count; ++i) {
       sources[i] = source + static_cast<std::int64_t>(i) * step.source;
-      masks[i] = mask + static_cast<std::int64_t>(i) * step.mask;
+      if constexpr (Masks == masking::each) masks[i] = mask + static_cast<std::int64_t>(i) * step.mask;
     }
     for (std::size_t k = 0; k < count; ++k) {
       bits these{};

@@ -120,11 +120,11 @@ void sum_units(term_list& terms, const sum_place* places, std::size_t place_coun
   for (std::size_t p = 0; p < place_count; ++p) {
     const auto [source, mask, destination] = places[p];
     std::array<const std::byte*, Count> sources;
-    std::array<const std::byte*, Count> masks;
+    std::array<const std::byte*, Count> masks{};
     registers<each * Count> sums{};
     for (std::size_t i = 0; i < Count; ++i) {
       sources[i] = source + static_cast<std::int64_t>(i) * step.source;
-      masks[i] = mask + static_cast<std::int64_t>(i) * step.mask;
+      if constexpr (Masks == masking::each) masks[i] = mask + static_cast<std::int64_t>(i) * step.mask;
     }
     for_each_term(terms, [&](const term& one) {
       register_bytes these{};
@@ -211,7 +211,8 @@ void sum_registers(const tile& t, std::size_t size, std::size_t width, term_mask
   const auto sum_columns = [&](auto... places) { sum(four, std::true_type{}, places...); };
   const auto sum_ones = [&](auto... places) { sum(one, std::false_type{}, places...); };
   const auto place_at = [masks](std::size_t i, const std::byte* from, std::byte* to) {
-    return sum_place{from + i, masks.first + (masks.period == 0 ? i : i % masks.period), to + i};
+    const std::size_t in_row = masks.period == 0 ? i : i % masks.period;
+    return sum_place{from + i, masks.first == nullptr ? nullptr : masks.first + in_row, to + i};
   };
   tile others = t;
   tile_axis tile::* longest = &tile::outer;
@@ -291,13 +292,11 @@ void sum_rows(const tile& t, term_list& terms, const std::byte* source, std::byt
       });
     }
   }
-  if (size >= sizeof(register_bytes)) {
-    sum_by_units(register_bytes{});
-  } else if (sizeof(T) <= 4 && size >= 8) {
-    sum_by_units(std::uint64_t{});
-  } else if (sizeof(T) <= 2) {
-    sum_by_units(std::uint32_t{});
+  if (size >= sizeof(register_bytes)) return sum_by_units(register_bytes{});
+  if constexpr (sizeof(T) <= 4) {
+    if (size >= 8) return sum_by_units(std::uint64_t{});
   }
+  if constexpr (sizeof(T) <= 2) sum_by_units(std::uint32_t{});
 }
 
 /// The sums of a tile, each of as many terms: `source` points to the first term of its first element. Where terms

@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Sums over overlapping windows: a box of the output in pieces, whose elements have terms of the same window offsets,
+// so that one list says where the terms of all their sums lie.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <utility>
+
+#include <reblock/axis_values.hpp>
+#include <reblock/detail/gather_axis.hpp>
+#include <reblock/detail/sum_leaves.hpp>
+#include <reblock/detail/summation.hpp>
+
+namespace reblock::detail {
+
+/// Where the terms are, and how they add up. Strides and offsets in bytes.
+struct columns_of_windows {
+  std::size_t rank = 0;  ///< spatial axes
+  std::array<gather_axis, max_rank - 2> axes{};
+  std::array<std::int64_t, 2> strides{};  ///< of n and c
+  std::int64_t offset = 0;                ///< of the element of index 0
+  /// All bytes from the one to the other are elements, and may be read along with others.
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+  summation sum;
+};
+
+/// Places [first, first + extents) of n, c and the spatial axes.
+struct box {
+  axis_values first;
+  axis_values extents;
+};
+
+/// Where the sums of a box go. Strides in bytes: of n, c and the places, and of the phases of each spatial axis.
+struct box_target {
+  std::byte* first;  ///< place 0 of the box, phase 0
+  axis_values place_strides;
+  axis_values phase_strides;
+};
+
+/// Calls `visit` with each way to take one of `counts[d]` for every axis d.
+template <class Visit>
+void for_each_choice(const axis_values& counts, Visit&& visit) {
+  axis_values chosen = axis_values::repeat(counts.size(), 0);
+  for (const std::int64_t count : counts) {
+    if (count == 0) return;
+  }
+  for (;;) {
+    visit(chosen);
+    std::size_t d = counts.size();
+    while (d > 0 && ++chosen[d - 1] == counts[d - 1]) chosen[--d] = 0;
+    if (d == 0) return;
+  }
+}
+
+/// Writes the sums of a box piece by piece.
+class piecewise_sum {
+ public:
+  /// `source` is the first element of the columns.
+  piecewise_sum(const columns_of_windows& columns, const std::byte* source, const box& all,
+                const box_target& sums) noexcept
+      : columns_(columns), source_(source), box_(all), sums_(sums) {}
+
+  /// The phases that have terms.
+  void sum_phases() {
+    offsets at{columns_.offset, 0};
+    for (std::size_t i = 0; i < 2; ++i) {
+      axes_[i] = {box_.extents[i], columns_.strides[i], sums_.place_strides[i]};
+      at.source = wrapping_add(at.source, wrapping_multiply(box_.first[i], columns_.strides[i]));
+    }
+    const gather_axis& axis = last_axis();
+    for (std::int64_t offset = 0; offset < axis.summed_phases(); offset += last_.count) {
+      last_ = axis.group_at(offset);
+      make_masks();
+      sum_along(0, at);
+    }
+  }
+
+  /// All phases, as if they had no terms.
+  void clear() {
+    for (std::size_t i = 0; i < 2; ++i) axes_[i] = {box_.extents[i], 0, sums_.place_strides[i]};
+    axis_values phases;
+    for (std::size_t d = 0; d < rank(); ++d) phases.push_back(columns_.axes[d].phases);
+    for_each_choice(phases, [&](const axis_values& chosen) {
+      offsets at;
+      for (std::size_t d = 0; d < rank(); ++d) {
+        const gather_axis& axis = columns_.axes[d];
+        const std::int64_t places = ceil_divide(axis.extent - chosen[d], axis.phases) - box_.first[2 + d];
+        if (places <= 0) return;
+        place_axis(d) = {std::min(box_.extents[2 + d], places), 0, sums_.place_strides[2 + d]};
+        terms_[d].extent = 0;
+        at.destination = wrapping_add(at.destination, wrapping_multiply(chosen[d], sums_.phase_strides[d]));
+      }
+      sum_piece(at, {});
+    });
+  }
+
+ private:
+  /// Bytes from the first element of the columns to the first term of a piece, and from the target to its sum.
+  struct offsets {
+    std::int64_t source = 0;
+    std::int64_t destination = 0;
+  };
+  /// Places of the last axis.
+  struct run {
+    std::int64_t begin = 0;
+    std::int64_t end = 0;
+    const std::byte* mask = nullptr;  ///< of the first term, or null: all terms count
+    std::int64_t mask_stride = 0;     ///< from term to term
+  };
+
+  std::size_t rank() const noexcept { return columns_.rank; }
+  const gather_axis& last_axis() const noexcept { return columns_.axes[rank() - 1]; }
+  tile_axis& phase_axis(std::size_t d) noexcept { return axes_[2 + d]; }
+  tile_axis& place_axis(std::size_t d) noexcept { return axes_[2 + rank() + d]; }
+
+  /// Makes the piece segment `s` of the phases `p` along axis `d`, where the axes before lead to `at`.
+  offsets set_out(std::size_t d, const phase_group& p, const segment& s, offsets at) noexcept {
+    const gather_axis& axis = columns_.axes[d];
+    const std::int64_t stride = sums_.place_strides[2 + d];
+    const std::int64_t block = s.begin - p.shift - s.first_term * p.advance;
+    const std::int64_t offset = p.first_offset + s.first_term * p.cycle;
+    phase_axis(d) = {p.count, axis.size_stride, sums_.phase_strides[d]};
+    place_axis(d) = {s.size(), axis.block_stride, stride};
+    terms_[d] = {s.terms(), wrapping_subtract(wrapping_multiply(p.cycle, axis.size_stride),
+                                              wrapping_multiply(p.advance, axis.block_stride))};
+    return {wrapping_add(at.source, wrapping_add(wrapping_multiply(block, axis.block_stride),
+                                                 wrapping_multiply(offset, axis.size_stride))),
+            wrapping_add(at.destination, wrapping_add(wrapping_multiply(s.begin - box_.first[2 + d], stride),
+                                                      wrapping_multiply(p.number, sums_.phase_strides[d])))};
+  }
+
+  void sum_along(std::size_t d, offsets at) {
+    if (d + 1 == rank()) {
+      if (!sum_masked(at)) sum_segments(d, last_, at);
+      return;
+    }
+    const gather_axis& axis = columns_.axes[d];
+    phase_group p;
+    for (std::int64_t offset = 0; offset < axis.summed_phases(); offset += p.count) {
+      p = axis.group_at(offset);
+      sum_segments(d, p, at);
+    }
+  }
+
+  void sum_segments(std::size_t d, const phase_group& p, offsets at) {
+    const std::int64_t end = std::min(box_.first[2 + d] + box_.extents[2 + d], p.places);
+    for (std::int64_t begin = box_.first[2 + d]; begin < end;) {
+      const segment s = columns_.axes[d].segment_at(p, begin, end);
+      const offsets next = set_out(d, p, s, at);
+      if (d + 1 == rank()) {
+        sum_piece(next, {});
+      } else {
+        sum_along(d + 1, next);
+      }
+      begin = s.end;
+    }
+  }
+
+  /// Sums rows of the last axis with all terms everywhere: those that lie outside of their row of the columns are
+  /// other elements, which masks leave out. Returns whether that could be done.
+  bool sum_masked(offsets at) {
+    const std::size_t d = rank() - 1;
+    if (run_count_ == 0) return false;
+    for (std::size_t i = 0; i < d; ++i) {
+      if (terms_[i].extent == 0) return false;
+    }
+    if (!reads_columns_only(set_out(d, last_, {0, last_.places, 0, last_.terms}, at))) return false;
+    const std::int64_t row = last_.places * columns_.sum.element_size;
+    const auto follow = [row](const tile_axis& rows) {
+      return rows.extent > 1 && rows.source_stride == row && rows.destination_stride == row;
+    };
+    const bool joined = has_period_ && follow(place_axis(d - 1));
+    for (std::size_t i = 0; i < run_count_; ++i) {
+      const run& some = runs_[i];
+      const offsets next = set_out(d, last_, {some.begin, some.end, 0, last_.terms}, at);
+      terms_[d].mask_stride = some.mask_stride;
+      if (!joined) {
+        sum_piece(next, {some.mask, 0});
+        continue;
+      }
+      tile_axis& rows = place_axis(d - 1);
+      place_axis(d).extent *= rows.extent;
+      const std::int64_t count = std::exchange(rows.extent, 1);
+      sum_piece(next, {some.mask, static_cast<std::size_t>(row)});
+      rows.extent = count;
+    }
+    return true;
+  }
+
+  /// Whether all that is read for the piece belongs to the columns, be it a term or not.
+  bool reads_columns_only(offsets at) const noexcept {
+    std::int64_t low = at.source;
+    std::int64_t high = at.source + columns_.sum.element_size;
+    const auto reach = [&](std::int64_t extent, std::int64_t stride) {
+      (stride < 0 ? low : high) += (extent - 1) * stride;
+    };
+    for (std::size_t i = 0; i < 2 + 2 * rank(); ++i) reach(axes_[i].extent, axes_[i].source_stride);
+    for (std::size_t d = 0; d < rank(); ++d) reach(terms_[d].extent, terms_[d].stride);
+    return low >= columns_.begin && high <= columns_.end;
+  }
+
+  /// Finds out how rows of the last axis are summed with masks, if they are.
+  void make_masks() noexcept {
+    const std::size_t d = rank() - 1;
+    const gather_axis& axis = last_axis();
+    const std::int64_t size = columns_.sum.element_size;
+    const std::int64_t places = last_.places;
+    run_count_ = 0;
+    has_period_ = false;
+    used_ = 0;
+    const bool dense = columns_.begin != columns_.end;
+    const bool contiguous = dense && axis.block_stride == size && sums_.place_strides[2 + d] == size;
+    const bool whole = box_.first[2 + d] == 0 && box_.extents[2 + d] >= places;
+    if (!contiguous || !whole || columns_.sum.least_masked == 0 || places * size < columns_.sum.least_masked)
+      return;
+    // where all terms count
+    const std::int64_t begin =
+        std::clamp<std::int64_t>(last_.shift + (last_.terms - 1) * last_.advance, 0, places);
+    const std::int64_t end = std::clamp<std::int64_t>(last_.shift + axis.blocks, begin, places);
+    if (begin == 0 && end == places) return;
+    constexpr std::int64_t most_row = 1024;  // bytes: in longer rows it pays to do without masks inside
+    if (places * size <= most_row) {
+      if (d > 0 && axis.blocks == places && add_periodic_run()) return;
+      if (!add_run(0, places)) run_count_ = 0;
+      return;
+    }
+    const std::int64_t some = ceil_divide(std::int64_t{sizeof(register_bytes)}, size);
+    bool fits = end - begin >= some;
+    if (fits && begin > 0) fits = add_run(0, std::max(begin, some));
+    if (fits) runs_[run_count_++] = {begin, end};
+    if (fits && end < places) fits = add_run(std::min(end, places - some), places);
+    if (!fits) run_count_ = 0;
+  }
+
+  /// The masks of all terms are one row of zeros, ones and zeros, from which each takes its part. Returns
+  /// whether there was room.
+  bool add_run(std::int64_t begin, std::int64_t end) noexcept {
+    const std::int64_t size = columns_.sum.element_size;
+    const std::int64_t before =
+        (last_.terms - 1) * last_.advance;  // places of the last term's mask before the first's
+    const std::int64_t row = end - begin + before;
+    if (row > (most_mask_bytes - used_) / size) return false;
+    std::byte* mask = masks_.data() + used_;
+    write_mask(mask, begin - last_.shift - before, row);
+    used_ += row * size;
+    runs_[run_count_++] = {begin, end, mask + before * size, -last_.advance * size};
+    return true;
+  }
+
+  /// A row of masks for each term, to be read across the ends of rows.
+  bool add_periodic_run() noexcept {
+    const std::int64_t row = last_.places * columns_.sum.element_size;
+    const std::int64_t stride = row + mask_overrun;
+    if (last_.terms > most_mask_bytes / stride) return false;
+    for (std::int64_t t = 0; t < last_.terms; ++t) {
+      std::byte* mask = masks_.data() + t * stride;
+      write_mask(mask, -last_.shift - t * last_.advance, last_.places);
+      for (std::int64_t i = row; i < stride; ++i) mask[i] = mask[i - row];
+    }
+    runs_[run_count_++] = {0, last_.places, masks_.data(), stride};
+    has_period_ = true;
+    return true;
+  }
+
+  /// Of `count` places from the block `first` on, those that are blocks.
+  void write_mask(std::byte* mask, std::int64_t first, std::int64_t count) const noexcept {
+    const std::int64_t size = columns_.sum.element_size;
+    const std::int64_t begin = std::clamp<std::int64_t>(-first, 0, count);
+    const std::int64_t end = std::clamp<std::int64_t>(last_axis().blocks - first, begin, count);
+    std::memset(mask, 0, static_cast<std::size_t>(count * size));
+    std::memset(mask + begin * size, 0xff, static_cast<std::size_t>((end - begin) * size));
+  }
+
+  void sum_piece(offsets at, term_masks masks) {
+    tile t;
+    t.element_size = static_cast<std::size_t>(columns_.sum.element_size);
+    const std::span<const term_list::axis> term_axes = std::span(terms_).first(rank());
+    term_list terms(term_axes, masks);
+    std::size_t i = 1 + 2 * rank();
+    t.inner = axes_[i];
+    for (const auto member : {&tile::outer, &tile::rows, &tile::slices}) {
+      while (i > 0 && axes_[i - 1].extent == 1) --i;
+      if (i > 0) t.*member = axes_[--i];
+    }
+    sum_tiles(t, terms, 0, i, at);
+  }
+
+  /// Walks the axes [axis, end), which the tile does not have.
+  void sum_tiles(const tile& t, term_list& terms, std::size_t axis, std::size_t end, offsets at) {
+    if (axis == end) {
+      columns_.sum.sum(t, terms, terms.size() == 0 ? source_ : source_ + at.source,
+                       sums_.first + at.destination);
+      return;
+    }
+    const tile_axis& walked = axes_[axis];
+    for (std::int64_t index = 0; index < walked.extent; ++index) {
+      sum_tiles(t, terms, axis + 1, end,
+                {wrapping_add(at.source, wrapping_multiply(index, walked.source_stride)),
+                 wrapping_add(at.destination, wrapping_multiply(index, walked.destination_stride))});
+    }
+  }
+
+  static constexpr std::int64_t most_mask_bytes = 8192;
+
+  const columns_of_windows& columns_;
+  const std::byte* source_;
+  const box& box_;
+  const box_target& sums_;
+  /// The piece: n, c, the phases and the places of each spatial axis.
+  std::array<tile_axis, 2 + 2 * (max_rank - 2)> axes_;
+  std::array<term_list::axis, max_rank - 2> terms_;
+  phase_group last_;  ///< phases of the last axis
+  std::array<run, 3> runs_;
+  std::size_t run_count_ = 0;
+  bool has_period_ = false;
+  std::int64_t used_ = 0;
+  std::array<std::byte, most_mask_bytes> masks_;
+};
+
+}  // namespace reblock::detail
