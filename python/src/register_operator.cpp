@@ -199,7 +199,8 @@ py::object call(const compiled_operator& op, py::handle x, py::handle out, py::h
                if (op.lie_as_described(where.input_strides, where.output_strides)) {
                  op.dispatch(where.input, where.output, executor);
                } else {
-                 op.plan(where.input_strides, where.output_strides).run(where.input, where.output, executor);
+                 op.plan(where.input_strides, where.output_strides)
+                     .run(where.input, where.output, executor, detail::sum_leaf(op.input().type));
                }
              });
 }

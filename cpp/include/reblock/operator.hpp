@@ -68,7 +68,7 @@ class compiled_operator {
   /// share memory: nothing is checked. Allocates nothing, and throws only what the executor throws.
   template <class Executor = serial_executor>
   void dispatch(const void* input, void* output, Executor&& executor = Executor()) const {
-    operation_.run(input, output, executor);
+    operation_.run(input, output, executor, detail::sum_leaf(input_.type));
   }
 
   /// Whether tensors with these strides, in bytes, lie as the buffers of dispatch() do.

@@ -56,7 +56,7 @@ class gather {
 
   /// A template, as traversals are, so that leaves are compiled only where operators run.
   template <class Outside = fill_outside>
-  void fill_box(std::int64_t number, const std::byte* columns, std::byte* image) const;
+  void fill_box(std::int64_t number, const std::byte* columns, std::byte* image, sum_function leaf) const;
 
  private:
   std::size_t spatial_axes() const noexcept { return columns_.rank; }
@@ -205,11 +205,13 @@ void gather::write(const box& some, const box_target& sums, const box_target& pl
 }
 
 template <class Outside>
-void gather::fill_box(std::int64_t number, const std::byte* columns, std::byte* image) const {
+void gather::fill_box(std::int64_t number, const std::byte* columns, std::byte* image,
+                      sum_function leaf) const {
+  if (columns_.sum.sum != nullptr) leaf = columns_.sum.sum;
   const box some = box_of(number);
   const box_target places = image_of(some, image);
   if (!buffered_) {
-    piecewise_sum sums(columns_, columns, some, places);
+    piecewise_sum sums(columns_, leaf, columns, some, places);
     if (has_gaps_) sums.clear();
     sums.sum_phases();
     return;
@@ -217,7 +219,7 @@ void gather::fill_box(std::int64_t number, const std::byte* columns, std::byte* 
   alignas(64) std::byte buffer[box_bytes];
   const box_target phases = buffer_of(some, buffer);
   if (has_gaps_) std::memset(buffer, 0, sizeof(buffer));
-  piecewise_sum(columns_, columns, some, phases).sum_phases();
+  piecewise_sum(columns_, leaf, columns, some, phases).sum_phases();
   write<Outside>(some, phases, places);
 }
 

@@ -32,28 +32,29 @@ class operation {
   explicit operation(const gather& sums) noexcept : how_(sums) {}
 
   /// `source` and `destination` point to the first element (index 0 on every axis) of each tensor,
-  /// which must not share memory.
+  /// which must not share memory. `leaf` sums where the operation does not know how.
   template <executor Executor>
-  void run(const void* source, void* destination, Executor& executor) const {
+  void run(const void* source, void* destination, Executor& executor, sum_function leaf = nullptr) const {
     const auto* from = static_cast<const std::byte*>(source);
     auto* to = static_cast<std::byte*>(destination);
     if (const plan* moves = std::get_if<plan>(&how_)) {
       run_moves(*moves, from, to, executor);
     } else {
-      run_sums(*std::get_if<gather>(&how_), from, to, executor);
+      run_sums(*std::get_if<gather>(&how_), from, to, executor, leaf);
     }
   }
 
  private:
   template <executor Executor>
-  static void run_sums(const gather& sums, const std::byte* from, std::byte* to, Executor& executor) {
+  static void run_sums(const gather& sums, const std::byte* from, std::byte* to, Executor& executor,
+                       sum_function leaf) {
     const std::int64_t boxes = sums.boxes();
     const std::int64_t chunks = std::min(boxes, concurrency(executor));
     if (chunks == 0) return;
     executor.run(static_cast<std::size_t>(chunks), [&](std::size_t chunk) {
       const auto i = static_cast<std::int64_t>(chunk);
       for (std::int64_t box = share(boxes, i, chunks); box < share(boxes, i + 1, chunks); ++box) {
-        sums.fill_box(box, from, to);
+        sums.fill_box(box, from, to, leaf);
       }
     });
   }

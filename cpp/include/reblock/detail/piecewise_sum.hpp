@@ -63,9 +63,9 @@ void for_each_choice(const axis_values& counts, Visit&& visit) {
 class piecewise_sum {
  public:
   /// `source` is the first element of the columns.
-  piecewise_sum(const columns_of_windows& columns, const std::byte* source, const box& all,
+  piecewise_sum(const columns_of_windows& columns, sum_function leaf, const std::byte* source, const box& all,
                 const box_target& sums) noexcept
-      : columns_(columns), source_(source), box_(all), sums_(sums) {}
+      : columns_(columns), leaf_(leaf), source_(source), box_(all), sums_(sums) {}
 
   /// The phases that have terms.
   void sum_phases() {
@@ -295,8 +295,7 @@ class piecewise_sum {
   /// Walks the axes [axis, end), which the tile does not have.
   void sum_tiles(const tile& t, term_list& terms, std::size_t axis, std::size_t end, offsets at) {
     if (axis == end) {
-      columns_.sum.sum(t, terms, terms.size() == 0 ? source_ : source_ + at.source,
-                       sums_.first + at.destination);
+      leaf_(t, terms, terms.size() == 0 ? source_ : source_ + at.source, sums_.first + at.destination);
       return;
     }
     const tile_axis& walked = axes_[axis];
@@ -310,6 +309,7 @@ class piecewise_sum {
   static constexpr std::int64_t most_mask_bytes = 8192;
 
   const columns_of_windows& columns_;
+  sum_function leaf_;
   const std::byte* source_;
   const box& box_;
   const box_target& sums_;

@@ -179,37 +179,89 @@ concept sums_in_lanes = adds_in_lanes<T> || half<T>;
 template <class T>
 inline constexpr std::size_t least_run = sums_in_lanes<T> ? std::max<std::size_t>(4, 2 * sizeof(T)) : 0;
 
+/// Sums at places, by registers of one kind.
+using place_function = void (*)(term_list&, const sum_place*, std::size_t, const sum_step&);
+
+/// How rows are summed by registers of `width` bytes: several along a row, as many at the same place of several rows,
+/// which share masks, or one.
+struct row_functions {
+  std::size_t width;
+  place_function along;
+  place_function across;
+  place_function one;
+};
+
+template <class T, class Unit, bool Masked>
+inline constexpr row_functions rows_by_units{
+    sizeof(Unit),
+    sum_units<T, Unit, Masked ? masking::each : masking::none, sums_at_once>,
+    sum_units<T, Unit, Masked ? masking::shared : masking::none, sums_at_once>,
+    sum_units<T, Unit, Masked ? masking::each : masking::none, 1>,
+};
+
+template <class T, masking Masks, std::size_t Count>
+void sum_wide_places(term_list& terms, const sum_place* places, std::size_t place_count,
+                     const sum_step& step) {
+  const std::span<const term> all = terms.from(0);
+  if constexpr (std::same_as<T, float16>) {
+    sum_halves<Masks, Count>(all.data(), all.size(), places, place_count, step);
+  } else {
+    sum_wide<T, Masks, Count>(all.data(), all.size(), places, place_count, step);
+  }
+}
+
+/// Requires the instruction set sum32 and that all terms are listed at a time.
+template <class T, bool Masked>
+inline constexpr row_functions wide_rows{
+    std::same_as<T, float16> ? sizeof(register_bytes) : wide_sum_bytes,
+    sum_wide_places<T, Masked ? masking::each : masking::none, sums_at_once>,
+    sum_wide_places<T, Masked ? masking::shared : masking::none, sums_at_once>,
+    sum_wide_places<T, Masked ? masking::each : masking::none, 1>,
+};
+
+/// For rows of `size` bytes, at least least_run<T>, and `terms` terms.
+template <class T, bool Masked>
+const row_functions& choose_row_functions(std::size_t size, std::size_t terms) noexcept {
+  if constexpr (std::same_as<T, float16> || (adds_in_lanes<T> && wide_sum_bytes > sizeof(register_bytes))) {
+    const bool wide = usable_instruction_set() >= instruction_set::sum32 && terms <= term_list::most;
+    if (wide && size >= wide_rows<T, Masked>.width) return wide_rows<T, Masked>;
+  }
+  if constexpr (sizeof(T) <= 2) {
+    if (size < 8) return rows_by_units<T, std::uint32_t, Masked>;
+  }
+  if constexpr (sizeof(T) <= 4) {
+    if (size < sizeof(register_bytes)) return rows_by_units<T, std::uint64_t, Masked>;
+  }
+  return rows_by_units<T, register_bytes, Masked>;
+}
+
 /// Hands places over many at a time.
-template <class Sum>
 class place_buffer {
  public:
-  place_buffer(const Sum& sum, const sum_step& step) noexcept : sum_(sum), step_(step) {}
+  place_buffer(place_function sum, term_list& terms, const sum_step& step) noexcept
+      : sum_(sum), terms_(terms), step_(step) {}
   void push(const sum_place& place) {
     places_[count_++] = place;
     if (count_ == places_.size()) flush();
   }
   void flush() {
-    if (count_ != 0) sum_(places_.data(), std::exchange(count_, 0), step_);
+    if (count_ != 0) sum_(terms_, places_.data(), std::exchange(count_, 0), step_);
   }
 
  private:
-  const Sum& sum_;
+  place_function sum_;
+  term_list& terms_;
   sum_step step_;
   std::size_t count_ = 0;
   std::array<sum_place, 32> places_;
 };
 
-/// Has the rows of a tile summed, `size` bytes each, in registers of `width` bytes: where it can be four at a time,
-/// along a row or at the same place of four rows. Where registers do not fill a row, the last one ends where the
-/// row ends. `sum` gets, as constants, how many registers a place has and whether they share masks.
-template <class Sum>
-void sum_registers(const tile& t, std::size_t size, std::size_t width, term_masks masks,
-                   const std::byte* source, std::byte* destination, const Sum& sum) {
-  constexpr std::integral_constant<std::size_t, sums_at_once> four;
-  constexpr std::integral_constant<std::size_t, 1> one;
-  const auto sum_fours = [&](auto... places) { sum(four, std::false_type{}, places...); };
-  const auto sum_columns = [&](auto... places) { sum(four, std::true_type{}, places...); };
-  const auto sum_ones = [&](auto... places) { sum(one, std::false_type{}, places...); };
+/// Has the rows of a tile summed. Where registers do not fill a row, the last one ends where the row ends.
+inline void sum_rows(const tile& t, const row_functions& by, term_list& terms, const std::byte* source,
+                     std::byte* destination) {
+  const std::size_t size = static_cast<std::size_t>(t.inner.extent) * t.element_size;
+  const std::size_t width = by.width;
+  const term_masks masks = terms.masks();
   const auto place_at = [masks](std::size_t i, const std::byte* from, std::byte* to) {
     const std::size_t in_row = masks.period == 0 ? i : i % masks.period;
     return sum_place{from + i, masks.first == nullptr ? nullptr : masks.first + in_row, to + i};
@@ -220,83 +272,46 @@ void sum_registers(const tile& t, std::size_t size, std::size_t width, term_mask
     if ((t.*member).extent > (t.*longest).extent) longest = member;
   }
   const tile_axis across = std::exchange(others.*longest, {});
-  const std::size_t block = four * width;
-  const bool may_share = across.extent >= std::int64_t{four};
+  const std::size_t block = sums_at_once * width;
+  const bool may_share = across.extent >= std::int64_t{sums_at_once};
   const bool shares_masks = may_share && masks.first != nullptr && masks.period == 0;
-  const std::size_t in_fours = shares_masks ? 0 : size / block * block;
-  const bool in_columns = may_share && (in_fours == 0 || size - in_fours <= 3 * width);
+  const std::size_t in_blocks = shares_masks ? 0 : size / block * block;
+  const bool in_columns = may_share && (in_blocks == 0 || size - in_blocks <= 3 * width);
 
   const auto along = static_cast<std::int64_t>(width);
-  place_buffer fours(sum_fours, {along, along, along});
-  place_buffer ones(sum_ones, {});
+  place_buffer blocks(by.along, terms, {along, along, along});
+  place_buffer ones(by.one, terms, {});
   for_each_row(t, source, destination, [&](const std::byte* from, std::byte* to) {
     for (std::int64_t row = 0; row < t.outer.extent; ++row) {
-      const std::byte* terms = from + row * t.outer.source_stride;
+      const std::byte* first = from + row * t.outer.source_stride;
       std::byte* sums = to + row * t.outer.destination_stride;
-      for (std::size_t i = 0; i < in_fours; i += block) fours.push(place_at(i, terms, sums));
-      if (in_columns || size == in_fours) continue;
+      for (std::size_t i = 0; i < in_blocks; i += block) blocks.push(place_at(i, first, sums));
+      if (in_columns || size == in_blocks) continue;
       if (size > block) {
-        fours.push(place_at(size - block, terms, sums));
+        blocks.push(place_at(size - block, first, sums));
       } else {
-        for_overlapping_steps(size, width, [&](std::size_t i) { ones.push(place_at(i, terms, sums)); });
+        for_overlapping_steps(size, width, [&](std::size_t i) { ones.push(place_at(i, first, sums)); });
       }
     }
   });
-  fours.flush();
+  blocks.flush();
   ones.flush();
   if (!in_columns) return;
-  place_buffer columns(sum_columns, {across.source_stride, 0, across.destination_stride});
+  place_buffer columns(by.across, terms, {across.source_stride, 0, across.destination_stride});
   for_each_row(others, source, destination, [&](const std::byte* from, std::byte* to) {
     for (std::int64_t row = 0; row < others.outer.extent; ++row) {
-      const std::byte* terms = from + row * others.outer.source_stride;
+      const std::byte* first = from + row * others.outer.source_stride;
       std::byte* sums = to + row * others.outer.destination_stride;
-      for_overlapping_steps(static_cast<std::size_t>(across.extent), four, [&](std::size_t k) {
-        const auto first = static_cast<std::int64_t>(k);
-        for (std::size_t i = in_fours; i < size; i += width) {
-          columns.push(place_at(std::min(i, size - width), terms + first * across.source_stride,
-                                sums + first * across.destination_stride));
+      for_overlapping_steps(static_cast<std::size_t>(across.extent), sums_at_once, [&](std::size_t k) {
+        const auto index = static_cast<std::int64_t>(k);
+        for (std::size_t i = in_blocks; i < size; i += width) {
+          columns.push(place_at(std::min(i, size - width), first + index * across.source_stride,
+                                sums + index * across.destination_stride));
         }
       });
     }
   });
   columns.flush();
-}
-
-template <class T, bool Masked>
-void sum_rows(const tile& t, term_list& terms, const std::byte* source, std::byte* destination) {
-  const std::size_t size = static_cast<std::size_t>(t.inner.extent) * t.element_size;
-  const auto sum_with = [&](std::size_t width, auto sum) {
-    const auto sum_places = [&]<class Count, class Shared>(Count count, Shared, auto... places) {
-      constexpr masking shared = Shared::value ? masking::shared : masking::each;
-      sum(count, std::integral_constant<masking, Masked ? shared : masking::none>{}, places...);
-    };
-    sum_registers(t, size, width, terms.masks(), source, destination, sum_places);
-  };
-  const auto sum_by_units = [&]<class Unit>(Unit) {
-    sum_with(sizeof(Unit), [&](auto count, auto masks, auto... places) {
-      sum_units<T, Unit, masks(), count()>(terms, places...);
-    });
-  };
-  const bool wide = usable_instruction_set() >= instruction_set::sum32 && terms.size() <= term_list::most;
-  const std::span<const term> all = wide ? terms.from(0) : std::span<const term>();
-  if constexpr (std::same_as<T, float16>) {
-    if (wide && size >= 16) {
-      return sum_with(16, [&](auto count, auto masks, auto... places) {
-        sum_halves<masks(), count()>(all.data(), all.size(), places...);
-      });
-    }
-  } else if constexpr (adds_in_lanes<T>) {
-    if (wide && wide_sum_bytes == 32 && size >= wide_sum_bytes) {
-      return sum_with(wide_sum_bytes, [&](auto count, auto masks, auto... places) {
-        sum_wide<T, masks(), count()>(all.data(), all.size(), places...);
-      });
-    }
-  }
-  if (size >= sizeof(register_bytes)) return sum_by_units(register_bytes{});
-  if constexpr (sizeof(T) <= 4) {
-    if (size >= 8) return sum_by_units(std::uint64_t{});
-  }
-  if constexpr (sizeof(T) <= 2) sum_by_units(std::uint32_t{});
 }
 
 /// The sums of a tile, each of as many terms: `source` points to the first term of its first element. Where terms
@@ -310,10 +325,13 @@ void sum_tile(const tile& t, term_list& terms, const std::byte* source, std::byt
   constexpr std::int64_t size{sizeof(T)};
   const auto [outer, inner] = std::pair(t.outer, t.inner);
   if constexpr (sums_in_lanes<part>) {
-    if (terms.masks().first != nullptr) return sum_rows<part, true>(t, terms, source, destination);
+    const bool masked = terms.masks().first != nullptr;
     const bool runs = inner.source_stride == size && inner.destination_stride == size;
-    if (runs && inner.extent * size >= std::int64_t{least_run<part>}) {
-      return sum_rows<part, false>(t, terms, source, destination);
+    const auto row = static_cast<std::size_t>(inner.extent * size);
+    if (masked || (runs && row >= least_run<part>)) {
+      const row_functions& by = masked ? choose_row_functions<part, true>(row, terms.size())
+                                       : choose_row_functions<part, false>(row, terms.size());
+      return sum_rows(t, by, terms, source, destination);
     }
   }
   for_each_row(t, source, destination, [=, &terms](const std::byte* from, std::byte* to) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -94,7 +95,7 @@ inline constexpr settling settling_of = [] {
 /// sum_traits without the type: what fold needs to know about its elements.
 struct summation {
   std::int64_t element_size = 0;  ///< bytes of an element
-  sum_function sum = nullptr;
+  sum_function sum = nullptr;     ///< null: who runs the operation says how, see sum_leaf
   /// Bytes of the shortest run whose terms may have masks; 0: those of no run.
   std::int64_t least_masked = 0;
   /// Turns single terms into their sums; null where they are.
@@ -105,28 +106,47 @@ template <class T>
 concept summable = requires { typename sum_traits<T>::accumulator; };
 
 template <summable T>
-constexpr summation summation_of() noexcept {
-  summation result{sizeof(T), sum_tile<T>, least_run<typename parts_of<T>::type>, nullptr};
+constexpr summation summation_without_leaf() noexcept {
+  summation result{sizeof(T), nullptr, least_run<typename parts_of<T>::type>, nullptr};
   if constexpr (std::is_same_v<T, bool> || !std::integral<T>) result.settling = &settling_of<T>;
   return result;
 }
 
-/// Requires a data type that element_size() knows.
-constexpr summation summation_of(data_type type) noexcept {
+template <summable T>
+constexpr summation summation_of() noexcept {
+  summation result = summation_without_leaf<T>();
+  result.sum = sum_tile<T>;
+  return result;
+}
+
+/// Returns what `with` returns for a value of the type that sums those of a data type, which element_size() knows.
+template <class With>
+constexpr auto with_summed_type(data_type type, With with) noexcept {
   switch (type) {
-    case data_type::float32: return summation_of<float>();
-    case data_type::float64: return summation_of<double>();
-    case data_type::float16: return summation_of<float16>();
+    case data_type::float32: return with(float{});
+    case data_type::float64: return with(double{});
+    case data_type::float16: return with(float16{});
     case data_type::uint8:
-    case data_type::int8: return summation_of<std::uint8_t>();
+    case data_type::int8: return with(std::uint8_t{});
     case data_type::uint16:
-    case data_type::int16: return summation_of<std::uint16_t>();
+    case data_type::int16: return with(std::uint16_t{});
     case data_type::uint32:
-    case data_type::int32: return summation_of<std::uint32_t>();
+    case data_type::int32: return with(std::uint32_t{});
     case data_type::uint64:
-    case data_type::int64: return summation_of<std::uint64_t>();
-    default: return {};
+    case data_type::int64: return with(std::uint64_t{});
+    default: return decltype(with(float{})){};
   }
+}
+
+/// Without a leaf: a file that includes this and sums nothing need not compile them all.
+constexpr summation summation_of(data_type type) noexcept {
+  return with_summed_type(type, []<class T>(T) { return summation_without_leaf<T>(); });
+}
+
+/// The leaf that sums a data type. A template, so that leaves are compiled only where it is called from one.
+template <std::same_as<data_type> Type>
+constexpr sum_function sum_leaf(Type type) noexcept {
+  return with_summed_type(type, []<class T>(T) -> sum_function { return sum_tile<T>; });
 }
 
 }  // namespace reblock::detail
