@@ -142,13 +142,14 @@ inline register_bytes register_of(std::uint32_t a, std::uint32_t b, std::uint32_
 
 template <class T>
 register_bytes add_lanes(register_bytes a, const register_bytes& b) noexcept {
-  for (std::size_t i = 0; i < sizeof(a); i += sizeof(T)) {
-    T sum;
-    T term;
-    std::memcpy(&sum, a.bytes + i, sizeof(T));
-    std::memcpy(&term, b.bytes + i, sizeof(T));
-    sum = std::is_same_v<T, bool> ? sum || term : static_cast<T>(sum + term);
-    std::memcpy(a.bytes + i, &sum, sizeof(T));
+  using lane = std::conditional_t<std::is_same_v<T, bool>, unsigned char, T>;  // any byte is a bool
+  for (std::size_t i = 0; i < sizeof(a); i += sizeof(lane)) {
+    lane sum;
+    lane added;
+    std::memcpy(&sum, a.bytes + i, sizeof(lane));
+    std::memcpy(&added, b.bytes + i, sizeof(lane));
+    sum = static_cast<lane>(std::is_same_v<T, bool> ? sum != 0 || added != 0 : sum + added);
+    std::memcpy(a.bytes + i, &sum, sizeof(lane));
   }
   return a;
 }
