@@ -161,6 +161,16 @@ TEST_CASE("terms are added in ascending order of the window position") {
   CHECK(image[0] == 1);
 }
 
+TEST_CASE("strides and paddings may be far longer than the image") {
+  constexpr std::int64_t far = std::int64_t{1} << 40;
+  const float columns[9] = {9, 1, 9, 9, 2,
+                            9, 9, 3, 9};  // three blocks, of which only the second one meets the image
+  std::vector<float> image(3, 7);
+  fold(tensor_view<const float>(columns, {1, 3, 3}), tensor_view<float>(image.data(), {1, 1, 3}),
+       {.sizes = 3, .strides = far, .start_padding = far, .end_padding = far});
+  CHECK(image == std::vector<float>{1, 2, 3});
+}
+
 TEST_CASE("an element that no block reaches is 0") {
   const float columns[2] = {1, 2};
   std::vector<float> image(7, 9);

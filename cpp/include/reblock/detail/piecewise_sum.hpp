@@ -82,23 +82,19 @@ class piecewise_sum {
     }
   }
 
-  /// All phases, as if they had no terms.
+  /// All positions of a box of the image, as if they had no terms.
   void clear() {
     for (std::size_t i = 0; i < 2; ++i) axes_[i] = {box_.extents[i], 0, sums_.place_strides[i]};
-    axis_values phases;
-    for (std::size_t d = 0; d < rank(); ++d) phases.push_back(columns_.axes[d].phases);
-    for_each_choice(phases, [&](const axis_values& chosen) {
-      offsets at;
-      for (std::size_t d = 0; d < rank(); ++d) {
-        const gather_axis& axis = columns_.axes[d];
-        const std::int64_t places = ceil_divide(axis.extent - chosen[d], axis.phases) - box_.first[2 + d];
-        if (places <= 0) return;
-        place_axis(d) = {std::min(box_.extents[2 + d], places), 0, sums_.place_strides[2 + d]};
-        terms_[d].extent = 0;
-        at.destination = wrapping_add(at.destination, wrapping_multiply(chosen[d], sums_.phase_strides[d]));
-      }
-      sum_piece(at, {});
-    });
+    for (std::size_t d = 0; d < rank(); ++d) {
+      const gather_axis& axis = columns_.axes[d];
+      const std::int64_t places = box_.extents[2 + d];
+      const std::int64_t positions = axis.extent - box_.first[2 + d] * axis.phases;
+      const bool is_last = positions / axis.phases < places;
+      phase_axis(d) = {};
+      place_axis(d) = {is_last ? positions : places * axis.phases, 0, sums_.phase_strides[d]};
+      terms_[d].extent = 0;
+    }
+    sum_piece({}, {});
   }
 
  private:
