@@ -81,6 +81,29 @@ TEST_CASE("segments of phases have the terms that the definition gives each posi
   }
 }
 
+TEST_CASE("windows and paddings that reach far beyond the image") {
+  constexpr std::int64_t far = std::int64_t{1} << 61;
+  for (const std::int64_t stride : {std::int64_t{1}, far - 1, far}) {
+    for (const std::int64_t dilation : {std::int64_t{1}, far - 1, far}) {
+      for (const std::int64_t padding : {std::int64_t{0}, far - 1, far, 2 * far, 3 * far}) {
+        for (const std::int64_t blocks : {1, 2}) {
+          INFO("stride ", stride, " dilation ", dilation, " padding ", padding, " blocks ", blocks);
+          gather_axis axis;
+          axis.size = 3;
+          axis.blocks = blocks;
+          axis.phases = blocks > 1 ? stride : 1;
+          axis.dilation = dilation;
+          axis.padding = padding;
+          axis.extent = 3;
+          auto found = by_segments(axis);
+          std::erase_if(found, [](const auto& position) { return position.second.empty(); });
+          CHECK(found == by_definition(axis, stride));
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("neighbouring phases are one group as long as they are alike") {
   gather_axis axis;
   axis.size = 16;

@@ -63,7 +63,8 @@ struct gather_axis {
     const std::int64_t cycle = phases / common;
     const std::int64_t position = offset * dilation - padding;
     const std::int64_t shift = floor_divide(position, phases);
-    const std::int64_t number = position - shift * phases;
+    // no more than the phases, though the product may be less than any integer
+    const std::int64_t number = wrapping_subtract(position, wrapping_multiply(shift, phases));
     std::int64_t count = 1;
     if (dilation == 1) {
       count = std::min(summed_phases() - offset, phases - number);

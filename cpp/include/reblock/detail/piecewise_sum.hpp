@@ -120,8 +120,9 @@ class piecewise_sum {
   offsets set_out(std::size_t d, const phase_group& p, const segment& s, offsets at) noexcept {
     const gather_axis& axis = columns_.axes[d];
     const std::int64_t stride = sums_.place_strides[2 + d];
-    const std::int64_t block = s.begin - p.shift - s.first_term * p.advance;
-    const std::int64_t offset = p.first_offset + s.first_term * p.cycle;
+    const std::int64_t first = s.terms() > 0 ? s.first_term : 0;  // without terms it does not matter
+    const std::int64_t block = s.begin - p.shift - first * p.advance;
+    const std::int64_t offset = p.first_offset + first * p.cycle;
     phase_axis(d) = {p.count, axis.size_stride, sums_.phase_strides[d]};
     place_axis(d) = {s.size(), axis.block_stride, stride};
     terms_[d] = {s.terms(), wrapping_subtract(wrapping_multiply(p.cycle, axis.size_stride),
@@ -240,9 +241,10 @@ class piecewise_sum {
   bool add_run(std::int64_t begin, std::int64_t end) noexcept {
     const std::int64_t size = columns_.sum.element_size;
     const std::int64_t before =
-        (last_.terms - 1) * last_.advance;  // places of the last term's mask before the first's
+        (last_.terms - 1) * last_.advance;  // places of other masks before the first one's
+    const std::int64_t room = (most_mask_bytes - used_) / size;
+    if (before > room || end - begin > room - before) return false;
     const std::int64_t row = end - begin + before;
-    if (row > (most_mask_bytes - used_) / size) return false;
     std::byte* mask = masks_.data() + used_;
     write_mask(mask, begin - last_.shift - before, row);
     used_ += row * size;
