@@ -358,22 +358,23 @@ template <class Sum, masking Masks, std::size_t Count>
   for (std::size_t place = 0; place < place_count; ++place) {
     const auto [source, mask, destination] = places[place];
     const std::byte* sources[Count];
-    const std::byte* masks[Count] = {};
+    const std::byte* masks[Count];
     typename Sum::lanes sums[Count] = {};
 #pragma GCC unroll 4
     for (std::size_t i = 0; i < Count; ++i) {
       sources[i] = source + static_cast<std::int64_t>(i) * step.source;
-      if constexpr (Masks == masking::each) masks[i] = mask + static_cast<std::int64_t>(i) * step.mask;
+      masks[i] = Masks == masking::each ? mask + static_cast<std::int64_t>(i) * step.mask : mask;
     }
     for (std::size_t k = 0; k < count; ++k) {
-      bits these{};
-      if constexpr (Masks == masking::shared) std::memcpy(&these, mask + terms[k].mask, width);
 #pragma GCC unroll 4
       for (std::size_t i = 0; i < Count; ++i) {
         values next;
         std::memcpy(&next, sources[i] + terms[k].offset, width);
-        if constexpr (Masks == masking::each) std::memcpy(&these, masks[i] + terms[k].mask, width);
-        if constexpr (Masks != masking::none) next = (values)((bits)next & these);
+        if constexpr (Masks != masking::none) {
+          bits these;
+          std::memcpy(&these, masks[i] + terms[k].mask, width);
+          next = (values)((bits)next & these);
+        }
         Sum::add(sums[i], next);
       }
     }

@@ -113,6 +113,15 @@ void store_unit(std::byte* destination, register_bytes value) noexcept {
   }
 }
 
+template <class Unit, masking Masks>
+register_bytes load_masked(const std::byte* source, const std::byte* mask) noexcept {
+  if constexpr (Masks == masking::none) {
+    return load_unit<Unit>(source);
+  } else {
+    return both_bits(load_unit<Unit>(source), load_unit<Unit>(mask));
+  }
+}
+
 /// The sums of `Count` units of contiguous elements at each place.
 template <class T, class Unit, masking Masks, std::size_t Count>
 void sum_units(term_list& terms, const sum_place* places, std::size_t place_count, const sum_step& step) {
@@ -120,19 +129,15 @@ void sum_units(term_list& terms, const sum_place* places, std::size_t place_coun
   for (std::size_t p = 0; p < place_count; ++p) {
     const auto [source, mask, destination] = places[p];
     std::array<const std::byte*, Count> sources;
-    std::array<const std::byte*, Count> masks{};
+    std::array<const std::byte*, Count> masks;
     registers<each * Count> sums{};
     for (std::size_t i = 0; i < Count; ++i) {
       sources[i] = source + static_cast<std::int64_t>(i) * step.source;
-      if constexpr (Masks == masking::each) masks[i] = mask + static_cast<std::int64_t>(i) * step.mask;
+      masks[i] = Masks == masking::each ? mask + static_cast<std::int64_t>(i) * step.mask : mask;
     }
     for_each_term(terms, [&](const term& one) {
-      register_bytes these{};
-      if constexpr (Masks == masking::shared) these = load_unit<Unit>(mask + one.mask);
       unrolled<Count>([&](auto i) {
-        register_bytes next = load_unit<Unit>(sources[i] + one.offset);
-        if constexpr (Masks == masking::each) these = load_unit<Unit>(masks[i] + one.mask);
-        if constexpr (Masks != masking::none) next = both_bits(next, these);
+        const register_bytes next = load_masked<Unit, Masks>(sources[i] + one.offset, masks[i] + one.mask);
         if constexpr (half<T>) {
           const registers<2> wide = widen<T>(next);
           sums[2 * i] = add_lanes<float>(sums[2 * i], wide[0]);
@@ -331,7 +336,8 @@ void sum_tile(const tile& t, term_list& terms, const std::byte* source, std::byt
     if (masked || (runs && row >= least_run<part>)) {
       const row_functions& by = masked ? choose_row_functions<part, true>(row, terms.size())
                                        : choose_row_functions<part, false>(row, terms.size());
-      return sum_rows(t, by, terms, source, destination);
+      sum_rows(t, by, terms, source, destination);
+      return;
     }
   }
   for_each_row(t, source, destination, [=, &terms](const std::byte* from, std::byte* to) {
