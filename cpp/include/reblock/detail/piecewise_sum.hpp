@@ -193,6 +193,7 @@ class piecewise_sum {
 
   /// Whether all that is read for the piece belongs to the columns, be it a term or not.
   bool reads_columns_only(offsets at) const noexcept {
+    if (at.source < columns_.begin || at.source > columns_.end) return false;  // it may be anywhere
     std::int64_t low = at.source;
     std::int64_t high = at.source + columns_.sum.element_size;
     const auto reach = [&](std::int64_t extent, std::int64_t stride) {
