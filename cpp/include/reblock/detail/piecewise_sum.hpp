@@ -288,6 +288,11 @@ class piecewise_sum {
       while (i > 0 && axes_[i - 1].extent == 1) --i;
       if (i > 0) t.*member = axes_[--i];
     }
+    if (terms.size() == 0) {  // the source has no elements for these, so that its strides may lead anywhere
+      for (const auto member : {&tile::inner, &tile::outer, &tile::rows, &tile::slices}) {
+        (t.*member).source_stride = 0;
+      }
+    }
     sum_tiles(t, terms, 0, i, at);
   }
 
