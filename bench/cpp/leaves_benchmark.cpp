@@ -11,7 +11,7 @@
 #include <benchmark/benchmark.h>
 
 #include <reblock/detail/instruction_set.hpp>
-#include <reblock/detail/plan.hpp>
+#include <reblock/detail/plan_moves.hpp>
 #include <reblock/detail/summation.hpp>
 #include <reblock/detail/traversal.hpp>
 
@@ -121,7 +121,7 @@ void add_all() {
         for (const std::int64_t length : {7, 28, 112}) {
           for (const bool separate : {false, true}) {
             for (const instruction_set set :
-                 {instruction_set::baseline, instruction_set::lookup16, instruction_set::lookup32}) {
+                 {instruction_set::baseline, instruction_set::lookup16, instruction_set::lookup64}) {
               if (set > usable_instruction_set() || streams * length * size > bytes) continue;
               const layout l = of_streams(streams, length, size, bytes, separate);
               // only where it is a pattern does the instruction set matter

@@ -90,5 +90,25 @@ TEST_CASE("remove closes the gap") {
   CHECK(l.rank == 2);
 }
 
+TEST_CASE("the range inside has the indices that lie inside") {
+  for (unsigned seed = 0; seed < 2000; ++seed) {
+    INFO("seed ", seed);
+    std::mt19937 random(seed);
+    const axis_bound bound{draw(random, -9, 9), draw(random, 0, 9)};
+    const std::int64_t step = draw(random, 1, 4) * (test::flip_coin(random) ? 1 : -1);
+    const layout_axis axis{draw(random, 0, 12), 1, 1, 0, step};
+    const std::int64_t moved = draw(random, -9, 9);
+    const index_range inside = range_inside(bound, moved, axis);
+    REQUIRE(0 <= inside.begin);
+    REQUIRE(inside.begin <= inside.end);
+    REQUIRE(inside.end <= axis.extent);
+    for (std::int64_t index = 0; index < axis.extent; ++index) {
+      const std::int64_t position = bound.offset + moved + index * step;
+      const bool is_inside = 0 <= position && position < bound.extent;
+      CHECK((inside.begin <= index && index < inside.end) == is_inside);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace reblock

@@ -13,7 +13,7 @@
 
 #include <reblock/detail/instruction_set.hpp>
 #include <reblock/detail/pattern.hpp>
-#include <reblock/detail/plan.hpp>
+#include <reblock/detail/plan_moves.hpp>
 #include <reblock/detail/traversal.hpp>
 
 #include "layout_oracle.hpp"
@@ -53,9 +53,16 @@ std::vector<std::int64_t> dense_strides(std::mt19937& random, const layout& l, s
   return strides;
 }
 
-/// Checks the moves with each instruction set; returns how many plans have a pattern, and adds to `rows` how
-/// many of these move several rows together, but not all at a time.
-int check_moves(const test::moves& moves, std::mt19937& random, int* rows = nullptr) {
+/// How many plans there were of each kind.
+struct plan_counts {
+  int rows = 0;      ///< with a pattern, of which several rows are moved together, but not all at a time
+  int siblings = 0;  ///< with patterns that are looked up together
+  int masked = 0;
+};
+
+/// Checks the moves with each instruction set, as a plan has them and as a plan has what the first moves as a whole;
+/// returns how many plans have a pattern, and adds to `counts`.
+int check_moves(const test::moves& moves, std::mt19937& random, plan_counts* counts = nullptr) {
   int patterns = 0;
   const auto source = test::draw_bytes(random, moves.source_bytes);
   const auto before = test::draw_bytes(random, moves.destination_bytes);
@@ -65,8 +72,13 @@ int check_moves(const test::moves& moves, std::mt19937& random, int* rows = null
     const plan p = plan_moves(moves.layout, moves.element_size, nullptr, set);
     patterns += p.repeats() ? 1 : 0;
     const repetition& r = p.repeated;
-    if (rows != nullptr && p.repeats() && r.rows != no_axis) {
-      *rows += r.rows_at_once > 1 && r.rows_at_once < p.axes[r.rows].extent ? 1 : 0;
+    const plan again =
+        plan_moves(p.whole(), static_cast<std::int64_t>(p.leaf_tile.element_size), nullptr, set);
+    if (counts != nullptr) {
+      const bool has_rows = p.repeats() && r.rows != no_axis;
+      counts->rows += has_rows && r.rows_at_once > 1 && r.rows_at_once < p.axes[r.rows].extent ? 1 : 0;
+      counts->siblings += r.siblings.extent > 1 ? 1 : 0;
+      counts->masked += p.masked ? 1 : 0;
     }
     CHECK((set != instruction_set::baseline || !p.repeats()));
     // Every misalignment of the destination; the source is where the allocation puts it.
@@ -76,6 +88,9 @@ int check_moves(const test::moves& moves, std::mt19937& random, int* rows = null
       traversal<fill_outside>(p, source.data(), result.data() + shift).run();
       CHECK(std::memcmp(result.data() + shift, expected.data(), expected.size()) == 0);
     }
+    std::vector<std::byte> result = before;
+    traversal<fill_outside>(again, source.data(), result.data()).run();
+    CHECK(std::memcmp(result.data(), expected.data(), expected.size()) == 0);
   }
   return patterns;
 }
@@ -84,7 +99,7 @@ constexpr std::int64_t element_sizes[] = {1, 2, 3, 4, 6, 8, 12, 16};
 
 TEST_CASE("a pattern moves what its layout describes, whatever repeats") {
   int patterns = 0;
-  int rows = 0;
+  plan_counts counts;
   for (unsigned seed = 0; seed < 400; ++seed) {
     INFO("seed ", seed);
     std::mt19937 random(seed);
@@ -107,12 +122,13 @@ TEST_CASE("a pattern moves what its layout describes, whatever repeats") {
       l.axes[i].source_stride = backward ? -source_strides[i] : source_strides[i];
       l.axes[i].destination_stride = destination_strides[i];
     }
-    patterns += check_moves(without_margins(l, element_size), random, &rows);
+    patterns += check_moves(without_margins(l, element_size), random, &counts);
   }
   if (detect_instruction_set() != instruction_set::baseline) {
     CHECK(patterns > 100);
-    CHECK(rows > 10);
+    CHECK(counts.rows > 10);
   }
+  if (detect_instruction_set() == instruction_set::lookup64) CHECK(counts.siblings > 10);
 }
 
 /// The moves of unfold over images (c, y, x) with windows of `size` x `size`.
@@ -150,6 +166,32 @@ TEST_CASE("a pattern with a border is zero outside") {
         random);
   }
   if (detect_instruction_set() != instruction_set::baseline) CHECK(patterns > 50);
+}
+
+TEST_CASE("planes that windows shift are moved by masks, and nothing is read beyond them") {
+  plan_counts counts;
+  for (unsigned seed = 0; seed < 300; ++seed) {
+    INFO("seed ", seed);
+    std::mt19937 random(seed);
+    const std::int64_t element_size = element_sizes[draw(random, 0, 7)];
+    const std::int64_t padding = draw(random, 1, 4);
+    layout l = windows(draw(random, 4, 9), draw(random, 1, 20), draw(random, 1, 20), 2 * padding + 1, 1,
+                       padding, element_size);
+    if (test::flip_coin(random)) l.axes[0].source_stride = -l.axes[0].source_stride;
+    check_moves(without_margins(l, element_size), random, &counts);
+  }
+  CHECK(counts.masked > 100);
+}
+
+TEST_CASE("as many planes as there are axes that make some") {
+  std::mt19937 random(1);
+  plan_counts counts;
+  layout l = windows(6, 9, 11, 3, 1, 1, 4);
+  l.add({5, 6 * 9 * 11 * 4, 6 * 9 * 9 * 11 * 4});  // a batch, which makes one axis with the channels
+  check_moves(without_margins(l, 4), random, &counts);
+  l.axes[5].destination_stride += 64;  // a batch that does not
+  check_moves(without_margins(l, 4), random, &counts);
+  CHECK(counts.masked == 2 * static_cast<int>(instruction_sets().size()));
 }
 
 TEST_CASE("a pattern of axes without a border, whatever has one and whatever repeats") {
@@ -211,7 +253,7 @@ TEST_CASE("a piece of a pattern that depends on what is inside has several indic
     l.bound_count = 1;
     patterns += check_moves(without_margins(l, 8), random);
   }
-  CHECK((patterns > 0 || detect_instruction_set() != instruction_set::lookup32));
+  CHECK((patterns > 0 || detect_instruction_set() != instruction_set::lookup64));
 }
 
 TEST_CASE("a large output goes past the caches") {
@@ -248,7 +290,7 @@ TEST_CASE("instruction sets have names and widths") {
   CHECK(name_of(instruction_set::baseline) == "baseline");
   CHECK(lookup_width(instruction_set::baseline) == 0);
   CHECK(lookup_width(instruction_set::lookup16) == 16);
-  CHECK(lookup_width(instruction_set::lookup32) == 32);
+  CHECK(lookup_width(instruction_set::lookup64) == 64);
   CHECK(usable_instruction_set() <= detect_instruction_set());
 }
 

@@ -7,7 +7,7 @@
 
 #include <doctest/doctest.h>
 
-#include <reblock/detail/plan.hpp>
+#include <reblock/detail/plan_moves.hpp>
 #include <reblock/detail/traversal.hpp>
 
 #include "layout_oracle.hpp"

@@ -179,18 +179,19 @@ std::uint64_t half_of(const register_bytes& value) noexcept {
 
 #endif
 
-/// Bytes of the widest register that lookups are compiled for.
-inline constexpr std::size_t most_lookup_width = 32;
-
-/// Where the bytes of a register come from: a few windows of the source as wide as the register.
+/// Where the bytes of a few registers come from: windows of the source, which are tables that bytes are looked up in.
 struct lookups {
-  static constexpr std::size_t most_windows = 9;
+  static constexpr std::size_t most_windows = 16;
 
   const std::int64_t* offsets;  ///< bytes from the source to each window
-  /// For each window, most_lookup_width places: for each byte of the register its place in the window,
-  /// or 255 where it comes from another one, or is 0.
+  /// For each register, for each table, for each byte that is stored: its place in the table, or 255 where it comes
+  /// from another one, or is 0.
   const std::uint8_t* places;
+  const std::int64_t* targets;  ///< bytes from the destination to each register
 };
+
+/// How many bytes a table has where registers of `width` bytes are looked up: the widest look up in two of them.
+constexpr std::size_t lookup_table_bytes(std::size_t width) noexcept { return width == 64 ? 128 : width; }
 
 /// A term of a sum: bytes from the first term to it, and, where terms have masks, from the mask of the first to its own.
 struct term {
@@ -220,16 +221,20 @@ inline constexpr std::size_t sums_at_once = 4;
 
 #if defined(__GNUC__) && defined(__x86_64__)
 
-/// Bytes of the registers that look_up() works with: 32 with AVX-512 VBMI, 16 with SSSE3, 0 where
-/// the processor has no such instruction.
+/// Bytes of the widest registers that are looked up: 64 with AVX-512 VBMI, 16 with SSSE3, 0 where the processor
+/// has no such instruction.
 inline std::size_t detect_lookup_width() noexcept {
-  if (__builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512vl")) return 32;
+  if (__builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512vl") &&
+      __builtin_cpu_supports("avx512bw")) {
+    return 64;
+  }
   return __builtin_cpu_supports("ssse3") ? 16 : 0;
 }
 
 using signed_bytes_16 [[gnu::vector_size(16)]] = char;
-using signed_bytes_32 [[gnu::vector_size(32)]] = char;
+using signed_bytes_64 [[gnu::vector_size(64)]] = char;
 
+/// Fills one register by the same lookups for each index of two axes; each window is a table.
 template <std::size_t Windows>
 [[gnu::target("ssse3")]] void look_up_16(const lookups& l, const tile_axis& outer, const tile_axis& inner,
                                          const std::byte* source, std::byte* destination) noexcept {
@@ -237,9 +242,10 @@ template <std::size_t Windows>
   std::int64_t offsets[Windows];
 #pragma GCC unroll 9
   for (std::size_t k = 0; k < Windows; ++k) {
-    std::memcpy(&places[k], l.places + k * most_lookup_width, sizeof(places[k]));
+    std::memcpy(&places[k], l.places + k * sizeof(places[k]), sizeof(places[k]));
     offsets[k] = l.offsets[k];
   }
+  destination += *l.targets;
   const auto [count, step_from, step_to] = inner;  // a copy, which no store to the destination can change
   for (std::int64_t rows = outer.extent; rows > 0; --rows) {
     const std::byte* from = source;
@@ -261,52 +267,82 @@ template <std::size_t Windows>
   }
 }
 
-template <std::size_t Windows>
-[[gnu::target("avx512vl,avx512bw,avx512vbmi")]] void look_up_32(const lookups& l, const tile_axis& outer,
+/// Fills `Targets` registers by the same lookups for each index of two axes, and stores the first `Store` bytes of each.
+/// The windows fill 1, 2 or 4 registers, of which two at a time are a table.
+template <std::size_t WindowBytes, std::size_t Windows, std::size_t Targets, std::size_t Store>
+[[gnu::target("avx512vl,avx512bw,avx512vbmi")]] void look_up_64(const lookups& l, const tile_axis& outer,
                                                                 const tile_axis& inner,
                                                                 const std::byte* source,
                                                                 std::byte* destination) noexcept {
-  signed_bytes_32 places[Windows];
-  std::uint32_t found[Windows];  // a bit for each byte
+  using longs_16 [[gnu::vector_size(16)]] = long long;
+  using longs_32 [[gnu::vector_size(32)]] = long long;
+  using longs_64 [[gnu::vector_size(64)]] = long long;
+  constexpr std::size_t width = 64;
+  constexpr std::size_t loaded = WindowBytes * Windows / width;  // registers
+  constexpr std::size_t tables = loaded == 4 ? 2 : 1;
+  static_assert(WindowBytes == 16 || WindowBytes == 32);
+  signed_bytes_64 places[Targets][tables] = {};
+  std::uint64_t found[Targets][tables];  // a bit for each byte
   std::int64_t offsets[Windows];
-#pragma GCC unroll 9
-  for (std::size_t k = 0; k < Windows; ++k) {
-    std::memcpy(&places[k], l.places + k * most_lookup_width, sizeof(places[k]));
-    found[k] = __builtin_ia32_ucmpb256_mask(places[k], signed_bytes_32{} + 32, 1, ~std::uint32_t{0});
-    offsets[k] = l.offsets[k];
+  std::byte* targets[Targets];
+#pragma GCC unroll 4
+  for (std::size_t t = 0; t < Targets; ++t) {
+#pragma GCC unroll 2
+    for (std::size_t k = 0; k < tables; ++k) {
+      std::memcpy(&places[t][k], l.places + (t * tables + k) * Store, Store);
+      found[t][k] = ~__builtin_ia32_cvtb2mask512(places[t][k]);  // by the highest bits
+    }
+    targets[t] = destination + l.targets[t];
   }
+#pragma GCC unroll 16
+  for (std::size_t k = 0; k < Windows; ++k) offsets[k] = l.offsets[k];
   const auto [count, step_from, step_to] = inner;  // a copy, which no store to the destination can change
+  std::int64_t row = 0;
   for (std::int64_t rows = outer.extent; rows > 0; --rows) {
     const std::byte* from = source;
-    std::byte* to = destination;
+    std::int64_t to = row;
     for (std::int64_t j = 0; j < count; ++j) {
-      signed_bytes_32 value{};
-#pragma GCC unroll 9
-      for (std::size_t k = 0; k < Windows; ++k) {
-        signed_bytes_32 window;
-        std::memcpy(&window, from + offsets[k], sizeof(window));
-#if defined(__clang__)
-        value = __builtin_ia32_selectb_256(found[k], __builtin_ia32_permvarqi256(window, places[k]), value);
-#else
-        value = __builtin_ia32_permvarqi256_mask(window, places[k], value, found[k]);
-#endif
+      signed_bytes_64 windows[loaded];
+#pragma GCC unroll 4
+      for (std::size_t i = 0; i < loaded; ++i) {
+        longs_32 halves[2];
+#pragma GCC unroll 2
+        for (std::size_t half = 0; half < 2; ++half) {
+          if constexpr (WindowBytes == 32) {
+            std::memcpy(&halves[half], from + offsets[2 * i + half], sizeof(longs_32));
+          } else {
+            longs_16 low;
+            longs_16 high;
+            std::memcpy(&low, from + offsets[4 * i + 2 * half], sizeof(low));
+            std::memcpy(&high, from + offsets[4 * i + 2 * half + 1], sizeof(high));
+            halves[half] = __builtin_shufflevector(low, high, 0, 1, 2, 3);
+          }
+        }
+        const longs_64 whole = __builtin_shufflevector(halves[0], halves[1], 0, 1, 2, 3, 4, 5, 6, 7);
+        windows[i] = (signed_bytes_64)whole;
       }
-      std::memcpy(to, &value, sizeof(value));
+#pragma GCC unroll 4
+      for (std::size_t t = 0; t < Targets; ++t) {
+        signed_bytes_64 value{};
+#pragma GCC unroll 2
+        for (std::size_t k = 0; k < tables; ++k) {
+          const signed_bytes_64 low = windows[2 * k];
+          const signed_bytes_64 high = windows[loaded == 1 ? 0 : 2 * k + 1];
+#if defined(__clang__)
+          value = __builtin_ia32_selectb_512(found[t][k],
+                                             __builtin_ia32_vpermi2varqi512(low, places[t][k], high), value);
+#else
+          value |= __builtin_ia32_vpermt2varqi512_maskz(places[t][k], low, high, found[t][k]);
+#endif
+        }
+        std::memcpy(targets[t] + to, &value, Store);
+      }
       from += step_from;
       to += step_to;
     }
     source += outer.source_stride;
-    destination += outer.destination_stride;
+    row += outer.destination_stride;
   }
-}
-
-/// Fills a register by the same lookups for each index of two axes. `width` is one that detect_lookup_width()
-/// allows.
-template <std::size_t Windows>
-void look_up(std::size_t width, const lookups& l, const tile_axis& outer, const tile_axis& inner,
-             const std::byte* source, std::byte* destination) noexcept {
-  width == 32 ? look_up_32<Windows>(l, outer, inner, source, destination)
-              : look_up_16<Windows>(l, outer, inner, source, destination);
 }
 
 /// Whether sum_wide() and sum_halves() may be called.
@@ -405,12 +441,12 @@ void sum_halves(const term* terms, std::size_t count, const sum_place* places, s
 constexpr std::size_t detect_lookup_width() noexcept { return 16; }
 
 template <std::size_t Windows>
-void look_up(std::size_t, const lookups& l, const tile_axis& outer, const tile_axis& inner,
-             const std::byte* source, std::byte* destination) noexcept {
+void look_up_16(const lookups& l, const tile_axis& outer, const tile_axis& inner, const std::byte* source,
+                std::byte* destination) noexcept {
   uint8x16_t places[Windows];
-  for (std::size_t k = 0; k < Windows; ++k) places[k] = vld1q_u8(l.places + k * most_lookup_width);
+  for (std::size_t k = 0; k < Windows; ++k) places[k] = vld1q_u8(l.places + k * sizeof(places[k]));
   const auto* from = reinterpret_cast<const std::uint8_t*>(source);
-  auto* to = reinterpret_cast<std::uint8_t*>(destination);
+  auto* to = reinterpret_cast<std::uint8_t*>(destination) + *l.targets;
   for (std::int64_t i = 0; i < outer.extent; ++i) {
     for (std::int64_t j = 0; j < inner.extent; ++j) {
       const std::uint8_t* first = from + i * outer.source_stride + j * inner.source_stride;
@@ -422,6 +458,10 @@ void look_up(std::size_t, const lookups& l, const tile_axis& outer, const tile_a
     }
   }
 }
+
+// not called: the registers have 16 bytes
+template <std::size_t WindowBytes, std::size_t Windows, std::size_t Targets, std::size_t Store>
+void look_up_64(const lookups&, const tile_axis&, const tile_axis&, const std::byte*, std::byte*) noexcept {}
 
 constexpr bool detect_wide_sums() noexcept { return true; }
 inline constexpr std::size_t wide_sum_bytes = 16;
@@ -463,8 +503,9 @@ inline constexpr std::size_t wide_sum_bytes = 16;
 
 // not called: there is no width, and detect_wide_sums() is false
 template <std::size_t Windows>
-void look_up(std::size_t, const lookups&, const tile_axis&, const tile_axis&, const std::byte*,
-             std::byte*) noexcept {}
+void look_up_16(const lookups&, const tile_axis&, const tile_axis&, const std::byte*, std::byte*) noexcept {}
+template <std::size_t WindowBytes, std::size_t Windows, std::size_t Targets, std::size_t Store>
+void look_up_64(const lookups&, const tile_axis&, const tile_axis&, const std::byte*, std::byte*) noexcept {}
 template <class T, masking Masks, std::size_t Count>
 void sum_wide(const term*, std::size_t, const sum_place*, std::size_t, const sum_step&) noexcept {}
 template <masking Masks, std::size_t Count>

@@ -19,6 +19,7 @@
 #include <reblock/detail/gather_axis.hpp>
 #include <reblock/detail/layout.hpp>
 #include <reblock/detail/piecewise_sum.hpp>
+#include <reblock/detail/plan_moves.hpp>
 #include <reblock/detail/summation.hpp>
 #include <reblock/detail/traversal.hpp>
 

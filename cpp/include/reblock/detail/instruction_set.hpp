@@ -16,16 +16,16 @@ enum class instruction_set : std::uint8_t {
   baseline,  ///< what the compiler's flags allow
   lookup16,  ///< bytes looked up in 16: SSSE3, or NEON
   sum32,     ///< sums in registers of 32 bytes, float16 converted to float and back: AVX2 and F16C, or NEON
-  lookup32,  ///< bytes looked up in 32: AVX-512 VBMI
+  lookup64,  ///< bytes looked up for registers of 64: AVX-512 VBMI
 };
 
 /// Bytes of the registers in which bytes are looked up; 0: they are not.
 constexpr std::size_t lookup_width(instruction_set set) noexcept {
-  return set == instruction_set::lookup32 ? 32 : set == instruction_set::baseline ? 0 : 16;
+  return set == instruction_set::lookup64 ? 64 : set == instruction_set::baseline ? 0 : 16;
 }
 
 constexpr std::string_view name_of(instruction_set set) noexcept {
-  constexpr std::string_view names[] = {"baseline", "lookup16", "sum32", "lookup32"};
+  constexpr std::string_view names[] = {"baseline", "lookup16", "sum32", "lookup64"};
   return names[static_cast<std::size_t>(set)];
 }
 
@@ -35,7 +35,7 @@ inline instruction_set detect_instruction_set() noexcept {
   return width == 0            ? instruction_set::baseline
          : !detect_wide_sums() ? instruction_set::lookup16
          : width == 16         ? instruction_set::sum32
-                               : instruction_set::lookup32;
+                               : instruction_set::lookup64;
 }
 
 /// What plans are made for: all that the processor has, or, where the environment variable REBLOCK_ISA names

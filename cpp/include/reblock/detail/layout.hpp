@@ -4,6 +4,7 @@
 // the source element and the destination element lie.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cassert>
 #include <cstddef>
@@ -32,6 +33,7 @@ struct layout_axis {
   std::int64_t bound_step = 0;
 
   constexpr bool bounded() const noexcept { return bound != no_bound; }
+  friend constexpr bool operator==(const layout_axis&, const layout_axis&) = default;
 };
 
 /// A padded axis of the image, seen from the two axes that walk it (window offset and block): a point
@@ -39,7 +41,38 @@ struct layout_axis {
 struct axis_bound {
   std::int64_t offset = 0;
   std::int64_t extent = 0;
+
+  friend constexpr bool operator==(const axis_bound&, const axis_bound&) = default;
 };
+
+constexpr bool share_bound(const layout_axis& a, const layout_axis& b) noexcept {
+  return a.bounded() && a.bound == b.bound;
+}
+
+/// Indices begin <= index < end.
+struct index_range {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+
+  friend constexpr bool operator==(const index_range&, const index_range&) = default;
+};
+
+/// The indices of an axis that lie inside, where the other axis of its bound is `moved` steps from its first index.
+constexpr index_range range_inside(const axis_bound& bound, std::int64_t moved,
+                                   const layout_axis& axis) noexcept {
+  // begin <= low + index * step <= high, seen upwards
+  std::int64_t low = -(bound.offset + moved);
+  std::int64_t high = low + bound.extent - 1;
+  std::int64_t step = axis.bound_step;
+  if (step < 0) {
+    std::swap(low, high);
+    low = -low;
+    high = -high;
+    step = -step;
+  }
+  const std::int64_t begin = std::clamp<std::int64_t>(ceil_divide(low, step), 0, axis.extent);
+  return {begin, std::clamp<std::int64_t>(floor_divide(high, step) + 1, begin, axis.extent)};
+}
 
 struct layout {
   std::array<layout_axis, max_axes> axes{};

@@ -273,7 +273,7 @@ struct settling {
 
 /// Whether looking bytes up moves a tile faster than its leaf does. The limits are measured: below them
 /// leaves do little else than begin and end rows.
-inline bool is_slow(const tile& t) noexcept {
+inline bool is_slow(const tile& t, std::size_t lookup_width) noexcept {
   const auto [outer, inner] = std::pair(t.outer, t.inner);
   const auto size = static_cast<std::int64_t>(t.element_size);
   const auto is_short_run = [](std::int64_t bytes) { return bytes < 32 && bytes != 16; };
@@ -282,8 +282,11 @@ inline bool is_slow(const tile& t) noexcept {
   }
   if (!has_squares(size)) return is_short_run(size);
   if (outer.source_stride != size || inner.destination_stride != size) return true;
-  const auto has_short_rows = [size](std::int64_t streams, std::int64_t row_bytes, bool separating) {
-    if (streams == 3) return size == 1 || (size == 2 && separating) || row_bytes < 64;
+  const bool is_wide = lookup_width == 64;
+  const auto has_short_rows = [=](std::int64_t streams, std::int64_t row_bytes, bool separating) {
+    if (is_wide && streams == 2 && row_bytes < 64) return true;
+    if (is_wide && t.joined != tile::axis::neither && row_bytes <= 32) return true;
+    if (streams == 3) return size == 1 || (size == 2 && (separating || is_wide)) || row_bytes < 64;
     return row_bytes < 16 || streams * row_bytes < 56;
   };
   const auto has_leaf = [](std::int64_t streams) { return streams <= 4 || streams == 8; };
@@ -293,7 +296,8 @@ inline bool is_slow(const tile& t) noexcept {
   if (separates(t) && has_leaf(t.outer_extent())) {
     return has_short_rows(t.outer_extent(), inner.extent * size, true);
   }
-  return t.outer_extent() * size < 16 || t.inner_extent() * size < 16;
+  const auto [shorter, longer] = std::minmax({t.outer_extent(), t.inner_extent()});
+  return shorter * size < 16 || (is_wide && shorter <= 9 && longer * size <= 32);
 }
 
 }  // namespace reblock::detail

@@ -10,7 +10,7 @@
 #include <variant>
 
 #include <reblock/detail/gather.hpp>
-#include <reblock/detail/plan.hpp>
+#include <reblock/detail/plan_moves.hpp>
 #include <reblock/detail/traversal.hpp>
 #include <reblock/executor.hpp>
 
@@ -62,18 +62,19 @@ class operation {
   template <executor Executor>
   static void run_moves(const plan& moves, const std::byte* from, std::byte* to, Executor& executor) {
     if (moves.empty) return;
-    const std::size_t axis = axis_to_cut(moves, concurrency(executor));
-    const std::int64_t chunks = chunk_count(moves, axis, concurrency(executor));
+    const auto element_size = static_cast<std::int64_t>(moves.leaf_tile.element_size);
+    const layout whole = moves.whole();
+    const std::size_t axis = axis_to_cut(whole, concurrency(executor));
+    const std::int64_t chunks = chunk_count(whole, axis, element_size, concurrency(executor));
     if (chunks <= 1) {
       traversal<fill_outside>(moves, from, to).run();
       return;
     }
     executor.run(static_cast<std::size_t>(chunks), [&](std::size_t chunk) {
       const auto i = static_cast<std::int64_t>(chunk);
-      const std::int64_t extent = moves.axes[axis].extent;
-      layout part = moves;
+      const std::int64_t extent = whole.axes[axis].extent;
+      layout part = whole;
       part.narrow(axis, share(extent, i, chunks), share(extent, i + 1, chunks));
-      const auto element_size = static_cast<std::int64_t>(moves.leaf_tile.element_size);
       const plan part_plan = plan_moves(part, element_size, moves.sums);
       traversal<fill_outside>(part_plan, from, to).run();
     });
@@ -91,7 +92,7 @@ class operation {
 
   /// The axis that cuts the output into the longest contiguous pieces among those that make enough of
   /// them; if none does, the longest.
-  static std::size_t axis_to_cut(const plan& moves, std::int64_t pieces) noexcept {
+  static std::size_t axis_to_cut(const layout& moves, std::int64_t pieces) noexcept {
     std::size_t best = 0;
     const auto enough = [&](std::size_t i) { return moves.axes[i].extent >= pieces; };
     for (std::size_t i = 1; i < moves.rank; ++i) {
@@ -103,10 +104,10 @@ class operation {
     return best;
   }
 
-  static std::int64_t chunk_count(const plan& moves, std::size_t axis, std::int64_t concurrency) noexcept {
+  static std::int64_t chunk_count(const layout& moves, std::size_t axis, std::int64_t element_size,
+                                  std::int64_t concurrency) noexcept {
     if (moves.rank == 0) return 1;
-    auto bytes = static_cast<std::int64_t>(moves.leaf_tile.element_size);
-    for (std::size_t i = 0; i < moves.rank; ++i) bytes *= moves.axes[i].extent;
+    const std::int64_t bytes = total_bytes(moves, element_size);
     return std::min({concurrency, moves.axes[axis].extent, bytes / least_chunk_bytes});
   }
 

@@ -1,172 +1,266 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Short rows: a pattern of a few hundred bytes that repeats. Each register of its destination is put
-// together from bytes of a few registers of its source, by a table that is worked out once.
+// Short rows: a pattern of some hundred bytes that repeats. Registers of its destination are put together
+// from bytes of a few windows of its source, by a table that is worked out once.
 #pragma once
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <type_traits>
+#include <utility>
 
 #include <reblock/detail/compiler.hpp>
 #include <reblock/detail/layout.hpp>
+#include <reblock/detail/pattern_units.hpp>
 #include <reblock/detail/registers.hpp>
 #include <reblock/detail/tile.hpp>
+#include <reblock/detail/window_cover.hpp>
 
 namespace reblock::detail {
 
-/// Indices begin <= index < end.
-struct index_range {
-  std::int64_t begin = 0;
-  std::int64_t end = 0;
-
-  friend constexpr bool operator==(const index_range&, const index_range&) = default;
-};
-
 class pattern {
  public:
-  static constexpr std::size_t most_bytes = 1024;
+  static constexpr std::size_t most_bytes = pattern_units::most;
 
   /// Holds nothing, not even zeros: it is large, and most plans have none.
   pattern() noexcept {}  // NOLINT(modernize-use-equals-default): a default one would be cleared at times
 
-  /// Works out the table for the pattern of `axes`, whose destination is dense, for registers of `width`
-  /// bytes. Elements with an index outside of `inside` on some axis become 0. Any byte between the first
-  /// and the last source element inside may be read. Returns whether there is such a table.
-  bool make(std::size_t width, std::span<const layout_axis> axes, std::span<const index_range> inside,
-            std::int64_t element_size) noexcept;
+  /// Works out the table for the pattern of the axes of `l` from `first` on, whose destination is dense, for registers
+  /// of up to `width` bytes. Elements with an index outside of `inside` on some axis become 0. Any byte between the
+  /// first and the last source element inside may be read. Returns whether there is such a table.
+  bool make(std::size_t width, const layout& l, std::size_t first, std::span<const index_range> inside,
+            std::int64_t element_size, const sibling_axis& siblings = {}) noexcept;
 
-  /// Moves the pattern for each index of two axes.
+  /// What moving it once, with its siblings, takes, as an estimate.
+  std::size_t cost() const noexcept { return cost_; }
+
+  /// Moves the pattern and its siblings for each index of two axes.
   void move(const tile_axis& outer, const tile_axis& inner, const std::byte* source,
             std::byte* destination) const noexcept;
 
  private:
-  /// A register of the destination. Its last bytes may not be right yet: the next one, which writes
-  /// over them, has them.
-  struct target {
-    std::int32_t offset;    ///< bytes from the destination of the pattern
-    std::uint32_t windows;  ///< of the source, in the order of the table
-  };
-  static constexpr std::size_t most_targets = 48;
-  static constexpr std::size_t most_windows = 176;
+  static constexpr std::size_t most_windows_of_one = 9;  ///< of a register that is looked up alone
+  static constexpr std::size_t most_groups = 96;
+  static constexpr std::size_t most_targets = 96;
+  static constexpr std::size_t most_offsets = 192;
+  static constexpr std::size_t most_places = 6144;
 
-  std::size_t add_windows(target& t, const std::int32_t* bytes, std::int32_t last_window, bool all) noexcept;
+  /// Registers of the destination that are looked up together. The last bytes may not be right yet: the next
+  /// group, which writes over them, has them.
+  struct group {
+    std::uint8_t store = 0;  ///< bytes of each register
+    std::uint8_t window_bytes = 0;
+    std::uint8_t windows = 0;
+    std::uint8_t targets = 0;
+
+    std::size_t tables(std::size_t width) const noexcept {
+      return std::max<std::size_t>(1, std::size_t{windows} * window_bytes / lookup_table_bytes(width));
+    }
+  };
+  /// The best group so far, of those that might come next.
+  struct choice {
+    group best;
+    std::size_t gain = 0;  ///< bytes that it makes right
+    std::size_t cost = 1;
+    std::size_t begin = 0;    ///< bytes of the destination before it
+    std::size_t covered = 0;  ///< units
+    window_cover cover;
+  };
+
+  bool add_groups(const pattern_units& units) noexcept;
+  void consider(choice& next, std::span<const std::int32_t> units, std::size_t done, std::size_t store,
+                std::size_t window_bytes) const noexcept;
+  bool append(const choice& next, std::size_t bytes) noexcept;
+  void move_group(const group& g, const lookups& l, const tile_axis& outer, const tile_axis& inner,
+                  const std::byte* source, std::byte* destination) const noexcept;
 
   std::size_t width_;
+  std::size_t cost_;
+  sibling_axis siblings_;
+  std::size_t unit_;     ///< bytes
+  std::int32_t lowest_;  ///< offset of a byte of the source
+  std::int32_t end_;     ///< of the last one
+  std::size_t group_count_;
   std::size_t target_count_;
-  std::size_t window_count_;
-  std::array<target, most_targets> targets_;
-  std::array<std::int64_t, most_windows> offsets_;  ///< bytes from the source of the pattern
-  std::array<std::array<std::uint8_t, most_lookup_width>, most_windows> places_;
+  std::size_t offset_count_;
+  std::size_t place_count_;
+  std::array<group, most_groups> groups_;
+  std::array<std::int64_t, most_targets> targets_;
+  std::array<std::int64_t, most_offsets> offsets_;  ///< bytes from the source of the pattern to each window
+  std::array<std::uint8_t, most_places> places_;
 };
 
-/// In the place of a source offset: there is no such byte, and the destination's becomes 0.
-inline constexpr std::int32_t outside = std::numeric_limits<std::int32_t>::min();
-
-/// Where the bytes of a pattern are in its source, in the order of its destination. Returns how many,
-/// or 0 where they do not fit, are too far apart, or do not go upwards.
-inline std::size_t list_bytes(std::span<const layout_axis> axes, std::span<const index_range> inside,
-                              std::int64_t element_size, std::span<std::int32_t> bytes) noexcept {
-  constexpr std::int64_t far = std::int64_t{1} << 26;
-  auto count = static_cast<std::size_t>(element_size);
-  if (count > bytes.size()) return 0;
-  for (std::size_t i = 0; i < count; ++i) bytes[i] = static_cast<std::int32_t>(i);
-  for (std::size_t i = axes.size(); i-- > 0;) {
-    const auto extent = static_cast<std::size_t>(axes[i].extent);
-    const std::int64_t stride = axes[i].source_stride;
-    if (extent > bytes.size() / count || stride > far / axes[i].extent || stride < 0) return 0;
-    const auto [begin, end] = inside[i];
-    for (std::size_t index = extent; index-- > 0;) {
-      const auto at = static_cast<std::int64_t>(index);
-      const bool is_inside = begin <= at && at < end;
-      const auto shift = static_cast<std::int32_t>(at * stride);
-      for (std::size_t k = 0; k < count; ++k) {
-        bytes[index * count + k] = is_inside && bytes[k] != outside ? bytes[k] + shift : outside;
-      }
-    }
-    count *= extent;
+inline bool pattern::make(std::size_t width, const layout& l, std::size_t first,
+                          std::span<const index_range> inside, std::int64_t element_size,
+                          const sibling_axis& siblings) noexcept {
+  pattern_units units;
+  if (!units.list(l, first, inside, element_size)) return false;
+  unit_ = units.size;
+  lowest_ = std::numeric_limits<std::int32_t>::max();
+  end_ = pattern_units::outside;
+  for (const std::int32_t unit : std::span(units.offsets).first(units.count)) {
+    if (unit == pattern_units::outside) continue;
+    lowest_ = std::min(lowest_, unit);
+    end_ = std::max(end_, unit + static_cast<std::int32_t>(unit_));
   }
-  return count;
+  if (end_ == pattern_units::outside) return false;
+  siblings_ = siblings;
+  end_ += static_cast<std::int32_t>(siblings.extent - 1) * siblings.source_stride;
+  width_ = width;
+  return add_groups(units);
 }
 
-inline bool pattern::make(std::size_t width, std::span<const layout_axis> axes,
-                          std::span<const index_range> inside, std::int64_t element_size) noexcept {
-  std::array<std::int32_t, most_bytes> bytes;
-  const std::size_t count = list_bytes(axes, inside, element_size, bytes);
-  if (count < width) return false;
-  std::int32_t lowest = std::numeric_limits<std::int32_t>::max();
-  std::int32_t highest = outside;
-  for (std::size_t i = 0; i < count; ++i) {
-    highest = std::max(highest, bytes[i]);
-    lowest = std::min(lowest, bytes[i] == outside ? lowest : bytes[i]);
-  }
-  const std::int32_t last_window = highest + 1 - static_cast<std::int32_t>(width);
-  if (highest == outside || last_window < lowest) return false;
-  width_ = width;
-  target_count_ = 0;
-  window_count_ = 0;
-  for (std::size_t done = 0; done < count;) {
-    if (target_count_ == most_targets || window_count_ + lookups::most_windows > most_windows) return false;
-    const std::size_t first = std::min(done, count - width);
-    target& t = targets_[target_count_++];
-    t.offset = static_cast<std::int32_t>(first);
-    const bool last = first + width == count;
-    const std::size_t found = add_windows(t, bytes.data() + first, last_window, last);
-    if (last && found < width) return false;
-    done = first + found;
+/// Returns whether there are groups for all of them.
+inline bool pattern::add_groups(const pattern_units& units) noexcept {
+  const auto all = std::span(units.offsets).first(units.count);
+  const std::size_t bytes = all.size() * unit_;
+  cost_ = group_count_ = target_count_ = offset_count_ = place_count_ = 0;
+  for (std::size_t done = 0; done < bytes;) {
+    choice next;
+    if (width_ == 16) {
+      consider(next, all, done, 16, 16);
+    } else {
+      for (const std::size_t store : {std::size_t{64}, std::size_t{32}}) {
+        if (store < 64 && next.gain > 0 && bytes - done >= 64) break;
+        consider(next, all, done, store, 32);
+        const bool are_windows_full = 2 * next.gain * siblings_.extent > std::size_t{next.best.windows} * 32;
+        if (!are_windows_full) consider(next, all, done, store, 16);
+      }
+    }
+    if (next.gain == 0 || !append(next, bytes)) return false;
+    done += next.gain;
   }
   return true;
 }
 
-/// Adds the windows for the register that `bytes` fill. Returns how many of its bytes are right: all, if
-/// `all` is asked for and possible, or as many as are cheap.
-inline std::size_t pattern::add_windows(target& t, const std::int32_t* bytes, std::int32_t last_window,
-                                        bool all) noexcept {
-  std::uint64_t have = 0;  // a bit for each byte
-  for (std::size_t j = 0; j < width_; ++j) have |= std::uint64_t{bytes[j] == outside} << j;
-  auto found = static_cast<std::size_t>(std::countr_one(have));
-  std::size_t best = 0;
-  t.windows = 0;
-  for (std::size_t k = 0; k < lookups::most_windows; ++k) {
-    // where all bytes are outside, some window that has none of them
-    const std::int32_t offset = found < width_ ? std::min(bytes[found], last_window) : last_window;
-    offsets_[window_count_ + k] = offset;
-    auto& places = places_[window_count_ + k];
-    for (std::size_t j = 0; j < width_; ++j) {
-      const std::uint32_t place = static_cast<std::uint32_t>(bytes[j]) - static_cast<std::uint32_t>(offset);
-      const bool is_here = place < width_;
-      places[j] = static_cast<std::uint8_t>(is_here ? place : 255);
-      have |= std::uint64_t{is_here} << j;
+/// Considers groups that make bytes of the destination from `done` on right.
+inline void pattern::consider(choice& next, std::span<const std::int32_t> units, std::size_t done,
+                              std::size_t store, std::size_t window_bytes) const noexcept {
+  const std::size_t bytes = units.size() * unit_;
+  const std::int32_t last_window = end_ - static_cast<std::int32_t>(window_bytes);
+  if (bytes < store || last_window < lowest_) return;
+  const std::size_t begin = std::min(done, bytes - store);
+  const std::size_t in_register = store / unit_;
+  const std::size_t siblings = siblings_.extent;
+  units = units.subspan(begin / unit_);
+  window_cover cover(window_bytes, unit_, last_window, siblings_);
+  bool is_best = false;
+  const auto try_with = [&](std::size_t windows, std::size_t most, std::size_t cost,
+                            std::size_t target_cost) {
+    const std::size_t covered =
+        cover.extend(units.first(std::min(units.size(), most * in_register)), windows);
+    if (units.size() == in_register && covered < in_register) return;  // nothing comes after it
+    const std::size_t whole = covered / in_register;
+    for (const auto& [targets, count] :
+         {std::pair(whole, whole * in_register), std::pair(whole + 1, covered)}) {
+      const std::size_t right = begin + count * unit_;
+      const std::size_t total = cost + targets * siblings * target_cost;
+      if (targets > most || right <= done || (right - done) * next.cost <= next.gain * total) continue;
+      next.best = {static_cast<std::uint8_t>(store), static_cast<std::uint8_t>(window_bytes),
+                   static_cast<std::uint8_t>(windows), static_cast<std::uint8_t>(targets * siblings)};
+      next.gain = right - done;
+      next.cost = total;
+      next.begin = begin;
+      next.covered = count;
+      is_best = true;
     }
-    found = static_cast<std::size_t>(std::countr_one(have));
+  };
+  if (width_ == 16) {
     // a register costs as much as a window
-    if (all || found * (t.windows + 1) > best * (k + 2)) {
-      t.windows = static_cast<std::uint32_t>(k + 1);
-      best = found;
+    for (std::size_t windows = 1; windows <= most_windows_of_one; ++windows) try_with(windows, 1, windows, 1);
+  } else {
+    for (std::size_t loaded = 1; loaded <= 4; loaded *= 2) {  // registers
+      const std::size_t most =
+          loaded == 1 && siblings == 1 ? 1 : std::max(loaded, sibling_axis::most) / siblings;
+      // measured; a group takes its time before it begins
+      const std::size_t windows = loaded * width_ / window_bytes;
+      try_with(windows, most, 3 + windows, loaded == 4 ? 3 : 2);
     }
-    if (found >= width_) break;
   }
-  window_count_ += t.windows;
-  return best;
+  if (is_best) next.cover = cover;
+}
+
+/// Returns whether there was room.
+inline bool pattern::append(const choice& next, std::size_t bytes) noexcept {
+  const group& g = next.best;
+  const std::size_t tables = g.tables(width_);
+  if (group_count_ == most_groups || g.targets > most_targets - target_count_ ||
+      g.windows > most_offsets - offset_count_ || g.targets * tables * g.store > most_places - place_count_) {
+    return false;
+  }
+  groups_[group_count_++] = g;
+  cost_ += next.cost;
+  for (std::size_t k = 0; k < g.windows; ++k) offsets_[offset_count_++] = next.cover.offset(k);
+  const std::size_t in_register = g.store / unit_;
+  const std::size_t last = (bytes - next.begin) / unit_ - in_register;
+  const std::size_t table_bytes = lookup_table_bytes(width_);
+  for (std::size_t t = 0; t < g.targets; ++t) {
+    const std::size_t sibling = t % siblings_.extent;
+    const std::size_t first = std::min(t / siblings_.extent * in_register, last);
+    targets_[target_count_++] = static_cast<std::int64_t>(next.begin + first * unit_) +
+                                static_cast<std::int64_t>(sibling) * siblings_.destination_stride;
+    const std::size_t covered = std::min(in_register, next.covered - std::min(first, next.covered));
+    const auto places = next.cover.places().subspan(first * siblings_.extent + sibling);
+    for (std::size_t table = 0; table < tables; ++table) {
+      std::uint8_t* const found = places_.data() + place_count_;
+      const auto find = [&](auto unit) {
+        for (std::size_t i = 0; i < covered; ++i) {
+          const std::size_t place = places[i * siblings_.extent] - table * table_bytes;
+          for (std::size_t k = 0; k < unit; ++k) {
+            found[i * unit + k] = static_cast<std::uint8_t>(place < table_bytes ? place + k : 255);
+          }
+        }
+      };
+      unrolled<5>([&](auto log_unit) {
+        constexpr std::size_t unit = std::size_t{1} << log_unit;
+        if (unit == unit_) find(std::integral_constant<std::size_t, unit>{});
+      });
+      std::fill(found + covered * unit_, found + g.store, std::uint8_t{255});
+      place_count_ += g.store;
+    }
+  }
+  return true;
+}
+
+inline void pattern::move_group(const group& g, const lookups& l, const tile_axis& outer,
+                                const tile_axis& inner, const std::byte* source,
+                                std::byte* destination) const noexcept {
+  if (width_ == 16) {
+    unrolled<most_windows_of_one>([&](auto k) {
+      if (g.windows == k + 1) look_up_16<k + 1>(l, outer, inner, source, destination);
+    });
+    return;
+  }
+  const auto look_up = [&](auto wide, auto log_loaded, auto targets_before, auto half) {
+    constexpr std::size_t window_bytes = wide == 0 ? 16 : 32;
+    constexpr std::size_t windows = (std::size_t{64} << log_loaded) / window_bytes;
+    constexpr std::size_t targets = targets_before + 1;
+    constexpr std::size_t store = half == 0 ? 64 : 32;
+    if (g.window_bytes == window_bytes && g.windows == windows && g.targets == targets && g.store == store) {
+      look_up_64<window_bytes, windows, targets, store>(l, outer, inner, source, destination);
+    }
+  };
+  unrolled<2>([&](auto wide) {
+    unrolled<3>([&](auto log_loaded) {
+      unrolled<sibling_axis::most>(
+          [&](auto targets) { unrolled<2>([&](auto half) { look_up(wide, log_loaded, targets, half); }); });
+    });
+  });
 }
 
 inline void pattern::move(const tile_axis& outer, const tile_axis& inner, const std::byte* source,
                           std::byte* destination) const noexcept {
-  lookups l{offsets_.data(), places_.front().data()};
-  for (std::size_t i = 0; i < target_count_; ++i) {
-    const target& t = targets_[i];
-    std::byte* to = destination + t.offset;
-    unrolled<lookups::most_windows>([&](auto k) {
-      if (t.windows == k + 1) {
-        look_up<k + 1>(width_, l, outer, inner, source, to);
-      }
-    });
-    l.offsets += t.windows;
-    l.places += t.windows * most_lookup_width;
+  lookups l{offsets_.data(), places_.data(), targets_.data()};
+  for (std::size_t i = 0; i < group_count_; ++i) {
+    const group& g = groups_[i];
+    move_group(g, l, outer, inner, source, destination);
+    l.offsets += g.windows;
+    l.places += g.targets * g.tables(width_) * g.store;
+    l.targets += g.targets;
   }
 }
 

@@ -162,14 +162,12 @@ class traversal {
     const auto ranges = std::span(ranges_).subspan(r.inner, count);
     if (!has_table_ || !std::ranges::equal(ranges, std::span(table_ranges_).first(count))) {
       std::ranges::copy(ranges, table_ranges_.begin());
-      std::array<layout_axis, max_axes> axes;  // those of a piece
-      std::array<index_range, max_axes> inside;
-      axes[0] = plan_.axes[r.along];
-      axes[0].extent = r.extent;
-      inside[0] = {0, r.extent};
-      std::copy_n(plan_.axes.begin() + r.inner, count, axes.begin() + 1);
-      std::ranges::copy(ranges, inside.begin() + 1);
-      has_table_ = bounded_table_.make(r.width, std::span(axes).first(count + 1), inside,
+      layout piece = plan_;
+      piece.axes[r.inner - 1] = plan_.axes[r.along];
+      piece.axes[r.inner - 1].extent = r.extent;
+      auto inside = ranges_;
+      inside[r.inner - 1] = {0, r.extent};
+      has_table_ = bounded_table_.make(r.width, piece, r.inner - 1, inside,
                                        static_cast<std::int64_t>(plan_.leaf_tile.element_size));
     }
     return has_table_ ? &bounded_table_ : nullptr;
@@ -191,7 +189,9 @@ class traversal {
       indices.outer = rows;
       indices.inner = {indices_, axis.source_stride, axis.destination_stride};
       indices.element_size = r.bytes;
-      plan_.sums->settle(indices, destination, destination);
+      for (std::size_t k = 0; k < r.siblings.extent; ++k, destination += r.siblings.destination_stride) {
+        plan_.sums->settle(indices, destination, destination);
+      }
     }
   }
 
@@ -209,21 +209,8 @@ class traversal {
     const std::size_t j = plan_.decides[i];
     if (j == no_axis) return true;
     const layout_axis& other = plan_.axes[j];
-    const axis_bound& bound = plan_.bounds[other.bound];
-    // begin <= low + other index * step <= high, seen upwards
-    std::int64_t low = -(bound.offset + index * plan_.axes[i].bound_step);
-    std::int64_t high = low + bound.extent - 1;
-    std::int64_t step = other.bound_step;
-    if (step < 0) {
-      std::swap(low, high);
-      low = -low;
-      high = -high;
-      step = -step;
-    }
-    index_range& decided = ranges_[j];
-    decided.begin = std::clamp<std::int64_t>(ceil_divide(low, step), 0, other.extent);
-    decided.end = std::clamp<std::int64_t>(floor_divide(high, step) + 1, decided.begin, other.extent);
-    return decided.begin < decided.end;
+    ranges_[j] = range_inside(plan_.bounds[other.bound], index * plan_.axes[i].bound_step, other);
+    return ranges_[j].begin < ranges_[j].end;
   }
 
   /// Puts a tile together in a buffer, then copies it past the caches.
@@ -239,6 +226,7 @@ class traversal {
   }
 
   void move_tile(std::int64_t source, std::int64_t destination) {
+    if (plan_.masked) return move_planes(source, destination);
     tile t = plan_.leaf_tile;
     std::size_t narrowed = plan_.walked;  // the axes from here on are whole
     std::int64_t from = source;
@@ -259,6 +247,68 @@ class traversal {
       plan_.sums->settle(t, destination_ + to, destination_ + to);
     }
     clip_tile(plan_.walked, narrowed, destination);
+  }
+
+  /// Moves shifted planes, each as one run of which a mask leaves out what lies outside. What is read with it may be of
+  /// other planes, but where these end a run has only what lies inside and between.
+  void move_planes(std::int64_t source, std::int64_t destination) {
+    const tile& t = plan_.leaf_tile;
+    const index_range rows = ranges_[plan_.rank - 2];
+    const index_range inside = ranges_[plan_.rank - 1];
+    const std::int64_t row = t.outer.destination_stride;
+    const std::int64_t bytes = t.outer.extent * row;
+    const bool empty = rows.begin == rows.end || inside.begin == inside.end;
+    const auto size = static_cast<std::int64_t>(t.element_size);
+    const std::int64_t begin = empty ? bytes : rows.begin * row + inside.begin * size;
+    const std::int64_t end = empty ? bytes : (rows.end - 1) * row + inside.end * size;
+    if (!empty) make_mask(rows, inside);
+    const std::int64_t last_plane = (t.rows.extent - 1) * t.rows.source_stride;
+    const std::int64_t lowest = std::min<std::int64_t>(0, last_plane) + begin;
+    const std::int64_t highest = std::max<std::int64_t>(0, last_plane) + end;
+    for (std::int64_t plane = 0; plane < t.rows.extent; ++plane) {
+      const std::int64_t from = plane * t.rows.source_stride;
+      const std::int64_t first = empty || from < lowest ? begin : 0;
+      const std::int64_t last = empty || from + bytes > highest ? end : bytes;
+      std::byte* to = destination_ + destination + plane * t.rows.destination_stride;
+      if (first > 0) std::memset(to, 0, static_cast<std::size_t>(first));
+      if (first < last) {
+        move_masked(to + first, source_ + wrapping_add(source, from + first), mask_.data() + first,
+                    static_cast<std::size_t>(last - first));
+      }
+      if (last < bytes) std::memset(to + last, 0, static_cast<std::size_t>(bytes - last));
+    }
+  }
+
+  /// Of the bytes of a plane, those of elements inside.
+  void make_mask(const index_range& rows, const index_range& inside) {
+    if (has_mask_ && rows == mask_rows_ && inside == mask_inside_) return;
+    has_mask_ = true;
+    mask_rows_ = rows;
+    mask_inside_ = inside;
+    const tile& t = plan_.leaf_tile;
+    const std::int64_t row = t.outer.destination_stride;
+    const auto size = static_cast<std::int64_t>(t.element_size);
+    std::memset(mask_.data(), 0, static_cast<std::size_t>(t.outer.extent * row));
+    for (std::int64_t i = rows.begin; i < rows.end; ++i) {
+      std::memset(mask_.data() + i * row + inside.begin * size, 0xff,
+                  static_cast<std::size_t>((inside.end - inside.begin) * size));
+    }
+  }
+
+  static void move_masked(std::byte* destination, const std::byte* source, const std::byte* mask,
+                          std::size_t size) {
+    constexpr std::size_t width = sizeof(register_bytes);
+    if (size < width) {
+      for (std::size_t i = 0; i < size; ++i) destination[i] = source[i] & mask[i];
+      return;
+    }
+    const auto move_at = [=](std::size_t i) {
+      store(destination + i, both_bits(load(source + i), load(mask + i)));
+    };
+    std::size_t i = 0;
+    for (; i + 4 * width <= size; i += 4 * width) unrolled<4>([&](auto k) { move_at(i + k * width); });
+    for (; i + width <= size; i += width) move_at(i);
+    if (i != size) move_at(size - width);
   }
 
   /// Makes one run of the rows of a shifted plane.
@@ -298,6 +348,10 @@ class traversal {
   pattern bounded_table_;
   std::array<index_range, max_axes> table_ranges_{};  ///< that bounded_table_ was made for
   bool has_table_ = false;
+  std::array<std::byte, most_masked_bytes> mask_;  ///< made for these ranges
+  index_range mask_rows_;
+  index_range mask_inside_;
+  bool has_mask_ = false;
 };
 
 }  // namespace reblock::detail

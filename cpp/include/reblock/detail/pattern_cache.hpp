@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Tables of patterns that a thread has worked out last: making one takes as long as copying some hundred kilobytes, and
+// the same operator is often called again.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+
+#include <reblock/detail/layout.hpp>
+#include <reblock/detail/pattern.hpp>
+
+namespace reblock::detail {
+
+class pattern_cache {
+ public:
+  /// As table.make() with every index inside, or the table that this had made before. Without the siblings where that
+  /// is cheaper: `siblings` tells.
+  bool make(pattern& table, std::size_t width, const layout& l, std::size_t first, std::int64_t element_size,
+            sibling_axis& siblings) noexcept {
+    const auto is_same = [&](const entry& e) {
+      return e.is_made && e.width == width && e.element_size == element_size && e.wanted == siblings &&
+             e.rank == l.rank - first &&
+             std::equal(e.axes.begin(), e.axes.begin() + e.rank, l.axes.begin() + first) &&
+             e.bounds == l.bounds;
+    };
+    auto found = std::ranges::find_if(entries_, is_same);
+    if (found == entries_.end()) {
+      found = entries_.begin() + next_;
+      next_ = (next_ + 1) % std::ssize(entries_);
+      found->is_made = true;
+      found->width = width;
+      found->element_size = element_size;
+      found->wanted = siblings;
+      found->rank = l.rank - first;
+      std::copy_n(l.axes.begin() + first, found->rank, found->axes.begin());
+      found->bounds = l.bounds;
+      fill(*found, l, first);
+    }
+    siblings = found->siblings;
+    if (found->has_table) table = found->table;
+    return found->has_table;
+  }
+
+ private:
+  struct entry {
+    bool is_made = false;
+    bool has_table = false;
+    std::size_t width = 0;
+    std::int64_t element_size = 0;
+    sibling_axis wanted;
+    sibling_axis siblings;
+    std::size_t rank = 0;
+    std::array<layout_axis, max_axes> axes{};
+    std::array<axis_bound, max_bounds> bounds{};
+    pattern table;
+  };
+
+  static void fill(entry& e, const layout& l, std::size_t first) noexcept {
+    std::array<index_range, max_axes> whole;
+    for (std::size_t i = 0; i < l.rank; ++i) whole[i] = {0, l.axes[i].extent};
+    e.siblings = {};
+    e.has_table = e.table.make(e.width, l, first, whole, e.element_size);
+    if (e.wanted.extent == 1) return;
+    pattern shared;
+    if (!shared.make(e.width, l, first, whole, e.element_size, e.wanted)) return;
+    if (e.has_table && shared.cost() >= e.table.cost() * e.wanted.extent) return;
+    e.siblings = e.wanted;
+    e.has_table = true;
+    e.table = shared;
+  }
+
+  std::array<entry, 4> entries_;
+  std::ptrdiff_t next_ = 0;
+};
+
+/// Of this thread.
+inline pattern_cache& recent_patterns() noexcept {
+  static thread_local pattern_cache cache;
+  return cache;
+}
+
+}  // namespace reblock::detail

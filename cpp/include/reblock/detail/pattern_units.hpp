@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The bytes of a pattern, as offsets in its source.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+
+#include <reblock/detail/layout.hpp>
+
+namespace reblock::detail {
+
+/// What a pattern consists of: bytes that neighbour each other on both sides, as many as make up a register evenly.
+/// Here are their offsets in the source, in the order of the destination.
+struct pattern_units {
+  static constexpr std::size_t most = 2048;
+  /// In the place of an offset: the unit lies outside, and the destination's becomes 0.
+  static constexpr std::int32_t outside = std::numeric_limits<std::int32_t>::min();
+
+  std::size_t size = 1;  ///< bytes
+  std::size_t count = 0;
+  std::array<std::int32_t, most> offsets;
+
+  /// Lists those of the axes from `first` on. `inside` are the indices of each axis that are; where both axes of a
+  /// bound belong to the pattern, the bound decides. Returns whether the units fit, and are upwards and near.
+  bool list(const layout& l, std::size_t first, std::span<const index_range> inside,
+            std::int64_t element_size) noexcept;
+
+ private:
+  void leave_out(const axis_bound& bound, const layout_axis& outer, std::size_t outer_units,
+                 const layout_axis& inner, std::size_t inner_units) noexcept;
+};
+
+inline bool pattern_units::list(const layout& l, std::size_t first, std::span<const index_range> inside,
+                                std::int64_t element_size) noexcept {
+  constexpr std::int64_t far = std::int64_t{1} << 26;
+  constexpr std::int64_t largest = 16;
+  size = static_cast<std::size_t>(std::min(element_size & -element_size, largest));
+  count = static_cast<std::size_t>(element_size) / size;
+  if (count > most) return false;
+  for (std::size_t i = 0; i < count; ++i) offsets[i] = static_cast<std::int32_t>(i * size);
+  std::array<std::size_t, max_axes> index_units;
+  for (std::size_t i = l.rank; i-- > first;) {
+    index_units[i] = count;
+    const auto extent = static_cast<std::size_t>(l.axes[i].extent);
+    const std::int64_t stride = l.axes[i].source_stride;
+    if (extent > most / count || stride > far / l.axes[i].extent || stride < 0) return false;
+    bool bound_decides = false;
+    for (std::size_t j = first; j < l.rank; ++j) {
+      bound_decides = bound_decides || (j != i && share_bound(l.axes[i], l.axes[j]));
+    }
+    const auto [begin, end] = bound_decides ? index_range{0, l.axes[i].extent} : inside[i];
+    for (std::size_t index = extent; index-- > 0;) {
+      const auto at = static_cast<std::int64_t>(index);
+      const bool is_inside = begin <= at && at < end;
+      const auto shift = static_cast<std::int32_t>(at * stride);
+      for (std::size_t k = 0; k < count; ++k) {
+        offsets[index * count + k] = is_inside && offsets[k] != outside ? offsets[k] + shift : outside;
+      }
+    }
+    count *= extent;
+  }
+  for (std::size_t i = first; i < l.rank; ++i) {
+    for (std::size_t j = i + 1; j < l.rank; ++j) {
+      if (!share_bound(l.axes[i], l.axes[j])) continue;
+      leave_out(l.bounds[l.axes[i].bound], l.axes[i], index_units[i], l.axes[j], index_units[j]);
+    }
+  }
+  return true;
+}
+
+/// Of two axes that share a bound, leaves out what it has outside.
+inline void pattern_units::leave_out(const axis_bound& bound, const layout_axis& outer,
+                                     std::size_t outer_units, const layout_axis& inner,
+                                     std::size_t inner_units) noexcept {
+  const auto all = std::span(offsets).first(count);
+  const std::size_t inner_all = inner_units * static_cast<std::size_t>(inner.extent);
+  for (std::int64_t index = 0; index < outer.extent; ++index) {
+    const index_range range = range_inside(bound, index * outer.bound_step, inner);
+    const std::size_t begin = static_cast<std::size_t>(range.begin) * inner_units;
+    const std::size_t end = static_cast<std::size_t>(range.end) * inner_units;
+    const std::size_t whole = outer_units * static_cast<std::size_t>(outer.extent);
+    for (std::size_t i = static_cast<std::size_t>(index) * outer_units; i < count; i += whole) {
+      for (std::size_t j = i; j < i + outer_units; j += inner_all) {
+        std::ranges::fill(all.subspan(j, begin), outside);
+        std::ranges::fill(all.subspan(j + end, inner_all - end), outside);
+      }
+    }
+  }
+}
+
+}  // namespace reblock::detail

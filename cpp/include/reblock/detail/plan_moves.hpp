@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// From a layout to a plan: what moves it fastest.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include <reblock/detail/instruction_set.hpp>
+#include <reblock/detail/leaves.hpp>
+#include <reblock/detail/plan.hpp>
+#include <reblock/detail/plan_pattern.hpp>
+
+namespace reblock::detail {
+
+/// Outputs from this size on go past the caches: they are larger than the last of them usually is, and
+/// whoever reads them next will not find them there anyhow.
+inline constexpr std::int64_t streamed_bytes = std::int64_t{64} * 1024 * 1024;
+
+/// Where the output is large, has it written past the caches: by the leaf where that fills whole lines in
+/// order, else from a buffer, by tiles of as many axes as fit there.
+constexpr void stream_output(plan& p, std::int64_t element_size) noexcept {
+  const std::int64_t total = total_bytes(p, element_size);
+  p.whole_bytes = std::max(p.whole_bytes, total);
+  if (p.rank == 0 || p.whole_bytes < streamed_bytes) return;
+  std::size_t first = p.rank;
+  std::int64_t bytes = element_size;
+  while (first > std::max(p.walked, p.dense_from) && bytes * p.axes[first - 1].extent <= staging_bytes) {
+    bytes *= p.axes[--first].extent;
+  }
+  // While a buffer is read nothing is read from memory: little is lost where the source is in a cache
+  // because it is read several times, else only where tiles are large.
+  const bool rereads = total >= 2 * source_reach(p, 0, element_size);
+  if (element_size > 16 || bytes < std::int64_t{rereads ? 2 : 12} * 1024 || interleaves(p.leaf_tile)) {
+    p.leaf_tile.streamed = p.sums == nullptr;
+  } else {
+    set_out_tile(p, element_size, first);
+    p.staged = true;
+  }
+}
+
+/// Brings a layout to as few axes as possible, in the order of the destination. Returns the bytes of its
+/// elements, which a contiguous axis that both sides share has become a part of.
+constexpr std::int64_t simplify(layout& l, std::int64_t element_size) noexcept {
+  drop_idle_bounds(l);
+  drop_single_indices(l);
+  order_by_destination(l);
+  merge_nested(l);
+  if (l.rank == 0) return element_size;
+  const layout_axis& inner = l.axes[l.rank - 1];
+  if (inner.bounded() || inner.source_stride != element_size || inner.destination_stride != element_size) {
+    return element_size;
+  }
+  --l.rank;
+  return element_size * inner.extent;
+}
+
+/// Makes tiles small enough to be in the first-level cache still when they are settled.
+constexpr void shorten_tile(plan& p, std::int64_t element_size) noexcept {
+  constexpr std::int64_t most = std::int64_t{32} * 1024;
+  std::size_t first = p.rank;
+  std::int64_t bytes = element_size;
+  while (first > p.walked && bytes * p.axes[first - 1].extent <= most) bytes *= p.axes[--first].extent;
+  set_out_tile(p, element_size, first);
+}
+
+/// Has the planes of a shifted plan moved by masks: brings the longest axis that is free next to them.
+constexpr void set_out_masks(plan& p, std::int64_t element_size) noexcept {
+  if (p.rank < 3 || !p.source_is_dense || p.staged || p.leaf_tile.streamed || p.sums != nullptr) return;
+  const std::size_t rows = p.rank - 3;
+  const std::int64_t bytes = p.axes[p.rank - 2].extent * p.axes[p.rank - 2].destination_stride;
+  if (bytes > most_masked_bytes) return;
+  std::size_t planes = no_axis;
+  for (std::size_t i = 0; i <= rows; ++i) {
+    if (!p.axes[i].bounded() && (planes == no_axis || p.axes[i].extent > p.axes[planes].extent)) planes = i;
+  }
+  if (planes == no_axis || p.axes[planes].extent < 4) return;
+  rotate_axis(p, planes, rows);
+  set_out_tile(p, element_size, rows);
+  p.masked = true;
+}
+
+/// As plan_moves, in place, since plans are large. Requires plan(l).
+inline void set_out_moves(plan& p, const layout& l, std::int64_t element_size, const settling* sums,
+                          instruction_set set) noexcept {
+  p.sums = sums;
+  const std::int64_t single_size = element_size;
+  element_size = simplify(p, single_size);
+  pair_contiguous_axes(p, element_size);
+  p.joined = join_rows(p, element_size);
+  if (p.joined == tile::axis::neither) follow_dense_source(p, element_size);
+  set_out_tile(p, element_size);
+  stream_output(p, element_size);
+  if (sums != nullptr && sums->choose_leaf != nullptr) {
+    p.leaf = sums->choose_leaf(p.leaf_tile, p.extents_are_fixed);
+  }
+  p.settles = p.leaf != nullptr;
+  if (sums != nullptr && !p.settles && !p.staged) shorten_tile(p, element_size);
+  p.shifted = is_shifted(p, element_size);
+  if (p.shifted) set_out_masks(p, element_size);
+  const bool is_small_plane =
+      p.shifted && p.leaf_tile.outer.extent * p.leaf_tile.inner.extent * element_size <=
+                       static_cast<std::int64_t>(pattern::most_bytes);
+  if (is_small_plane || is_slow(p.leaf_tile, lookup_width(set))) {
+    layout ordered = l;
+    simplify(ordered, single_size);
+    if (set_out_pattern(p, ordered, element_size, lookup_width(set))) p.shifted = p.masked = false;
+  }
+}
+
+/// Plans to move every element of `l`, each `element_size` bytes, in whatever order is best, as `sums` of one
+/// term each unless that is null. Requires that the destination does not overlap itself.
+inline plan plan_moves(const layout& l, std::int64_t element_size, const settling* sums = nullptr,
+                       instruction_set set = usable_instruction_set()) noexcept {
+  plan p(l);
+  set_out_moves(p, l, element_size, sums, set);
+  return p;
+}
+
+}  // namespace reblock::detail

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Which windows of the source have the bytes of a part of a pattern.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include <reblock/detail/compiler.hpp>
+#include <reblock/detail/pattern_units.hpp>
+
+namespace reblock::detail {
+
+/// Patterns that differ in where they begin alone, and are looked up together.
+struct sibling_axis {
+  static constexpr std::size_t most = 4;
+
+  std::size_t axis = 0;  ///< of the layout that they are a part of
+  std::size_t extent = 1;
+  std::int32_t source_stride = 0;       ///< bytes, not negative
+  std::int64_t destination_stride = 0;  ///< bytes
+
+  friend constexpr bool operator==(const sibling_axis&, const sibling_axis&) = default;
+};
+
+/// Windows that have some units of the source, and where they have them. Each begins with the first unit that those
+/// before it do not have.
+class window_cover {
+ public:
+  static constexpr std::size_t most_units = 256;
+  static constexpr std::uint16_t nowhere = 0xffff;
+
+  window_cover() noexcept {}  // NOLINT(modernize-use-equals-default): it is large, see pattern()
+  window_cover(std::size_t window_bytes, std::size_t unit, std::int32_t last_window,
+               const sibling_axis& siblings) noexcept
+      : window_bytes_(static_cast<std::int32_t>(window_bytes)),
+        last_window_(last_window),
+        unit_(static_cast<std::int32_t>(unit)),
+        siblings_(siblings) {
+    for (std::size_t w = 0; w < following_.size(); ++w) following_[w] = static_cast<std::uint8_t>(w);
+  }
+
+  /// Goes on with `units` and their siblings for as long as `most` windows have them. Returns how many of the units
+  /// these have.
+  std::size_t extend(std::span<const std::int32_t> units, std::size_t most) noexcept {
+    while (covered_ < units.size()) {
+      const std::int32_t first = units[covered_];
+      std::size_t count = 1;
+      if (first == pattern_units::outside) {
+        std::fill_n(places_.data() + covered_ * siblings_.extent, siblings_.extent, nowhere);
+      } else {
+        while (covered_ + count < units.size() &&
+               units[covered_ + count] == first + static_cast<std::int32_t>(count) * unit_) {
+          ++count;
+        }
+        if (!cover_run(first, count, most)) {
+          count = 1;
+          if (!cover_run(first, count, most)) return covered_;
+        }
+      }
+      covered_ += count;
+    }
+    return covered_;
+  }
+
+  std::int32_t offset(std::size_t window) const noexcept {
+    return window < count_ ? offsets_[window] : last_window_;
+  }
+  /// Of units and their siblings in turn: bytes from the first of the windows, as they lie one after the other.
+  std::span<const std::uint16_t> places() const noexcept { return places_; }
+
+ private:
+  /// Covers units that follow each other, and their siblings, if for each sibling one window has them all.
+  bool cover_run(std::int32_t first, std::size_t count, std::size_t most) noexcept {
+    const std::int32_t bytes = static_cast<std::int32_t>(count) * unit_;
+    const std::int32_t last_sibling =
+        static_cast<std::int32_t>(siblings_.extent - 1) * siblings_.source_stride;
+    const std::size_t guess = following_[recent_];
+    if (guess < count_ && has(guess, first, bytes + last_sibling)) {  // most often
+      recent_ = guess;
+      const std::int32_t place = static_cast<std::int32_t>(guess) * window_bytes_ + first - offsets_[guess];
+      std::uint16_t* places = places_.data() + covered_ * siblings_.extent;
+      for (std::size_t i = 0; i < count; ++i) {
+        const std::int32_t next = place + static_cast<std::int32_t>(i) * unit_;
+        for (std::size_t k = 0; k < siblings_.extent; ++k) {
+          *places++ =
+              static_cast<std::uint16_t>(next + static_cast<std::int32_t>(k) * siblings_.source_stride);
+        }
+      }
+      return true;
+    }
+    for (std::size_t k = 0; k < siblings_.extent; ++k) {
+      const std::int32_t begin = first + static_cast<std::int32_t>(k) * siblings_.source_stride;
+      if (!find(begin, bytes, most)) return false;
+      std::int32_t place = static_cast<std::int32_t>(recent_) * window_bytes_ + begin - offsets_[recent_];
+      std::uint16_t* const places = places_.data() + covered_ * siblings_.extent + k;
+      for (std::size_t i = 0; i < count; ++i, place += unit_) {
+        places[i * siblings_.extent] = static_cast<std::uint16_t>(place);
+      }
+    }
+    return true;
+  }
+
+  bool has(std::size_t window, std::int32_t begin, std::int32_t bytes) const noexcept {
+    return begin >= offsets_[window] && begin + bytes - offsets_[window] <= window_bytes_;
+  }
+
+  /// Makes a window that has the bytes the recent one. Returns whether there is one, be it new.
+  bool find(std::int32_t begin, std::int32_t bytes, std::size_t most) noexcept {
+    std::size_t window = following_[recent_];
+    for (std::size_t tried = 0; tried < count_; ++tried) {
+      if (has(window, begin, bytes)) {
+        recent_ = following_[recent_] = static_cast<std::uint8_t>(window);
+        return true;
+      }
+      window = window + 1 >= count_ ? 0 : window + 1;
+    }
+    if (count_ == most || bytes > window_bytes_) return false;
+    offsets_[count_] = std::min(begin, last_window_);
+    recent_ = following_[recent_] = static_cast<std::uint8_t>(count_++);
+    return true;
+  }
+
+  std::int32_t window_bytes_ = 0;
+  std::int32_t last_window_ = 0;
+  std::int32_t unit_ = 0;  ///< bytes
+  sibling_axis siblings_;
+  std::size_t covered_ = 0;
+  std::size_t count_ = 0;
+  std::size_t recent_ = 0;  ///< the window of the last unit
+  std::array<std::int32_t, lookups::most_windows> offsets_;
+  std::array<std::uint8_t, lookups::most_windows>
+      following_;  ///< the one that had the next units the last time
+  std::array<std::uint16_t, most_units> places_;
+};
+
+}  // namespace reblock::detail

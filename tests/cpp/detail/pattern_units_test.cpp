@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <random>
+
+#include <doctest/doctest.h>
+
+#include <reblock/detail/pattern_units.hpp>
+
+#include "../draw.hpp"
+#include "layout_oracle.hpp"
+
+namespace reblock {
+namespace {
+
+using namespace detail;
+using test::draw;
+
+/// A pattern whose destination is dense, with up to one pair of axes that share a bound.
+layout draw_pattern(std::mt19937& random, std::int64_t element_size) {
+  layout l;
+  const auto rank = static_cast<std::size_t>(draw(random, 1, 4));
+  for (std::size_t i = 0; i < rank; ++i) l.add({draw(random, 1, 5), draw(random, 0, 40) * element_size});
+  std::int64_t stride = element_size;
+  for (std::size_t i = rank; i-- > 0; stride *= l.axes[i].extent) l.axes[i].destination_stride = stride;
+  if (rank >= 2 && test::flip_coin(random)) {
+    const auto order = test::draw_order(random, rank);
+    for (const std::size_t i : {order[0], order[1]}) {
+      l.axes[i].bound = 0;
+      l.axes[i].bound_step = draw(random, 1, 3) * (test::flip_coin(random) ? 1 : -1);
+    }
+    l.bounds[0] = {draw(random, -3, 3), draw(random, 1, 6)};
+    l.bound_count = 1;
+  }
+  return l;
+}
+
+TEST_CASE("units are the bytes of a pattern in the order of the destination, what is outside left out") {
+  for (unsigned seed = 0; seed < 2000; ++seed) {
+    INFO("seed ", seed);
+    std::mt19937 random(seed);
+    const std::int64_t element_size = draw(random, 1, 3) << draw(random, 0, 3);
+    const layout l = draw_pattern(random, element_size);
+    std::array<index_range, max_axes> whole;
+    for (std::size_t i = 0; i < l.rank; ++i) whole[i] = {0, l.axes[i].extent};
+    const auto units = std::make_unique<pattern_units>();
+    REQUIRE(units->list(l, 0, whole, element_size));
+    std::map<std::int64_t, std::int64_t> expected;  // from byte of the destination to byte of the source
+    for (const test::layout_point& point : test::points(l)) {
+      for (std::int64_t byte = 0; byte < element_size; ++byte) {
+        expected[point.destination + byte] = point.inside ? point.source + byte : -1;
+      }
+    }
+    REQUIRE(units->count * units->size == expected.size());
+    for (std::size_t i = 0; i < units->count; ++i) {
+      for (std::size_t byte = 0; byte < units->size; ++byte) {
+        const std::int32_t unit = units->offsets[i];
+        const auto place = static_cast<std::int64_t>(i * units->size + byte);
+        const std::int64_t found =
+            unit == pattern_units::outside ? -1 : unit + static_cast<std::int64_t>(byte);
+        REQUIRE(found == expected.at(place));
+      }
+    }
+  }
+}
+
+TEST_CASE("a unit is a power of two of bytes") {
+  const std::array<index_range, 1> whole{index_range{0, 2}};
+  for (const auto& [element_size, unit] :
+       {std::pair(1, 1), std::pair(3, 1), std::pair(12, 4), std::pair(16, 16), std::pair(17, 1),
+        std::pair(48, 16), std::pair(64, 16)}) {
+    layout l;
+    l.add({2, element_size, element_size});
+    pattern_units units;
+    REQUIRE(units.list(l, 0, whole, element_size));
+    CHECK(units.size == static_cast<std::size_t>(unit));
+  }
+}
+
+TEST_CASE("patterns that are too large, go downwards or reach too far have no units") {
+  const std::array<index_range, 1> whole{index_range{0, 3}};
+  pattern_units units;
+  layout l;
+  l.add({3, 5, 1});
+  CHECK(units.list(l, 0, whole, 1));
+  l.axes[0].source_stride = -5;
+  CHECK_FALSE(units.list(l, 0, whole, 1));
+  l.axes[0].source_stride = std::int64_t{1} << 30;
+  CHECK_FALSE(units.list(l, 0, whole, 1));
+  l.axes[0] = {static_cast<std::int64_t>(pattern_units::most) + 1, 1, 1};
+  CHECK_FALSE(units.list(l, 0, whole, 1));
+}
+
+TEST_CASE("of axes that are bounded from elsewhere, indices that are not inside are left out") {
+  layout l;
+  l.add({4, 10, 1, 0, 1});
+  const std::array<index_range, 1> inside{index_range{1, 3}};
+  pattern_units units;
+  REQUIRE(units.list(l, 0, inside, 1));
+  constexpr std::int32_t outside = pattern_units::outside;
+  CHECK(units.offsets[0] == outside);
+  CHECK(units.offsets[1] == 10);
+  CHECK(units.offsets[2] == 20);
+  CHECK(units.offsets[3] == outside);
+}
+
+}  // namespace
+}  // namespace reblock
