@@ -51,9 +51,9 @@ TEST_CASE("each covered unit and its siblings have a place in a window, and no w
     const std::size_t most = window_cover::most_units / siblings.extent;
     const auto units = draw_units(random, unit, static_cast<std::size_t>(draw(random, 1, most)));
     const auto last_sibling = static_cast<std::int32_t>(siblings.extent - 1) * siblings.source_stride;
-    const std::int32_t end = *std::max_element(units.begin(), units.end()) + last_sibling + unit;
-    const std::int32_t last_window = std::max(0, end - window_bytes);
-    if (end < window_bytes) continue;  // a window would read beyond the end
+    const std::int32_t last = *std::max_element(units.begin(), units.end());
+    if (last + last_sibling + unit < window_bytes) continue;  // a window would read beyond the end
+    const std::int32_t last_window = last + last_sibling + unit - window_bytes;
 
     window_cover cover(static_cast<std::size_t>(window_bytes), static_cast<std::size_t>(unit), last_window,
                        siblings);
