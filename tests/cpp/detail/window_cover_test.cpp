@@ -49,9 +49,10 @@ TEST_CASE("each covered unit and its siblings have a place in a window, and no w
     siblings.extent = static_cast<std::size_t>(draw(random, 1, 4));
     siblings.source_stride = static_cast<std::int32_t>(draw(random, 1, 20));
     const std::size_t most = window_cover::most_units / siblings.extent;
-    const auto units = draw_units(random, unit, static_cast<std::size_t>(draw(random, 1, most)));
+    const auto units =
+        draw_units(random, unit, static_cast<std::size_t>(draw(random, 1, static_cast<std::int64_t>(most))));
     const auto last_sibling = static_cast<std::int32_t>(siblings.extent - 1) * siblings.source_stride;
-    const std::int32_t last = *std::max_element(units.begin(), units.end());
+    const std::int32_t last = std::ranges::max(units);
     if (last + last_sibling + unit < window_bytes) continue;  // a window would read beyond the end
     const std::int32_t last_window = last + last_sibling + unit - window_bytes;
 

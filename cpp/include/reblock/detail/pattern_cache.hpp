@@ -8,7 +8,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
 
 #include <reblock/detail/layout.hpp>
 #include <reblock/detail/pattern.hpp>
@@ -21,16 +20,16 @@ class pattern_cache {
   /// is cheaper: `siblings` tells.
   bool make(pattern& table, std::size_t width, const layout& l, std::size_t first, std::int64_t element_size,
             sibling_axis& siblings) noexcept {
-    const auto is_same = [&](const entry& e) {
-      return e.is_made && e.width == width && e.element_size == element_size && e.wanted == siblings &&
-             e.rank == l.rank - first &&
-             std::equal(e.axes.begin(), e.axes.begin() + e.rank, l.axes.begin() + first) &&
-             e.bounds == l.bounds;
-    };
-    auto found = std::ranges::find_if(entries_, is_same);
-    if (found == entries_.end()) {
-      found = entries_.begin() + next_;
-      next_ = (next_ + 1) % std::ssize(entries_);
+    entry* found = nullptr;
+    for (entry& e : entries_) {
+      const bool is_same = e.is_made && e.width == width && e.element_size == element_size &&
+                           e.wanted == siblings && e.rank == l.rank - first && e.bounds == l.bounds &&
+                           std::equal(e.axes.begin(), e.axes.begin() + e.rank, l.axes.begin() + first);
+      if (is_same) found = &e;
+    }
+    if (found == nullptr) {
+      found = &entries_[next_];
+      next_ = (next_ + 1) % entries_.size();
       found->is_made = true;
       found->width = width;
       found->element_size = element_size;
@@ -74,7 +73,7 @@ class pattern_cache {
   }
 
   std::array<entry, 4> entries_;
-  std::ptrdiff_t next_ = 0;
+  std::size_t next_ = 0;  ///< the entry that is forgotten next
 };
 
 /// Of this thread.
