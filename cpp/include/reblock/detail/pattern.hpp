@@ -38,7 +38,9 @@ class pattern {
   /// What moving it once, with its siblings, takes, as an estimate.
   std::size_t cost() const noexcept { return cost_; }
 
-  /// Moves the pattern and its siblings for each index of two axes.
+  /// Moves the pattern and its siblings for each index of two axes. A template, so that lookups are compiled where they
+  /// are used and not where this header is included.
+  template <class = void>
   void move(const tile_axis& outer, const tile_axis& inner, const std::byte* source,
             std::byte* destination) const noexcept;
 
@@ -75,6 +77,7 @@ class pattern {
   void consider(choice& next, std::span<const std::int32_t> units, std::size_t done, std::size_t store,
                 std::size_t window_bytes) const noexcept;
   bool append(const choice& next, std::size_t bytes) noexcept;
+  template <class = void>
   void move_group(const group& g, const lookups& l, const tile_axis& outer, const tile_axis& inner,
                   const std::byte* source, std::byte* destination) const noexcept;
 
@@ -226,9 +229,9 @@ inline bool pattern::append(const choice& next, std::size_t bytes) noexcept {
   return true;
 }
 
-inline void pattern::move_group(const group& g, const lookups& l, const tile_axis& outer,
-                                const tile_axis& inner, const std::byte* source,
-                                std::byte* destination) const noexcept {
+template <class>
+void pattern::move_group(const group& g, const lookups& l, const tile_axis& outer, const tile_axis& inner,
+                         const std::byte* source, std::byte* destination) const noexcept {
   if (width_ == 16) {
     unrolled<most_windows_of_one>([&](auto k) {
       if (g.windows == k + 1) look_up_16<k + 1>(l, outer, inner, source, destination);
@@ -252,8 +255,9 @@ inline void pattern::move_group(const group& g, const lookups& l, const tile_axi
   });
 }
 
-inline void pattern::move(const tile_axis& outer, const tile_axis& inner, const std::byte* source,
-                          std::byte* destination) const noexcept {
+template <class>
+void pattern::move(const tile_axis& outer, const tile_axis& inner, const std::byte* source,
+                   std::byte* destination) const noexcept {
   lookups l{offsets_.data(), places_.data(), targets_.data()};
   for (std::size_t i = 0; i < group_count_; ++i) {
     const group& g = groups_[i];
