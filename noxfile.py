@@ -138,7 +138,7 @@ def sanitize_python(session: nox.Session) -> None:
         env={
             "LD_PRELOAD": " ".join(libraries),
             # Whole stacks, since leaks of other packages are told by what is in them.
-            "ASAN_OPTIONS": "fast_unwind_on_malloc=0:malloc_context_size=15",
+            "ASAN_OPTIONS": "fast_unwind_on_malloc=0:malloc_context_size=40",
             "LSAN_OPTIONS": f"suppressions={Path('tests/python/leaks.supp').resolve()}",
             "PYTHONMALLOC": "malloc",
         },
