@@ -4,6 +4,7 @@
 // up. It defines no macro.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -65,6 +66,29 @@ register_bytes zip(register_bytes a, register_bytes b) noexcept {
   }
 }
 
+/// Four words, of 4 bytes each, of the eight that `a` and then `b` have.
+template <int First, int Second, int Third, int Fourth>
+register_bytes pick_words(register_bytes a, register_bytes b) noexcept {
+  return (register_bytes)__builtin_shufflevector((register_words)a, (register_words)b, First, Second, Third,
+                                                 Fourth);
+}
+
+/// Of registers full of pairs of elements of Size bytes, 1 or 2: pairs of the element First (0 or 1) of each pair of
+/// `a`, and of the element Second of that of `b`.
+template <std::size_t Size, int First, int Second>
+register_bytes pair_up(register_bytes a, register_bytes b) noexcept {
+  using lanes = std::conditional_t<Size == 1, register_pairs, register_words>;
+  using lane = std::conditional_t<Size == 1, std::uint16_t, std::uint32_t>;
+  constexpr bool is_little = std::endian::native == std::endian::little;
+  constexpr int bits = 8 * Size;
+  constexpr lane lower = Size == 1 ? 0xff : 0xffff;
+  constexpr lane first = is_little ? lower : static_cast<lane>(~lower);
+  const auto to_first = [](lanes v) { return is_little ? v >> bits : v << bits; };
+  const auto to_second = [](lanes v) { return is_little ? v << bits : v >> bits; };
+  return (register_bytes)((First == 0 ? (lanes)a & first : to_first((lanes)a)) |
+                          (Second == 1 ? (lanes)b & static_cast<lane>(~first) : to_second((lanes)b)));
+}
+
 /// The 8 bytes of `low`, then those of `high`.
 inline register_bytes register_of(std::uint64_t low, std::uint64_t high) noexcept {
   return (register_bytes)register_longs{low, high};
@@ -123,6 +147,29 @@ register_bytes zip(const register_bytes& a, const register_bytes& b) noexcept {
     std::memcpy(zipped.bytes + 2 * i + Size, b.bytes + half + i, Size);
   }
   return zipped;
+}
+
+template <int First, int Second, int Third, int Fourth>
+register_bytes pick_words(const register_bytes& a, const register_bytes& b) noexcept {
+  std::uint8_t bytes[2 * sizeof(a)];
+  std::memcpy(bytes, a.bytes, sizeof(a));
+  std::memcpy(bytes + sizeof(a), b.bytes, sizeof(b));
+  register_bytes picked;
+  std::size_t count = 0;
+  for (const int word : {First, Second, Third, Fourth}) {
+    std::memcpy(picked.bytes + 4 * count++, bytes + 4 * word, 4);
+  }
+  return picked;
+}
+
+template <std::size_t Size, int First, int Second>
+register_bytes pair_up(const register_bytes& a, const register_bytes& b) noexcept {
+  register_bytes paired;
+  for (std::size_t i = 0; i < sizeof(a); i += 2 * Size) {
+    std::memcpy(paired.bytes + i, a.bytes + i + First * Size, Size);
+    std::memcpy(paired.bytes + i + Size, b.bytes + i + Second * Size, Size);
+  }
+  return paired;
 }
 
 inline register_bytes register_of(std::uint64_t low, std::uint64_t high) noexcept {

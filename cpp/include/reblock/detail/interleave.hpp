@@ -15,29 +15,75 @@
 
 namespace reblock::detail {
 
-/// Streams that registers are shuffled for, at least as many as there are.
-template <std::size_t Streams>
-inline constexpr std::size_t padded_streams = std::bit_ceil(Streams);
-
-/// How often registers are shuffled to interleave streams, and to separate them. Elements that fill a
-/// register need no shuffle.
-template <std::size_t Size, std::size_t Streams>
-inline constexpr int interleaving_shuffles =
-    Size == sizeof(register_bytes) ? 0 : log2(padded_streams<Streams>);
+/// Three streams of one register each, element by element in turn. Smaller elements move in pairs: of what has even
+/// places in its stream and of what comes next in turn.
 template <std::size_t Size>
-inline constexpr int separating_shuffles = log2(sizeof(register_bytes) / Size);
+[[gnu::always_inline]] inline registers<3> interleave_three(const registers<3>& v) noexcept {
+  const auto [a, b, c] = v;
+  if constexpr (Size == sizeof(register_bytes)) {
+    return v;
+  } else if constexpr (Size == 8) {
+    return {zip<8, false>(a, b), pick_words<0, 1, 6, 7>(c, a), zip<8, true>(b, c)};
+  } else if constexpr (Size == 4) {
+    const register_bytes even = pick_words<0, 2, 4, 6>(a, b);
+    const register_bytes odd = pick_words<1, 3, 5, 7>(b, c);
+    const register_bytes both = pick_words<0, 2, 5, 7>(c, a);
+    return {pick_words<0, 2, 4, 6>(even, both), pick_words<0, 2, 5, 7>(odd, even),
+            pick_words<1, 3, 5, 7>(both, odd)};
+  } else {
+    return interleave_three<2 * Size>(
+        {pair_up<Size, 0, 0>(a, b), pair_up<Size, 0, 1>(c, a), pair_up<Size, 1, 1>(b, c)});
+  }
+}
 
-/// Registers full of dense groups: position after position of a row, an element of each stream. Where
-/// the streams are not a power of two, a register's groups are padded to one; in memory they are not.
-/// What is padding there belongs to the next position, so all but the last group of a row can be read and
-/// written as wide as in registers.
+/// The way back.
+template <std::size_t Size>
+[[gnu::always_inline]] inline registers<3> separate_three(const registers<3>& v) noexcept {
+  const auto [first, second, third] = v;
+  if constexpr (Size == sizeof(register_bytes)) {
+    return v;
+  } else if constexpr (Size == 8) {
+    return {pick_words<0, 1, 6, 7>(first, second), pick_words<2, 3, 4, 5>(first, third),
+            pick_words<0, 1, 6, 7>(second, third)};
+  } else if constexpr (Size == 4) {
+    return {
+        pick_words<0, 3, 4, 6>(first, pick_words<2, 2, 5, 5>(second, third)),
+        pick_words<0, 2, 4, 6>(pick_words<1, 1, 4, 4>(first, second), pick_words<3, 3, 6, 6>(second, third)),
+        pick_words<0, 2, 4, 7>(pick_words<2, 2, 5, 5>(first, second), third)};
+  } else {
+    const auto [ab, ca, bc] = separate_three<2 * Size>(v);
+    return {pair_up<Size, 0, 1>(ab, ca), pair_up<Size, 1, 0>(ab, bc), pair_up<Size, 0, 1>(ca, bc)};
+  }
+}
+
+/// Registers full of dense groups: position after position of a row, an element of each stream. Where the streams are
+/// neither three nor a power of two, a register's groups are padded to one; in memory they are not. What is padding
+/// there belongs to the next position, so all but the last group of a row can be read and written as wide as in
+/// registers.
 template <std::size_t Size, std::size_t Streams>
 struct groups {
-  static constexpr std::size_t count = padded_streams<Streams>;        ///< registers
-  static constexpr std::size_t width = sizeof(register_bytes) / Size;  ///< groups in all of them
-  static constexpr std::size_t padded = count * Size;                  ///< bytes of a group in registers
-  static constexpr std::size_t step = Streams * Size;                  ///< bytes of a group in memory
+  static constexpr std::size_t width = sizeof(register_bytes) / Size;  ///< groups in all registers
+  static constexpr std::size_t count = Streams == 3 || width == 1 ? Streams : std::bit_ceil(Streams);
+  static constexpr std::size_t padded = count * Size;  ///< bytes of a group in registers
+  static constexpr std::size_t step = Streams * Size;  ///< bytes of a group in memory
   static constexpr std::size_t chunk = std::min(padded, sizeof(register_bytes));
+
+  /// From streams to groups.
+  static registers<count> interleaved(const registers<count>& v) noexcept {
+    if constexpr (Streams == 3) {
+      return interleave_three<Size>(v);
+    } else {
+      return shuffle < Size, width == 1 ? 0 : log2(count) > (v);
+    }
+  }
+  /// And back.
+  static registers<count> separated(const registers<count>& v) noexcept {
+    if constexpr (Streams == 3) {
+      return separate_three<Size>(v);
+    } else {
+      return shuffle<Size, log2(width)>(v);
+    }
+  }
 
   static registers<count> load_all(const std::byte* source, bool last) noexcept {
     registers<count> v;
@@ -146,7 +192,7 @@ void move_interleaved(const tile& t, const std::byte* source, std::byte* destina
         unrolled<Streams>([&](auto k) {
           v[k] = wide ? load(from + offsets[k]) : load_part(from + offsets[k], length * Size);
         });
-        v = finished<Finish>(shuffle<Size, interleaving_shuffles<Size, Streams>>(v));
+        v = finished<Finish>(dense::interleaved(v));
         dense::store_some(to, v, length);
       });
     };
@@ -155,7 +201,7 @@ void move_interleaved(const tile& t, const std::byte* source, std::byte* destina
   for_each_row(t, source, destination, [=](const std::byte* from, std::byte* to) {
     const auto stream = [&](std::size_t k) { return from + offsets[k]; };
     for_overlapping_steps(length, dense::width, [&](std::size_t i) {
-      if constexpr (Streams > dense::width && Streams == dense::count) {
+      if constexpr (Streams > dense::width && Streams % dense::width == 0) {
         // a square of streams at a time, which takes fewer shuffles, and fewer registers
         constexpr std::size_t squares = Streams / dense::width;
         unrolled<squares>([&](auto square) {
@@ -171,7 +217,7 @@ void move_interleaved(const tile& t, const std::byte* source, std::byte* destina
       }
       registers<dense::count> v{};
       unrolled<Streams>([&](auto k) { v[k] = load(stream(k) + i * Size); });
-      v = finished<Finish>(shuffle<Size, interleaving_shuffles<Size, Streams>>(v));
+      v = finished<Finish>(dense::interleaved(v));
       dense::store_all(to + i * dense::step, v, i + dense::width == length, streamed);
     });
   });
@@ -192,8 +238,7 @@ void move_deinterleaved(const tile& t, const std::byte* source, std::byte* desti
                                const tile_axis& next) {
       const bool wide = goes_on(next);
       for_each_row(some, first, to_first, [=](const std::byte* from, std::byte* to) {
-        const registers<dense::count> v =
-            shuffle<Size, separating_shuffles<Size>>(dense::load_some(from, length));
+        const registers<dense::count> v = dense::separated(dense::load_some(from, length));
         unrolled<Streams>([&](auto k) {
           wide ? store(to + offsets[k], v[k]) : store_part(to + offsets[k], v[k], length * Size);
         });
@@ -205,7 +250,7 @@ void move_deinterleaved(const tile& t, const std::byte* source, std::byte* desti
     const auto stream = [&](std::size_t k) { return to + offsets[k]; };
     for_overlapping_steps(length, dense::width, [&](std::size_t i) {
       registers<dense::count> v = dense::load_all(from + i * dense::step, i + dense::width == length);
-      v = shuffle<Size, separating_shuffles<Size>>(v);
+      v = dense::separated(v);
       unrolled<Streams>([&](auto k) { store(stream(k) + i * Size, v[k]); });
     });
   });
