@@ -69,7 +69,7 @@ struct groups {
   static constexpr std::size_t chunk = std::min(padded, sizeof(register_bytes));
 
   /// From streams to groups.
-  static registers<count> interleaved(const registers<count>& v) noexcept {
+  [[gnu::always_inline]] static registers<count> interleaved(const registers<count>& v) noexcept {
     if constexpr (Streams == 3) {
       return interleave_three<Size>(v);
     } else {
@@ -77,7 +77,7 @@ struct groups {
     }
   }
   /// And back.
-  static registers<count> separated(const registers<count>& v) noexcept {
+  [[gnu::always_inline]] static registers<count> separated(const registers<count>& v) noexcept {
     if constexpr (Streams == 3) {
       return separate_three<Size>(v);
     } else {
