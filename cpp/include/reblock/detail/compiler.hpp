@@ -66,6 +66,14 @@ register_bytes zip(register_bytes a, register_bytes b) noexcept {
   }
 }
 
+/// Every second byte of `a` and then of `b`: of those with even numbers, or the others.
+template <bool Odd>
+register_bytes unzip_bytes(register_bytes a, register_bytes b) noexcept {
+  constexpr int i = Odd ? 1 : 0;
+  return __builtin_shufflevector(a, b, i, i + 2, i + 4, i + 6, i + 8, i + 10, i + 12, i + 14, i + 16, i + 18,
+                                 i + 20, i + 22, i + 24, i + 26, i + 28, i + 30);
+}
+
 /// Four words, of 4 bytes each, of the eight that `a` and then `b` have.
 template <int First, int Second, int Third, int Fourth>
 register_bytes pick_words(register_bytes a, register_bytes b) noexcept {
@@ -147,6 +155,16 @@ register_bytes zip(const register_bytes& a, const register_bytes& b) noexcept {
     std::memcpy(zipped.bytes + 2 * i + Size, b.bytes + half + i, Size);
   }
   return zipped;
+}
+
+template <bool Odd>
+register_bytes unzip_bytes(const register_bytes& a, const register_bytes& b) noexcept {
+  register_bytes picked;
+  for (std::size_t i = 0; i < 8; ++i) {
+    picked.bytes[i] = a.bytes[2 * i + (Odd ? 1 : 0)];
+    picked.bytes[8 + i] = b.bytes[2 * i + (Odd ? 1 : 0)];
+  }
+  return picked;
 }
 
 template <int First, int Second, int Third, int Fourth>

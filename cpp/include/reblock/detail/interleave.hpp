@@ -80,6 +80,8 @@ struct groups {
   [[gnu::always_inline]] static registers<count> separated(const registers<count>& v) noexcept {
     if constexpr (Streams == 3) {
       return separate_three<Size>(v);
+    } else if constexpr (Streams == 2 && Size == 1) {  // one step instead of four
+      return {unzip_bytes<false>(v[0], v[1]), unzip_bytes<true>(v[0], v[1])};
     } else {
       return shuffle<Size, log2(width)>(v);
     }
