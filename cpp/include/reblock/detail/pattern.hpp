@@ -35,7 +35,7 @@ class pattern {
   bool make(std::size_t width, const layout& l, std::size_t first, std::span<const index_range> inside,
             std::int64_t element_size, const sibling_axis& siblings = {}) noexcept;
 
-  /// What moving it once, with its siblings, takes, as an estimate.
+  /// What moving it once, with its siblings, takes, as an estimate in tenths of a cycle.
   std::size_t cost() const noexcept { return cost_; }
 
   /// Moves the pattern and its siblings for each index of two axes. A template, so that lookups are compiled where they
@@ -67,7 +67,9 @@ class pattern {
   struct choice {
     group best;
     std::size_t gain = 0;  ///< bytes that it makes right
-    std::size_t cost = 1;
+    std::size_t cost = 0;
+    /// Of all that is left to do, if it is this one that comes next.
+    std::size_t estimate = std::numeric_limits<std::size_t>::max();
     std::size_t begin = 0;    ///< bytes of the destination before it
     std::size_t covered = 0;  ///< units
     window_cover cover;
@@ -76,6 +78,10 @@ class pattern {
   bool add_groups(const pattern_units& units) noexcept;
   void consider(choice& next, std::span<const std::int32_t> units, std::size_t done, std::size_t store,
                 std::size_t window_bytes) const noexcept;
+  static constexpr std::size_t cost_of_call = 60;
+  std::size_t cost_of_group(std::size_t windows, std::size_t window_bytes,
+                            std::size_t targets) const noexcept;
+  std::size_t cost_of_rest(std::size_t rest, std::size_t cost, std::size_t gain) const noexcept;
   bool append(const choice& next, std::size_t bytes) noexcept;
   template <class = void>
   void move_group(const group& g, const lookups& l, const tile_axis& outer, const tile_axis& inner,
@@ -140,6 +146,28 @@ inline bool pattern::add_groups(const pattern_units& units) noexcept {
   return true;
 }
 
+/// What looking a group up takes each time, with its share of what a call takes before. Measured; whether windows or
+/// registers of the destination are what takes long depends on which there are more of.
+inline std::size_t pattern::cost_of_group(std::size_t windows, std::size_t window_bytes,
+                                          std::size_t targets) const noexcept {
+  if (width_ == 16) return 10 * (windows + 1);
+  const std::size_t loaded = windows * window_bytes / width_;
+  if (loaded == 4)
+    return cost_of_call + (window_bytes == 32 ? std::max<std::size_t>(79, 44 * targets) : 85 + 42 * targets);
+  if (loaded == 2 && window_bytes == 16) return cost_of_call + std::max<std::size_t>(69, 39 * targets);
+  return cost_of_call + std::max<std::size_t>(45, 29 * targets);
+}
+
+/// What `rest` bytes may take, where a group makes `gain` bytes right: as much in proportion, but no less than the best
+/// group there is, and, if there is any rest, no less than another group.
+inline std::size_t pattern::cost_of_rest(std::size_t rest, std::size_t cost,
+                                         std::size_t gain) const noexcept {
+  const std::size_t proportional = cost * rest / gain;
+  if (width_ == 16 || rest == 0) return proportional;
+  const std::size_t best = (cost_of_call + 2 * 29) * rest * siblings_.extent / (2 * width_);
+  return std::max({proportional, best, cost_of_call + 45});
+}
+
 /// Considers groups that make bytes of the destination from `done` on right.
 inline void pattern::consider(choice& next, std::span<const std::int32_t> units, std::size_t done,
                               std::size_t store, std::size_t window_bytes) const noexcept {
@@ -152,8 +180,7 @@ inline void pattern::consider(choice& next, std::span<const std::int32_t> units,
   units = units.subspan(begin / unit_);
   window_cover cover(window_bytes, unit_, last_window, siblings_);
   bool is_best = false;
-  const auto try_with = [&](std::size_t windows, std::size_t most, std::size_t cost,
-                            std::size_t target_cost) {
+  const auto try_with = [&](std::size_t windows, std::size_t most) {
     const std::size_t covered =
         cover.extend(units.first(std::min(units.size(), most * in_register)), windows);
     if (units.size() == in_register && covered < in_register) return;  // nothing comes after it
@@ -161,27 +188,26 @@ inline void pattern::consider(choice& next, std::span<const std::int32_t> units,
     for (const auto& [targets, count] :
          {std::pair(whole, whole * in_register), std::pair(whole + 1, covered)}) {
       const std::size_t right = begin + count * unit_;
-      const std::size_t total = cost + targets * siblings * target_cost;
-      if (targets > most || right <= done || (right - done) * next.cost <= next.gain * total) continue;
+      if (targets > most || right <= done) continue;
+      const std::size_t cost = cost_of_group(windows, window_bytes, targets * siblings);
+      const std::size_t estimate = cost + cost_of_rest(bytes - right, cost, right - done);
+      if (estimate >= next.estimate) continue;
       next.best = {static_cast<std::uint8_t>(store), static_cast<std::uint8_t>(window_bytes),
                    static_cast<std::uint8_t>(windows), static_cast<std::uint8_t>(targets * siblings)};
       next.gain = right - done;
-      next.cost = total;
+      next.cost = cost;
+      next.estimate = estimate;
       next.begin = begin;
       next.covered = count;
       is_best = true;
     }
   };
   if (width_ == 16) {
-    // a register costs as much as a window
-    for (std::size_t windows = 1; windows <= most_windows_of_one; ++windows) try_with(windows, 1, windows, 1);
+    for (std::size_t windows = 1; windows <= most_windows_of_one; ++windows) try_with(windows, 1);
   } else {
     for (std::size_t loaded = 1; loaded <= 4; loaded *= 2) {  // registers
-      const std::size_t most =
-          loaded == 1 && siblings == 1 ? 1 : std::max(loaded, sibling_axis::most) / siblings;
-      // measured; a group takes its time before it begins
-      const std::size_t windows = loaded * width_ / window_bytes;
-      try_with(windows, most, 3 + windows, loaded == 4 ? 3 : 2);
+      const bool is_alone = loaded == 1 && siblings == 1;
+      try_with(loaded * width_ / window_bytes, is_alone ? 1 : sibling_axis::most / siblings);
     }
   }
   if (is_best) next.cover = cover;

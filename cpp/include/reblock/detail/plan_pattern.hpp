@@ -184,7 +184,8 @@ inline bool set_out_pattern(plan& p, const layout& l, std::int64_t element_size,
   const std::int64_t written = bytes * static_cast<std::int64_t>(siblings.extent);
   const std::int64_t advance = magnitude(wrapping_multiply(ordered.axes[along].source_stride, piece));
   const std::int64_t read = reach <= 2 * advance ? advance : written;
-  r.at_once = std::max<std::int64_t>(1, at_once / wrapping_add(written, read)) * piece;
+  constexpr std::int64_t least_at_once = 8;  // fewer take less than the call does
+  r.at_once = std::max(least_at_once, at_once / wrapping_add(written, read)) * piece;
   set_out_tile(p, element_size, inner);
   p.leaf = nullptr;
   p.extents_are_fixed = false;
