@@ -164,6 +164,26 @@ TEST_CASE("channels-first depth_to_space with a square block keeps four axes") {
   CHECK((choose_leaf(p.leaf_tile, p.extents_are_fixed) == move_interleaved<4, 2>));
 }
 
+TEST_CASE("streams at distances of 4096 bytes are taken a few at a time") {
+  // {1, 16 c, n, n} -> {1, c, 4 n, 4 n}, DCR: axes c, s1, j1, s2, j2.
+  const auto plane = [](std::int64_t c, std::int64_t n) {
+    const std::int64_t bytes = n * n;
+    return of(
+        {{c, bytes, 16 * bytes}, {n, n, 16 * n}, {4, 4 * c * bytes, 4 * n}, {n, 1, 4}, {4, c * bytes, 1}}, 4);
+  };
+  const auto first_stride = [](const plan& p) { return p.axes[p.rank - 4].destination_stride; };
+  CHECK(first_stride(plan_moves(plane(64, 24), 4)) == 4 * 24 * 4);  // blocks' rows before rows of blocks
+  CHECK(first_stride(plan_moves(plane(3, 24), 4)) == 16 * 24 * 4);
+  const auto inverse = [&](std::int64_t c, std::int64_t n) {
+    layout l = plane(c, n);
+    l.swap_sides();
+    return plan_moves(l, 4);
+  };
+  const auto innermost_walked = [](const plan& p) { return p.axes[p.rank - 3].source_stride; };
+  CHECK(innermost_walked(inverse(64, 24)) == 16 * 24 * 4);
+  CHECK(innermost_walked(inverse(3, 24)) == 4 * 24 * 4);  // the image, row by row
+}
+
 TEST_CASE("channels-last CRD joins the rows of a block, where a pixel is one dense row") {
   // {1, 2, 5, 64} -> {1, 8, 20, 4}, CRD, blocks of 4: axes c, j1, j2, s1, s2, and back.
   layout moves = of({{4, 16, 1}, {4, 4, 80}, {4, 1, 4}, {2, 320, 320}, {5, 64, 16}}, 1);

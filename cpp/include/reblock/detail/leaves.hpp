@@ -324,7 +324,7 @@ inline bool is_slow(const tile& t, std::size_t lookup_width) noexcept {
   const bool is_wide = lookup_width == 64;
   const auto has_short_rows = [=](std::int64_t streams, std::int64_t row_bytes, bool separating) {
     if (is_wide && streams == 2 && row_bytes < 64) return true;
-    if (is_wide && t.joined != tile::axis::neither && row_bytes <= 32) return true;
+    if (is_wide && (t.joined != tile::axis::neither || streams == 4) && row_bytes <= 32) return true;
     if (streams == 3) return size == 1 || row_bytes < (size == 2 && (separating || is_wide) ? 160 : 64);
     return row_bytes < 16 || streams * row_bytes < 56;
   };

@@ -218,14 +218,43 @@ constexpr void order_by_source(layout& l, std::size_t count) noexcept {
   }
 }
 
-/// Where the tile's source is one dense row, rows are walked in the order of the source: the image, the
-/// side with the long rows, decides how well caches work, be it read or written.
-constexpr void follow_dense_source(layout& l, std::int64_t element_size) noexcept {
+/// Whether so many streams, along two axes with these strides, would have the same places in a first-level cache that
+/// they drive each other out of it: it has eight or more for addresses that are the same modulo 4096.
+constexpr bool compete(std::int64_t extent, std::int64_t stride, std::int64_t other_extent,
+                       std::int64_t other_stride) noexcept {
+  constexpr std::int64_t page = 4096;
+  constexpr std::int64_t line = 64;
+  constexpr int most = 4;  // since neighbours of these lines, and the other side, want places as well
+  if (extent > 256 || other_extent > 256 / extent) return false;
+  std::array<int, page / line> streams{};
+  for (std::int64_t i = 0; i < extent; ++i) {
+    for (std::int64_t j = 0; j < other_extent; ++j) {
+      const std::int64_t offset =
+          wrapping_add(wrapping_multiply(i, stride), wrapping_multiply(j, other_stride));
+      if (++streams[static_cast<std::size_t>((offset & (page - 1)) / line)] > most) return true;
+    }
+  }
+  return false;
+}
+
+/// Orders the axes that are walked. Where the tile's source is one dense row, rows are walked in the order of the source:
+/// the image, the side with the long rows, decides how well caches work, be it read or written. But streams that
+/// would compete are taken a few at a time.
+constexpr void order_rows(layout& l, std::int64_t element_size) noexcept {
   if (l.rank < 3) return;
+  const std::size_t rows = l.rank - 3;
   const layout_axis& inner = l.axes[l.rank - 1];
   const layout_axis& outer = l.axes[l.rank - 2];
-  if (outer.source_stride == element_size && inner.source_stride == outer.extent * element_size) {
-    order_by_source(l, l.rank - 2);
+  if (outer.source_stride != element_size || inner.destination_stride != element_size) return;
+  if (inner.source_stride == outer.extent * element_size) {
+    layout ordered = l;
+    order_by_source(ordered, rows + 1);
+    const layout_axis& next = ordered.axes[rows];
+    if (!compete(outer.extent, outer.destination_stride, next.extent, next.destination_stride)) l = ordered;
+  } else if (outer.destination_stride == inner.extent * element_size && rows > 0) {
+    const layout_axis& next = l.axes[rows];
+    if (compete(inner.extent, inner.source_stride, next.extent, next.source_stride))
+      rotate_axis(l, rows, rows - 1);
   }
 }
 

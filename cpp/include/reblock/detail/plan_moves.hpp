@@ -89,7 +89,7 @@ inline void set_out_moves(plan& p, const layout& l, std::int64_t element_size, c
   element_size = simplify(p, single_size);
   pair_contiguous_axes(p, element_size);
   p.joined = join_rows(p, element_size);
-  if (p.joined == tile::axis::neither) follow_dense_source(p, element_size);
+  if (p.joined == tile::axis::neither) order_rows(p, element_size);
   set_out_tile(p, element_size);
   stream_output(p, element_size);
   if (sums != nullptr && sums->choose_leaf != nullptr) {
