@@ -134,7 +134,7 @@ def sanitize_python(session: nox.Session) -> None:
         for name in ("libasan.so", "libstdc++.so")
     ]
     session.run(
-        *("pytest", *session.posargs),
+        *("pytest", "-m", "not large and not measured", *session.posargs),
         env={
             "LD_PRELOAD": " ".join(libraries),
             # Whole stacks, since leaks of other packages are told by what is in them.

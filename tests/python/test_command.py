@@ -445,6 +445,7 @@ def large(path: Path, megabytes: int) -> Path:
     return path
 
 
+@pytest.mark.measured
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="RLIMIT_DATA is Linux's")
 def test_memory_is_bounded(tmp_path: Path) -> None:
     source = large(tmp_path / "in.npy", 256)

@@ -100,6 +100,7 @@ def test_importing_the_package_imports_no_more_than_numpy() -> None:
     assert not extra
 
 
+@pytest.mark.measured
 def test_importing_the_package_takes_no_time_to_speak_of() -> None:
     """Beyond NumPy less than 20 ms, in the best of up to ten fresh processes."""
     script = (
