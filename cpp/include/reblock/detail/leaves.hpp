@@ -322,18 +322,19 @@ inline bool is_slow(const tile& t, std::size_t lookup_width) noexcept {
   if (!has_squares(size)) return is_short_run(size);
   if (outer.source_stride != size || inner.destination_stride != size) return true;
   const bool is_wide = lookup_width == 64;
-  const auto has_short_rows = [=](std::int64_t streams, std::int64_t row_bytes, bool separating) {
+  const auto has_short_rows = [=](std::int64_t streams, std::int64_t row_bytes) {
     if (is_wide && streams == 2 && row_bytes < 64) return true;
     if (is_wide && (t.joined != tile::axis::neither || streams == 4) && row_bytes <= 32) return true;
-    if (streams == 3) return size == 1 || row_bytes < (size == 2 && (separating || is_wide) ? 160 : 64);
+    if (streams == 3 && is_wide) return size == 1 || row_bytes < (size == 2 ? 160 : 64);
+    if (streams == 3) return size <= 2 && row_bytes < 32;
     return row_bytes < 16 || streams * row_bytes < 56;
   };
   const auto has_leaf = [](std::int64_t streams) { return streams <= 4 || streams == 8; };
   if (interleaves(t) && has_leaf(t.inner_extent())) {
-    return has_short_rows(t.inner_extent(), outer.extent * size, false);
+    return has_short_rows(t.inner_extent(), outer.extent * size);
   }
   if (separates(t) && has_leaf(t.outer_extent())) {
-    return has_short_rows(t.outer_extent(), inner.extent * size, true);
+    return has_short_rows(t.outer_extent(), inner.extent * size);
   }
   const auto [shorter, longer] = std::minmax({t.outer_extent(), t.inner_extent()});
   return shorter * size < 16 || (is_wide && shorter <= 9 && longer * size <= 32);
