@@ -19,7 +19,7 @@ namespace {
 
 using namespace detail;
 
-constexpr std::size_t element_sizes[] = {1, 2, 3, 4, 5, 8, 12, 16, 24};
+constexpr std::size_t element_sizes[] = {1, 2, 3, 4, 5, 8, 12, 16, 24, 32, 48};
 constexpr std::int64_t stream_counts[] = {2, 3, 4, 5, 7, 8, 16};
 constexpr std::size_t misalignments = 16;
 constexpr std::size_t guard_bytes = 64;
@@ -186,7 +186,7 @@ TEST_CASE("an element is broadcast along a row") {
 
 TEST_CASE("a leaf repeats itself for every row of every slice") {
   std::mt19937 random(1);
-  const std::vector<std::byte> bytes = test::draw_bytes(random, 16384);
+  const std::vector<std::byte> bytes = test::draw_bytes(random, 32768);
   for (const std::size_t element_size : element_sizes) {
     const auto size = static_cast<std::int64_t>(element_size);
     for (const std::int64_t count : {1, 3, 7, 20}) {
@@ -231,7 +231,7 @@ TEST_CASE("rows are read backwards") {
 
 TEST_CASE("the leaf for a tile whose extents vary is right for each part of it") {
   std::mt19937 random(1);
-  const std::vector<std::byte> bytes = test::draw_bytes(random, 16384);
+  const std::vector<std::byte> bytes = test::draw_bytes(random, 32768);
   for (const std::size_t element_size : element_sizes) {
     const auto size = static_cast<std::int64_t>(element_size);
     const tile shapes[] = {

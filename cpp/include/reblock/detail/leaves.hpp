@@ -80,25 +80,18 @@ inline void move_runs(const tile& t, const std::byte* source, std::byte* destina
   });
 }
 
-/// Elements [first, first + outer) x [0, inner) of the inner two axes, one by one.
-template <std::size_t Size>
-void move_elements(const tile& t, std::int64_t outer_begin, std::int64_t outer_end, std::int64_t inner_begin,
-                   std::int64_t inner_end, const std::byte* source, std::byte* destination) {
-  for (std::int64_t i = outer_begin; i < outer_end; ++i) {
-    const std::byte* from = source + i * t.outer.source_stride;
-    std::byte* to = destination + i * t.outer.destination_stride;
-    for (std::int64_t j = inner_begin; j < inner_end; ++j) {
-      move_element<Size>(to + j * t.inner.destination_stride, from + j * t.inner.source_stride,
-                         t.element_size);
-    }
-  }
-}
-
 /// Any strides on either side.
 template <std::size_t Size>
 void move_strided(const tile& t, const std::byte* source, std::byte* destination) {
   for_each_row(t, source, destination, [t](const std::byte* from, std::byte* to) {
-    move_elements<Size>(t, 0, t.outer.extent, 0, t.inner.extent, from, to);
+    for (std::int64_t i = 0; i < t.outer.extent; ++i) {
+      const std::byte* const first = from + i * t.outer.source_stride;
+      std::byte* const to_first = to + i * t.outer.destination_stride;
+      for (std::int64_t j = 0; j < t.inner.extent; ++j) {
+        move_element<Size>(to_first + j * t.inner.destination_stride, first + j * t.inner.source_stride,
+                           t.element_size);
+      }
+    }
   });
 }
 
@@ -227,6 +220,8 @@ leaf_function with_fixed_size(std::size_t element_size, Choose&& choose) {
     case 4: return choose(fixed_size<4>{});
     case 8: return choose(fixed_size<8>{});
     case 16: return choose(fixed_size<16>{});
+    case 32: return choose(fixed_size<32>{});
+    case 48: return choose(fixed_size<48>{});
     default: return choose(fixed_size<0>{});
   }
 }
@@ -285,7 +280,7 @@ leaf_function choose_leaf(const tile& t, bool extents_are_fixed) {
   if (inner.source_stride == size && inner.destination_stride == size) return moves ? move_runs : nullptr;
   const bool are_streams = outer.source_stride == size && inner.destination_stride == size;
   return with_fixed_size(t.element_size, [&]<std::size_t Size>(fixed_size<Size>) -> leaf_function {
-    if constexpr (Size != 0 && (moves || Size == Finish::element_size)) {
+    if constexpr (Size != 0 && Size <= sizeof(register_bytes) && (moves || Size == Finish::element_size)) {
       if (extents_are_fixed && interleaves(t)) {
         if (const leaf_function leaf = choose_interleaving_leaf<Size, Finish>(t)) return leaf;
       }

@@ -246,16 +246,13 @@ constexpr void order_rows(layout& l, std::int64_t element_size) noexcept {
   const layout_axis& inner = l.axes[l.rank - 1];
   const layout_axis& outer = l.axes[l.rank - 2];
   if (outer.source_stride != element_size || inner.destination_stride != element_size) return;
-  if (inner.source_stride == outer.extent * element_size) {
-    layout ordered = l;
-    order_by_source(ordered, rows + 1);
-    const layout_axis& next = ordered.axes[rows];
-    if (!compete(outer.extent, outer.destination_stride, next.extent, next.destination_stride)) l = ordered;
-  } else if (outer.destination_stride == inner.extent * element_size && rows > 0) {
-    const layout_axis& next = l.axes[rows];
-    if (compete(inner.extent, inner.source_stride, next.extent, next.source_stride))
-      rotate_axis(l, rows, rows - 1);
-  }
+  const bool separates = inner.source_stride == outer.extent * element_size;
+  if (separates) order_by_source(l, rows + 1);
+  const layout_axis& next = l.axes[rows];
+  const bool is_crowded =
+      separates ? compete(outer.extent, outer.destination_stride, next.extent, next.destination_stride)
+                : compete(inner.extent, inner.source_stride, next.extent, next.source_stride);
+  if (is_crowded && rows > 0) rotate_axis(l, rows, rows - 1);
 }
 
 constexpr void note_decisions(plan& p) noexcept {
