@@ -123,6 +123,8 @@ TEST_CASE("a bound that holds everywhere does not keep axes apart") {
 TEST_CASE("nothing to move makes an empty plan") {
   CHECK(plan_moves(of({{2, 1, 1}, {0, 2, 2}}, 4), 4).empty);
   CHECK(plan_moves(of({{2, 1, 1}}, 0), 0).empty);
+  CHECK(plan_moves(of({{2, 9, 80}, {3, 7, 40}, {4, 1, 5}, {0, 50, 1}}, 4), 4).empty);
+  CHECK(plan_moves(of({{2, 9, 80}, {3, 7, 40}, {0, 1, 9}, {4, 0, 1}}, 4), 4).empty);
   CHECK_FALSE(plan_moves(layout{}, 4).empty);
 }
 

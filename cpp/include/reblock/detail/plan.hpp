@@ -225,7 +225,7 @@ constexpr bool compete(std::int64_t extent, std::int64_t stride, std::int64_t ot
   constexpr std::int64_t page = 4096;
   constexpr std::int64_t line = 64;
   constexpr int most = 4;  // since neighbours of these lines, and the other side, want places as well
-  if (extent > 256 || other_extent > 256 / extent) return false;
+  if (extent < 1 || extent > 256 || other_extent > 256 / extent) return false;
   std::array<int, page / line> streams{};
   for (std::int64_t i = 0; i < extent; ++i) {
     for (std::int64_t j = 0; j < other_extent; ++j) {
