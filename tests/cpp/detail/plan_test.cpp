@@ -91,6 +91,14 @@ TEST_CASE("a contiguous copy is one element") {
   CHECK(reversed.destination_offset == -15 * 8);
 }
 
+TEST_CASE("nothing is worked out where there is nothing to move") {
+  constexpr std::int64_t huge = std::int64_t{1} << 62;
+  CHECK(plan_moves(of({{0, 1, 1}, {huge, 1, 1}}, 16), 16).empty);
+  CHECK(plan_moves(of({{huge, 1, 1}, {0, 1, 2}, {huge, 1, 1}}, 16), 16).empty);
+  CHECK(plan_moves(of({{3, 1, 1}}, 1), 0).empty);
+  CHECK_FALSE(plan_moves(of({{3, 1, 1}}, 1), 1).empty);
+}
+
 TEST_CASE("axes that nest become one, however they were ordered") {
   const plan permuted = plan_moves(of({{4, 1, 2}, {2, 12, 24}, {3, 4, 8}}, 4), 4);
   REQUIRE(permuted.rank == 1);

@@ -291,8 +291,6 @@ constexpr void set_out_tile(plan& p, std::int64_t element_size, std::size_t leas
     dense_bytes *= p.axes[i].extent;
     p.dense_from = i;
   }
-  p.empty = element_size == 0;
-  for (std::size_t i = 0; i < p.rank; ++i) p.empty = p.empty || p.axes[i].extent == 0;
   note_decisions(p);
 }
 
@@ -313,6 +311,13 @@ constexpr std::int64_t source_reach(const layout& l, std::size_t first, std::int
     reach = wrapping_add(reach, wrapping_multiply(magnitude(l.axes[i].source_stride), l.axes[i].extent - 1));
   }
   return reach;
+}
+
+/// Whether a layout has no elements. Its strides, and the extents of its other axes, may be of any size then.
+constexpr bool is_empty(const layout& l, std::int64_t element_size) noexcept {
+  bool empty = element_size == 0;
+  for (std::size_t i = 0; i < l.rank; ++i) empty = empty || l.axes[i].extent == 0;
+  return empty;
 }
 
 constexpr std::int64_t total_bytes(const layout& l, std::int64_t element_size) noexcept {

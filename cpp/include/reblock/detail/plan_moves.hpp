@@ -85,6 +85,8 @@ constexpr void set_out_masks(plan& p, std::int64_t element_size) noexcept {
 inline void set_out_moves(plan& p, const layout& l, std::int64_t element_size, const settling* sums,
                           instruction_set set) noexcept {
   p.sums = sums;
+  p.empty = is_empty(l, element_size);
+  if (p.empty) return;
   const std::int64_t single_size = element_size;
   element_size = simplify(p, single_size);
   pair_contiguous_axes(p, element_size);
