@@ -146,10 +146,10 @@ layout rows_to_interleave(std::int64_t streams, std::int64_t width, std::int64_t
 TEST_CASE("channels-first depth_to_space interleaves and its inverse deinterleaves") {
   const auto leaf = [](layout l, std::int64_t element_size, bool inverse) {
     if (inverse) l.swap_sides();
-    const plan p = plan_moves(l, element_size);
+    const plan p = plan_moves(l, element_size, nullptr, instruction_set::baseline);
     CHECK(p.rank == 2);  // channels and blocks nest
     CHECK(p.walked == 0);
-    return choose_leaf(p.leaf_tile, p.extents_are_fixed);
+    return choose_leaf(p.leaf_tile, p.extents_are_fixed, p.lookup_width);
   };
   CHECK((leaf(rows_to_interleave(2, 10, 4), 4, false) == move_interleaved<4, 2>));
   CHECK((leaf(rows_to_interleave(3, 10, 1), 1, false) == move_interleaved<1, 3>));
@@ -171,7 +171,7 @@ TEST_CASE("channels-first depth_to_space with a square block keeps four axes") {
   CHECK(p.walked == 0);  // all of them are the leaf's
   CHECK(p.leaf_tile.rows.extent == 2);
   CHECK(p.leaf_tile.slices.extent == 4);
-  CHECK((choose_leaf(p.leaf_tile, p.extents_are_fixed) == move_interleaved<4, 2>));
+  CHECK((choose_leaf(p.leaf_tile, p.extents_are_fixed, p.lookup_width) == move_interleaved<4, 2>));
 }
 
 TEST_CASE("streams at distances of 4096 bytes are taken a few at a time") {

@@ -16,7 +16,7 @@ enum class instruction_set : std::uint8_t {
   baseline,  ///< what the compiler's flags allow
   lookup16,  ///< bytes looked up in 16: SSSE3, or NEON
   sum32,     ///< sums in registers of 32 bytes, float16 converted to float and back: AVX2 and F16C, or NEON
-  lookup64,  ///< bytes looked up for registers of 64: AVX-512 VBMI
+  lookup64,  ///< bytes looked up for registers of 64, and leaves with such registers: AVX-512 VBMI
 };
 
 /// Bytes of the registers in which bytes are looked up; 0: they are not.

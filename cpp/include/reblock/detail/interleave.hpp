@@ -82,6 +82,8 @@ struct groups {
       return separate_three<Size>(v);
     } else if constexpr (Streams == 2 && Size == 1) {  // one step instead of four
       return {unzip_bytes<false>(v[0], v[1]), unzip_bytes<true>(v[0], v[1])};
+    } else if constexpr (Streams == 2 && Size == 4) {  // one instead of two
+      return {pick_words<0, 2, 4, 6>(v[0], v[1]), pick_words<1, 3, 5, 7>(v[0], v[1])};
     } else {
       return shuffle<Size, log2(width)>(v);
     }

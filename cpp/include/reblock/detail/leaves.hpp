@@ -15,50 +15,15 @@
 
 #include <reblock/detail/interleave.hpp>
 #include <reblock/detail/registers.hpp>
+#include <reblock/detail/runs.hpp>
 #include <reblock/detail/tile.hpp>
+#include <reblock/detail/wide_leaves.hpp>
 
 namespace reblock::detail {
 
 /// An element size that is known at compile time, or 0 where it is known at run time only.
 template <std::size_t Size>
 using fixed_size = std::integral_constant<std::size_t, Size>;
-
-/// Copies `size` bytes, in place of a call that would cost more than a few bytes do.
-inline void copy_short(std::byte* destination, const std::byte* source, std::size_t size) {
-  constexpr std::size_t width = sizeof(register_bytes);
-  if (size > 2 * width) {
-    std::size_t i = 0;
-    if (size >= 8 * width) {
-      // four at a time: how fast a shorter loop is depends on where its code lies
-      for (; i + 4 * width <= size; i += 4 * width) {
-        unrolled<4>([&](auto k) { store(destination + i + k * width, load(source + i + k * width)); });
-      }
-      if (i == size) return;
-    }
-    for (; i + width <= size; i += width) store(destination + i, load(source + i));
-    if (i != size) store(destination + size - width, load(source + size - width));
-  } else if (size >= width) {
-    store(destination, load(source));
-    store(destination + size - width, load(source + size - width));
-  } else if (size >= 8) {
-    std::memcpy(destination, source, 8);
-    std::memcpy(destination + size - 8, source + size - 8, 8);
-  } else if (size >= 4) {
-    std::memcpy(destination, source, 4);
-    std::memcpy(destination + size - 4, source + size - 4, 4);
-  } else {
-    for (std::size_t i = 0; i < size; ++i) destination[i] = source[i];
-  }
-}
-
-inline void copy_run(std::byte* destination, const std::byte* source, std::size_t size) {
-  constexpr std::size_t few = 1024;
-  if (size > few) {
-    std::memcpy(destination, source, size);
-  } else {
-    copy_short(destination, source, size);
-  }
-}
 
 template <std::size_t Size>
 void move_element(std::byte* destination, const std::byte* source, std::size_t size) {
@@ -270,22 +235,33 @@ leaf_function choose_deinterleaving_leaf(const tile& t) {
 }
 
 /// The leaf for a tile whose elements `Finish` is to see, or null where only as_is has one. It stays right for
-/// a narrower tile of the same strides only where `extents_are_fixed` is false. A template, so that leaves are
-/// compiled where they are used and not where this header is included.
+/// a narrower tile of the same strides only where `extents_are_fixed` is false. `lookup_width`: the processor's, as
+/// detect_lookup_width() has it. A template, so that leaves are compiled where they are used and not where this header is
+/// included.
 template <class Finish = as_is>
-leaf_function choose_leaf(const tile& t, bool extents_are_fixed) {
+leaf_function choose_leaf(const tile& t, bool extents_are_fixed, std::size_t lookup_width) {
   constexpr bool moves = Finish::element_size == 0;
   const auto size = static_cast<std::int64_t>(t.element_size);
   const auto [outer, inner] = std::pair(t.outer, t.inner);
-  if (inner.source_stride == size && inner.destination_stride == size) return moves ? move_runs : nullptr;
+  const bool is_wide = lookup_width == 64;
+  if (inner.source_stride == size && inner.destination_stride == size) {
+    return !moves ? nullptr : is_wide ? move_wide_runs<false> : move_runs;
+  }
+  if (moves && is_wide && size > 32 && size != 48) return move_wide_runs<true>;  // 48: three registers do
   const bool are_streams = outer.source_stride == size && inner.destination_stride == size;
   return with_fixed_size(t.element_size, [&]<std::size_t Size>(fixed_size<Size>) -> leaf_function {
     if constexpr (Size != 0 && Size <= sizeof(register_bytes) && (moves || Size == Finish::element_size)) {
       if (extents_are_fixed && interleaves(t)) {
+        if constexpr (moves) {
+          const leaf_function wide = choose_wide_leaf<Size>(t.inner_extent(), outer.extent * size, false);
+          if (is_wide && !t.streamed && wide != nullptr) return wide;
+        }
         if (const leaf_function leaf = choose_interleaving_leaf<Size, Finish>(t)) return leaf;
       }
       if constexpr (moves) {
         if (extents_are_fixed && separates(t)) {
+          const leaf_function wide = choose_wide_leaf<Size>(t.outer_extent(), inner.extent * size, true);
+          if (is_wide && wide != nullptr) return wide;
           if (const leaf_function leaf = choose_deinterleaving_leaf<Size>(t)) return leaf;
         }
       }
@@ -302,7 +278,7 @@ struct settling {
   /// A leaf that makes sums of the terms that a tile of the destination holds.
   leaf_function settle = nullptr;
   /// Chooses a leaf that does so while it moves them; null where there is none.
-  leaf_function (*choose_leaf)(const tile&, bool extents_are_fixed) = nullptr;
+  leaf_function (*choose_leaf)(const tile&, bool extents_are_fixed, std::size_t lookup_width) = nullptr;
 };
 
 /// Whether looking bytes up moves a tile faster than its leaf does. The limits are measured: below them
@@ -318,17 +294,19 @@ inline bool is_slow(const tile& t, std::size_t lookup_width) noexcept {
   if (outer.source_stride != size || inner.destination_stride != size) return true;
   const bool is_wide = lookup_width == 64;
   const auto has_short_rows = [=](std::int64_t streams, std::int64_t row_bytes) {
-    if (is_wide && streams == 2 && row_bytes < 64) return true;
+    if (is_wide && row_bytes >= 64) return false;
+    if (is_wide && streams <= 3) return true;
     if (is_wide && (t.joined != tile::axis::neither || streams == 4) && row_bytes <= 32) return true;
-    if (streams == 3 && is_wide) return size == 1 || row_bytes < (size == 2 ? 160 : 64);
     if (streams == 3) return size <= 2 && row_bytes < 32;
     return row_bytes < 16 || streams * row_bytes < 56;
   };
-  const auto has_leaf = [](std::int64_t streams) { return streams <= 4 || streams == 8; };
-  if (interleaves(t) && has_leaf(t.inner_extent())) {
+  const auto has_leaf = [=](std::int64_t streams, std::int64_t row_bytes) {
+    return streams <= 4 || streams == 8 || (is_wide && streams == 16 && row_bytes > 32);
+  };
+  if (interleaves(t) && has_leaf(t.inner_extent(), outer.extent * size)) {
     return has_short_rows(t.inner_extent(), outer.extent * size);
   }
-  if (separates(t) && has_leaf(t.outer_extent())) {
+  if (separates(t) && has_leaf(t.outer_extent(), inner.extent * size)) {
     return has_short_rows(t.outer_extent(), inner.extent * size);
   }
   const auto [shorter, longer] = std::minmax({t.outer_extent(), t.inner_extent()});

@@ -30,7 +30,6 @@ struct repetition {
   pattern table;          ///< unless it is bounded: then what is inside decides about the table
   sibling_axis siblings;  ///< an axis, or a part of one, that the plan does not have any more
   bool bounded = false;
-  std::size_t width = 0;        ///< bytes of the registers of the table
   std::size_t inner = no_axis;  ///< the axes of the pattern begin here
   std::size_t along = no_axis;
   std::int64_t extent = 1;
@@ -62,6 +61,8 @@ struct plan : layout {
   /// What moves a tile. Null: what choose_leaf() has for it, which the traversal asks, and not who plans, so
   /// that leaves are compiled only where operators run.
   leaf_function leaf = nullptr;
+  /// Bytes of the registers that bytes are looked up in, and that leaves may use; 0: the baseline's alone.
+  std::size_t lookup_width = 0;
   /// Not null: what is moved are terms, which become sums, by the leaf itself where it `settles`.
   const settling* sums = nullptr;
   bool settles = false;

@@ -85,6 +85,7 @@ constexpr void set_out_masks(plan& p, std::int64_t element_size) noexcept {
 inline void set_out_moves(plan& p, const layout& l, std::int64_t element_size, const settling* sums,
                           instruction_set set) noexcept {
   p.sums = sums;
+  p.lookup_width = lookup_width(set);
   p.empty = is_empty(l, element_size);
   if (p.empty) return;
   const std::int64_t single_size = element_size;
@@ -95,7 +96,7 @@ inline void set_out_moves(plan& p, const layout& l, std::int64_t element_size, c
   set_out_tile(p, element_size);
   stream_output(p, element_size);
   if (sums != nullptr && sums->choose_leaf != nullptr) {
-    p.leaf = sums->choose_leaf(p.leaf_tile, p.extents_are_fixed);
+    p.leaf = sums->choose_leaf(p.leaf_tile, p.extents_are_fixed, p.lookup_width);
   }
   p.settles = p.leaf != nullptr;
   if (sums != nullptr && !p.settles && !p.staged) shorten_tile(p, element_size);
@@ -104,10 +105,10 @@ inline void set_out_moves(plan& p, const layout& l, std::int64_t element_size, c
   const bool is_small_plane =
       p.shifted && p.leaf_tile.outer.extent * p.leaf_tile.inner.extent * element_size <=
                        static_cast<std::int64_t>(pattern::most_bytes);
-  if (is_small_plane || is_slow(p.leaf_tile, lookup_width(set))) {
+  if (is_small_plane || is_slow(p.leaf_tile, p.lookup_width)) {
     layout ordered = l;
     simplify(ordered, single_size);
-    if (set_out_pattern(p, ordered, element_size, lookup_width(set))) p.shifted = p.masked = false;
+    if (set_out_pattern(p, ordered, element_size)) p.shifted = p.masked = false;
   }
 }
 

@@ -139,8 +139,8 @@ inline pattern_axes find_pattern(const layout& l, std::int64_t element_size,
 
 /// Has the innermost axes of `l`, which is in the order of the destination, moved as a pattern that repeats along
 /// another one. Returns whether there is one; if not, `p` is as it was.
-inline bool set_out_pattern(plan& p, const layout& l, std::int64_t element_size,
-                            std::size_t lookup_width) noexcept {
+inline bool set_out_pattern(plan& p, const layout& l, std::int64_t element_size) noexcept {
+  const std::size_t lookup_width = p.lookup_width;
   constexpr std::int64_t least_total = 2048;  // bytes that are worth a table
   // lookups read whole registers
   if (lookup_width == 0 || !l.source_is_dense || total_bytes(l, element_size) < least_total) return false;
@@ -175,7 +175,6 @@ inline bool set_out_pattern(plan& p, const layout& l, std::int64_t element_size,
   r.along = along;
   r.inner = inner;
   r.bounded = bounded;
-  r.width = lookup_width;
   r.extent = piece;
   r.siblings = siblings;
   r.bytes = static_cast<std::size_t>(bytes / piece);

@@ -91,7 +91,7 @@ class traversal {
  public:
   traversal(const plan& p, const std::byte* source, std::byte* destination)
       : plan_(p),
-        leaf_(p.leaf != nullptr ? p.leaf : choose_leaf(p.leaf_tile, p.extents_are_fixed)),
+        leaf_(p.leaf != nullptr ? p.leaf : choose_leaf(p.leaf_tile, p.extents_are_fixed, p.lookup_width)),
         source_(source),
         destination_(destination) {
     for (std::size_t i = 0; i < p.rank; ++i) ranges_[i] = {0, p.axes[i].extent};
@@ -167,7 +167,7 @@ class traversal {
       piece.axes[r.inner - 1].extent = r.extent;
       auto inside = ranges_;
       inside[r.inner - 1] = {0, r.extent};
-      has_table_ = bounded_table_.make(r.width, piece, r.inner - 1, inside,
+      has_table_ = bounded_table_.make(plan_.lookup_width, piece, r.inner - 1, inside,
                                        static_cast<std::int64_t>(plan_.leaf_tile.element_size));
     }
     return has_table_ ? &bounded_table_ : nullptr;
@@ -227,6 +227,8 @@ class traversal {
 
   void move_tile(std::int64_t source, std::int64_t destination) {
     if (plan_.masked) return move_planes(source, destination);
+    if (plan_.extents_are_fixed)
+      return move_whole(plan_.leaf_tile, source_ + source, destination_ + destination);
     tile t = plan_.leaf_tile;
     std::size_t narrowed = plan_.walked;  // the axes from here on are whole
     std::int64_t from = source;
@@ -242,11 +244,13 @@ class traversal {
       to = wrapping_add(to, wrapping_multiply(inside.begin, axis.destination_stride));
     }
     if (plan_.shifted && !empty) join_rows(t);
-    if (!empty) leaf_(t, source_ + from, destination_ + to);
-    if (!empty && plan_.sums != nullptr && !plan_.settles) {
-      plan_.sums->settle(t, destination_ + to, destination_ + to);
-    }
+    if (!empty) move_whole(t, source_ + from, destination_ + to);
     clip_tile(plan_.walked, narrowed, destination);
+  }
+
+  void move_whole(const tile& t, const std::byte* source, std::byte* destination) const {
+    leaf_(t, source, destination);
+    if (plan_.sums != nullptr && !plan_.settles) plan_.sums->settle(t, destination, destination);
   }
 
   /// Moves shifted planes, each as one run of which a mask leaves out what lies outside. What is read with it may be of
@@ -272,8 +276,9 @@ class traversal {
       std::byte* to = destination_ + destination + plane * t.rows.destination_stride;
       if (first > 0) std::memset(to, 0, static_cast<std::size_t>(first));
       if (first < last) {
-        move_masked(to + first, source_ + wrapping_add(source, from + first), mask_.data() + first,
-                    static_cast<std::size_t>(last - first));
+        const auto move = plan_.lookup_width == 64 ? move_wide_masked : move_masked;
+        move(to + first, source_ + wrapping_add(source, from + first), mask_.data() + first,
+             static_cast<std::size_t>(last - first));
       }
       if (last < bytes) std::memset(to + last, 0, static_cast<std::size_t>(bytes - last));
     }
@@ -293,22 +298,6 @@ class traversal {
       std::memset(mask_.data() + i * row + inside.begin * size, 0xff,
                   static_cast<std::size_t>((inside.end - inside.begin) * size));
     }
-  }
-
-  static void move_masked(std::byte* destination, const std::byte* source, const std::byte* mask,
-                          std::size_t size) {
-    constexpr std::size_t width = sizeof(register_bytes);
-    if (size < width) {
-      for (std::size_t i = 0; i < size; ++i) destination[i] = source[i] & mask[i];
-      return;
-    }
-    const auto move_at = [=](std::size_t i) {
-      store(destination + i, both_bits(load(source + i), load(mask + i)));
-    };
-    std::size_t i = 0;
-    for (; i + 4 * width <= size; i += 4 * width) unrolled<4>([&](auto k) { move_at(i + k * width); });
-    for (; i + width <= size; i += width) move_at(i);
-    if (i != size) move_at(size - width);
   }
 
   /// Makes one run of the rows of a shifted plane.

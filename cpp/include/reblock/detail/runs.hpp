@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Short runs of bytes.
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+
+#include <reblock/detail/registers.hpp>
+
+namespace reblock::detail {
+
+/// Copies `size` bytes, in place of a call that would cost more than a few bytes do.
+inline void copy_short(std::byte* destination, const std::byte* source, std::size_t size) {
+  constexpr std::size_t width = sizeof(register_bytes);
+  if (size > 2 * width) {
+    std::size_t i = 0;
+    if (size >= 8 * width) {
+      // four at a time: how fast a shorter loop is depends on where its code lies
+      for (; i + 4 * width <= size; i += 4 * width) {
+        unrolled<4>([&](auto k) { store(destination + i + k * width, load(source + i + k * width)); });
+      }
+      if (i == size) return;
+    }
+    for (; i + width <= size; i += width) store(destination + i, load(source + i));
+    if (i != size) store(destination + size - width, load(source + size - width));
+  } else if (size >= width) {
+    store(destination, load(source));
+    store(destination + size - width, load(source + size - width));
+  } else if (size >= 8) {
+    std::memcpy(destination, source, 8);
+    std::memcpy(destination + size - 8, source + size - 8, 8);
+  } else if (size >= 4) {
+    std::memcpy(destination, source, 4);
+    std::memcpy(destination + size - 4, source + size - 4, 4);
+  } else {
+    for (std::size_t i = 0; i < size; ++i) destination[i] = source[i];
+  }
+}
+
+/// Bytes from which on a call of memcpy() makes more of a run.
+inline constexpr std::size_t longest_short_run = 1024;
+
+inline void copy_run(std::byte* destination, const std::byte* source, std::size_t size) {
+  if (size > longest_short_run) {
+    std::memcpy(destination, source, size);
+  } else {
+    copy_short(destination, source, size);
+  }
+}
+
+/// Copies `size` bytes but for those whose mask is 0, which become 0.
+inline void move_masked(std::byte* destination, const std::byte* source, const std::byte* mask,
+                        std::size_t size) {
+  constexpr std::size_t width = sizeof(register_bytes);
+  if (size < width) {
+    for (std::size_t i = 0; i < size; ++i) destination[i] = source[i] & mask[i];
+    return;
+  }
+  const auto move_at = [=](std::size_t i) {
+    store(destination + i, both_bits(load(source + i), load(mask + i)));
+  };
+  std::size_t i = 0;
+  for (; i + 4 * width <= size; i += 4 * width) unrolled<4>([&](auto k) { move_at(i + k * width); });
+  for (; i + width <= size; i += width) move_at(i);
+  if (i != size) move_at(size - width);
+}
+
+}  // namespace reblock::detail

@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Leaves with registers of 64 bytes: for runs, and for a few streams, since AVX-512 VBMI picks any elements of two
+// registers at once. All is compiled for that set function by function, as in compiler.hpp.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+#include <utility>
+
+#include <reblock/detail/runs.hpp>
+#include <reblock/detail/tile.hpp>
+
+namespace reblock::detail {
+
+#if defined(__GNUC__) && defined(__x86_64__)
+
+using wide_bytes [[gnu::vector_size(64)]] = char;
+
+/// Of two registers the elements at Place::of(0), Place::of(1), ...; those of the second come after those of the first.
+template <std::size_t Size, class Place, std::size_t... K>
+[[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] inline wide_bytes pick(
+    wide_bytes a, wide_bytes b, std::index_sequence<K...>) noexcept {
+  using byte_or_pair = std::conditional_t<Size == 1, char, short>;
+  using lane = std::conditional_t<Size == 8, long long, std::conditional_t<Size == 4, int, byte_or_pair>>;
+  using lanes [[gnu::vector_size(64)]] = lane;
+  return (wide_bytes)__builtin_shufflevector((lanes)a, (lanes)b, static_cast<int>(Place::of(K))...);
+}
+
+/// A register of each of so many streams, and as many of the row in which their elements come in turn.
+template <std::size_t Size, std::size_t Streams>
+struct wide_groups {
+  static constexpr std::size_t width = 64;            ///< bytes of a register
+  static constexpr std::size_t count = width / Size;  ///< elements of a register
+  using places = std::make_index_sequence<count>;
+  using registers = wide_bytes[Streams];
+
+  template <bool Upper>
+  struct zip {
+    static constexpr std::size_t of(std::size_t k) noexcept {
+      return k % 2 * count + (Upper ? count : 0) / 2 + k / 2;
+    }
+  };
+  template <bool Odd>
+  struct unzip {
+    static constexpr std::size_t of(std::size_t k) noexcept { return 2 * k + (Odd ? 1 : 0); }
+  };
+  /// Of three streams, what a register of the row has of the first two; then the third is added.
+  template <std::size_t Register>
+  struct zip_two {
+    static constexpr std::size_t of(std::size_t k) noexcept {
+      const std::size_t place = Register * count + k;
+      return (place % 3 == 1 ? count : 0) + place / 3;
+    }
+  };
+  template <std::size_t Register>
+  struct zip_third {
+    static constexpr std::size_t of(std::size_t k) noexcept {
+      const std::size_t place = Register * count + k;
+      return place % 3 == 2 ? count + place / 3 : k;
+    }
+  };
+  /// What one of three streams has of the first two registers of the row; then the third is added.
+  template <std::size_t Stream>
+  struct unzip_two {
+    static constexpr std::size_t of(std::size_t k) noexcept { return (3 * k + Stream) % (2 * count); }
+  };
+  template <std::size_t Stream>
+  struct unzip_third {
+    static constexpr std::size_t of(std::size_t k) noexcept {
+      return 3 * k + Stream < 2 * count ? k : 3 * k + Stream - count;
+    }
+  };
+
+  template <template <std::size_t> class Two, template <std::size_t> class Third>
+  [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] static void pick_three(
+      registers& v) noexcept {
+    const wide_bytes a = pick<Size, Two<0>>(v[0], v[1], places{});
+    const wide_bytes b = pick<Size, Two<1>>(v[0], v[1], places{});
+    const wide_bytes c = pick<Size, Two<2>>(v[0], v[1], places{});
+    v[0] = pick<Size, Third<0>>(a, v[2], places{});
+    v[1] = pick<Size, Third<1>>(b, v[2], places{});
+    v[2] = pick<Size, Third<2>>(c, v[2], places{});
+  }
+
+  /// From streams to the row, or the way back.
+  template <bool Separates>
+  [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] static void convert(
+      registers& v) noexcept {
+    if constexpr (Streams == 3) {
+      Separates ? pick_three<unzip_two, unzip_third>(v) : pick_three<zip_two, zip_third>(v);
+    } else {
+      constexpr std::size_t half = Streams / 2;
+#pragma GCC unroll 4
+      for (std::size_t done = 1; done < Streams; done *= 2) {
+        registers next;
+#pragma GCC unroll 8
+        for (std::size_t k = 0; k < half; ++k) {
+          if constexpr (Separates) {
+            next[k] = pick<Size, unzip<false>>(v[2 * k], v[2 * k + 1], places{});
+            next[k + half] = pick<Size, unzip<true>>(v[2 * k], v[2 * k + 1], places{});
+          } else {
+            next[2 * k] = pick<Size, zip<false>>(v[k], v[k + half], places{});
+            next[2 * k + 1] = pick<Size, zip<true>>(v[k], v[k + half], places{});
+          }
+        }
+#pragma GCC unroll 16
+        for (std::size_t k = 0; k < Streams; ++k) v[k] = next[k];
+      }
+    }
+  }
+};
+
+/// The streams of a tile that takes an element of each in turn, or `Separates` what has been so.
+template <std::size_t Size, std::size_t Streams, bool Separates>
+struct wide_streams {
+  using groups = wide_groups<Size, Streams>;
+
+  explicit wide_streams(const tile& t) noexcept
+      : offsets(
+            (Separates ? stream_offsets::of_destination(t, Streams) : stream_offsets::of_source(t, Streams))
+                .template first<Streams>()),
+        row_bytes(static_cast<std::size_t>((Separates ? t.inner : t.outer).extent) * Size) {}
+
+  std::array<std::int64_t, Streams> offsets;
+  std::size_t row_bytes;  ///< of each stream
+};
+
+/// Rows of at least as many bytes as a register has.
+template <std::size_t Size, std::size_t Streams, bool Separates>
+struct long_wide_row : wide_streams<Size, Streams, Separates> {
+  using base = wide_streams<Size, Streams, Separates>;
+  using base::base;
+  static constexpr std::size_t width = base::groups::width;
+
+  [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] void move(
+      const std::byte* from, std::byte* to) const noexcept {
+    const std::size_t last = this->row_bytes - width;
+    for (std::size_t i = 0;;) {
+      wide_bytes v[Streams];
+#pragma GCC unroll 16
+      for (std::size_t k = 0; k < Streams; ++k) {
+        std::memcpy(&v[k], Separates ? from + i * Streams + k * width : from + this->offsets[k] + i, width);
+      }
+      base::groups::template convert<Separates>(v);
+#pragma GCC unroll 16
+      for (std::size_t k = 0; k < Streams; ++k) {
+        std::memcpy(Separates ? to + this->offsets[k] + i : to + i * Streams + k * width, &v[k], width);
+      }
+      if (i == last) break;
+      i = i + width < last ? i + width : last;  // the last step goes over what the one before has done
+    }
+  }
+};
+
+/// A bit for each of the first `size` bytes of a register.
+constexpr std::uint64_t first_bits(std::size_t size) noexcept {
+  return size < 64 ? (std::uint64_t{1} << size) - 1 : ~std::uint64_t{0};
+}
+
+/// The bytes that have bits in `mask`; the others are not read, and are 0.
+[[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] inline wide_bytes load_some(
+    const std::byte* source, std::uint64_t mask) noexcept {
+#if defined(__clang__)
+  const auto* from = reinterpret_cast<const wide_bytes*>(source);
+#else
+  const auto* from = reinterpret_cast<const char*>(source);
+#endif
+  return __builtin_ia32_loaddquqi512_mask(from, wide_bytes{}, mask);
+}
+
+/// Writes the bytes that have bits in `mask`.
+[[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] inline void store_some(
+    std::byte* destination, wide_bytes value, std::uint64_t mask) noexcept {
+#if defined(__clang__)
+  auto* to = reinterpret_cast<wide_bytes*>(destination);
+#else
+  auto* to = reinterpret_cast<char*>(destination);
+#endif
+  __builtin_ia32_storedquqi512_mask(to, value, mask);
+}
+
+/// Rows of fewer bytes than a register has.
+template <std::size_t Size, std::size_t Streams, bool Separates>
+struct short_wide_row : wide_streams<Size, Streams, Separates> {
+  using base = wide_streams<Size, Streams, Separates>;
+  static constexpr std::size_t width = base::groups::width;
+
+  explicit short_wide_row(const tile& t) noexcept
+      : base(t),
+        whole(this->row_bytes * Streams / width),
+        in_stream(first_bits(this->row_bytes)),
+        in_last(first_bits(this->row_bytes * Streams % width)) {}
+
+  [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] void move(
+      const std::byte* from, std::byte* to) const noexcept {
+    wide_bytes v[Streams] = {};
+#pragma GCC unroll 16
+    for (std::size_t k = 0; k < Streams; ++k) {
+      if (!Separates) {
+        v[k] = load_some(from + this->offsets[k], in_stream);
+      } else if (k < whole) {
+        std::memcpy(&v[k], from + k * width, width);
+      } else if (k == whole) {
+        v[k] = load_some(from + k * width, in_last);
+      }
+    }
+    base::groups::template convert<Separates>(v);
+#pragma GCC unroll 16
+    for (std::size_t k = 0; k < Streams; ++k) {
+      if (Separates) {
+        store_some(to + this->offsets[k], v[k], in_stream);
+      } else if (k < whole) {
+        std::memcpy(to + k * width, &v[k], width);
+      } else if (k == whole) {
+        store_some(to + k * width, v[k], in_last);
+      }
+    }
+  }
+
+  std::size_t whole;  ///< registers that the row fills
+  std::uint64_t in_stream;
+  std::uint64_t in_last;  ///< register of the row
+};
+
+/// As move_interleaved() and move_deinterleaved().
+template <class Row>
+[[gnu::target("avx512vl,avx512bw,avx512vbmi")]] void move_wide_streams(const tile& t, const std::byte* source,
+                                                                       std::byte* destination) {
+  const Row row(t);
+  const tile_axis rows = t.joined == tile::axis::neither ? t.rows : tile_axis{};
+  for (std::int64_t i = 0; i < t.slices.extent; ++i) {
+    for (std::int64_t j = 0; j < rows.extent; ++j) {
+      row.move(source + i * t.slices.source_stride + j * rows.source_stride,
+               destination + i * t.slices.destination_stride + j * rows.destination_stride);
+    }
+  }
+}
+
+/// Copies 32 bytes or more.
+[[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] inline void copy_wide(
+    std::byte* destination, const std::byte* source, std::size_t size) noexcept {
+  using half_bytes [[gnu::vector_size(32)]] = char;
+  if (size < sizeof(wide_bytes)) {
+    half_bytes first;
+    half_bytes last;
+    std::memcpy(&first, source, sizeof(first));
+    std::memcpy(&last, source + size - sizeof(last), sizeof(last));
+    std::memcpy(destination, &first, sizeof(first));
+    std::memcpy(destination + size - sizeof(last), &last, sizeof(last));
+    return;
+  }
+  wide_bytes value;
+  const std::size_t end = size - sizeof(value);
+  for (std::size_t i = 0; i < end; i += sizeof(value)) {
+    std::memcpy(&value, source + i, sizeof(value));
+    std::memcpy(destination + i, &value, sizeof(value));
+  }
+  std::memcpy(&value, source + end, sizeof(value));
+  std::memcpy(destination + end, &value, sizeof(value));
+}
+
+/// As move_runs(), or, where a run `IsElement`, as move_strided().
+template <bool IsElement>
+[[gnu::target("avx512vl,avx512bw,avx512vbmi")]] void move_wide_runs(const tile& t, const std::byte* source,
+                                                                    std::byte* destination) {
+  constexpr std::size_t least = 32;
+  const std::size_t size = (IsElement ? 1 : static_cast<std::size_t>(t.inner.extent)) * t.element_size;
+  const auto [count, step_from, step_to] = IsElement ? t.inner : t.outer;
+  const tile_axis outer = IsElement ? t.outer : tile_axis{};
+  for (std::int64_t i = 0; i < t.slices.extent; ++i) {
+    for (std::int64_t j = 0; j < t.rows.extent; ++j) {
+      for (std::int64_t k = 0; k < outer.extent; ++k) {
+        const std::byte* const from =
+            source + i * t.slices.source_stride + j * t.rows.source_stride + k * outer.source_stride;
+        std::byte* const to = destination + i * t.slices.destination_stride + j * t.rows.destination_stride +
+                              k * outer.destination_stride;
+        if (size >= least && size <= longest_short_run) {
+          for (std::int64_t l = 0; l < count; ++l) copy_wide(to + l * step_to, from + l * step_from, size);
+        } else {
+          for (std::int64_t l = 0; l < count; ++l) copy_run(to + l * step_to, from + l * step_from, size);
+        }
+      }
+    }
+  }
+}
+
+/// As move_masked().
+[[gnu::target("avx512vl,avx512bw,avx512vbmi")]] inline void move_wide_masked(std::byte* destination,
+                                                                             const std::byte* source,
+                                                                             const std::byte* mask,
+                                                                             std::size_t size) noexcept {
+  constexpr std::size_t width = sizeof(wide_bytes);
+  if (size < width) return move_masked(destination, source, mask, size);
+  const std::size_t last = size - width;
+  for (std::size_t i = 0;;) {
+    wide_bytes value;
+    wide_bytes bits;
+    std::memcpy(&value, source + i, width);
+    std::memcpy(&bits, mask + i, width);
+    value &= bits;
+    std::memcpy(destination + i, &value, width);
+    if (i == last) return;
+    i = i + width < last ? i + width : last;
+  }
+}
+
+template <std::size_t Size, std::size_t Streams>
+leaf_function choose_wide_leaf(bool is_short, bool separates) noexcept {
+  if (is_short) {
+    return separates ? move_wide_streams<short_wide_row<Size, Streams, true>>
+                     : move_wide_streams<short_wide_row<Size, Streams, false>>;
+  }
+  return separates ? move_wide_streams<long_wide_row<Size, Streams, true>>
+                   : move_wide_streams<long_wide_row<Size, Streams, false>>;
+}
+
+/// The leaf that interleaves, or separates, so many streams by registers of 64 bytes, where that is faster than the
+/// baseline's, and than looking bytes up for short rows; or null. The limits are measured.
+template <std::size_t Size>
+leaf_function choose_wide_leaf(std::int64_t streams, std::int64_t row_bytes, bool separates) noexcept {
+  const bool is_short = row_bytes < 64;
+  if constexpr (Size <= 8) {
+    if (is_short && (streams <= 3 || row_bytes <= (streams == 8 ? 24 : 32))) return nullptr;
+    switch (streams) {
+      case 2: return Size == 1 && !separates ? nullptr : choose_wide_leaf<Size, 2>(is_short, separates);
+      case 3: return choose_wide_leaf<Size, 3>(is_short, separates);
+      case 4:
+        if (is_short || Size == 1 || (Size == 2 && separates))
+          return choose_wide_leaf<Size, 4>(is_short, separates);
+        break;
+      case 8:
+        if (is_short || Size == 1 || (Size == 2 && !separates))
+          return choose_wide_leaf<Size, 8>(is_short, separates);
+        break;
+      case 16:
+        if (is_short || Size <= 2 || (Size == 4 && separates))
+          return choose_wide_leaf<Size, 16>(is_short, separates);
+        break;
+      default: break;
+    }
+  }
+  return nullptr;
+}
+
+#else  // the registers have 16 bytes: not called, but where there may be no leaf
+
+template <bool IsElement>
+void move_wide_runs(const tile&, const std::byte*, std::byte*) {}
+
+inline void move_wide_masked(std::byte*, const std::byte*, const std::byte*, std::size_t) noexcept {}
+
+template <std::size_t Size>
+leaf_function choose_wide_leaf(std::int64_t, std::int64_t, bool) noexcept {
+  return nullptr;
+}
+
+#endif
+
+}  // namespace reblock::detail
