@@ -57,7 +57,7 @@ from rich.table import Table  # noqa: E402
 import reblock  # noqa: E402
 from cases import GROUPS, all_cases, sweep_cases  # noqa: E402
 from peers import PEERS, installed, numpy_  # noqa: E402
-from timing import Run, median_times  # noqa: E402
+from timing import Run, geometric_mean, median_times  # noqa: E402
 
 CONSOLE = Console()
 
@@ -154,10 +154,6 @@ def measure(case: Case, peers: list[str], seconds: float) -> dict[str, Any]:
         "ratio": {name: times["copy"] / taken for name, taken in times.items() if name != "copy"},
         "notes": notes,
     }
-
-
-def geometric_mean(values: list[float]) -> float:
-    return math.exp(sum(map(math.log, values)) / len(values)) if values else math.nan
 
 
 def best_peer(result: dict[str, Any]) -> float:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import os
 import statistics
 import subprocess
@@ -13,6 +12,8 @@ import sys
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Self
+
+from timing import geometric_mean
 
 
 def parse() -> argparse.Namespace:
@@ -29,9 +30,14 @@ def parse() -> argparse.Namespace:
 
 def work(only: str, quick: bool, seconds: float) -> None:
     """Answer each number on stdin by the times of that case; the first line names the cases."""
-    import reblock  # noqa: PLC0415 - only a process of one build imports it
-    from cases import all_cases  # noqa: PLC0415
-    from compare import measure  # noqa: PLC0415
+    # only a process of one build imports these
+    try:
+        import reblock  # noqa: PLC0415
+        from cases import all_cases  # noqa: PLC0415
+        from compare import measure  # noqa: PLC0415
+    except ImportError as error:
+        print(json.dumps({"from": f"nothing ({error})", "cases": []}), flush=True)
+        return
 
     cases = [
         c for c in all_cases() if (c.quick or not quick) and only in f"{c.group.name} {c.name}"
@@ -58,7 +64,7 @@ class Build:
         self.cases: list[str] = started["cases"]
         if Path(started["from"]) != directory.resolve():
             self.process.kill()
-            sys.exit(f"{directory} has no reblock: that of {started['from']} was imported")
+            sys.exit(f"{directory} has no reblock: what was imported is {started['from']}")
 
     def __enter__(self) -> Self:
         return self
@@ -79,10 +85,6 @@ class Build:
         assert self.process.stdin is not None
         print(case, file=self.process.stdin, flush=True)
         return self.read()
-
-
-def geometric_mean(values: list[float]) -> float:
-    return math.exp(statistics.fmean(map(math.log, values)))
 
 
 def main() -> None:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 import time
 from collections.abc import Callable
@@ -30,3 +31,8 @@ def median_times(runs: dict[str, Run], budget: float, least_rounds: int = 5) -> 
                 run()
             times[name].append((time.perf_counter() - start) / counts[name])
     return {name: statistics.median(values) for name, values in times.items()}
+
+
+def geometric_mean(values: list[float]) -> float:
+    """Return the geometric mean; nan where there are no values."""
+    return math.exp(statistics.fmean(map(math.log, values))) if values else math.nan

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""bench/compare.py: what it keeps, and that it does not let a wrong result pass."""
+"""bench/compare.py and bench/pair.py: what they keep, and that no wrong result passes."""
 
 import json
 import subprocess
@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+import reblock
 
 BENCH = Path(__file__).parents[2] / "bench"
 SMALL = ("--quick", "--seconds", "0.01", "--peers", "numpy,no_such_peer")
@@ -92,3 +94,34 @@ def test_a_wrong_result_of_reblock_stops_it() -> None:
     )
     assert done.returncode != 0
     assert "reblock is wrong" in done.stderr
+
+
+def pair(old: Path, new: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    few = ("--quick", "--turns", "1", "--seconds", "0.001", "--only", "14x14 and 7x7")
+    return subprocess.run(
+        [sys.executable, str(BENCH / "pair.py"), str(old), str(new), *few, *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+
+
+def test_two_builds_are_compared_case_by_case(tmp_path: Path) -> None:
+    installed = Path(reblock.__file__).parents[1]
+    done = pair(installed, installed, "--json", str(tmp_path / "pairs.json"))
+    assert done.returncode == 0, done.stderr
+    results = json.loads((tmp_path / "pairs.json").read_text(encoding="utf-8"))
+    assert results
+    for result in results:
+        assert result["name"] in done.stdout
+        assert min(result["old"], result["new"], result["gain"]) > 0
+    for group in {result["group"] for result in results}:
+        assert f"{group}: mean " in done.stdout
+
+
+def test_a_directory_without_a_build_is_refused(tmp_path: Path) -> None:
+    installed = Path(reblock.__file__).parents[1]
+    done = pair(installed, tmp_path)
+    assert done.returncode != 0
+    assert f"{tmp_path} has no reblock" in done.stderr
