@@ -114,6 +114,25 @@ TEST_CASE("streams are separated") {
   });
 }
 
+TEST_CASE("streams go past the caches") {
+  check_tiles([](std::int64_t size, std::int64_t streams, std::int64_t count) {
+    tile t{{count, size, streams * size}, {streams, count * size, size}};
+    t.rows = {2, streams * count * size, (streams * count * size + 15) / 16 * 16};
+    t.streamed = true;
+    return t;
+  });
+  for (const std::int64_t distance : {256, 4096}) {  // at one of 4096 bytes streams compete
+    CAPTURE(distance);
+    check_tiles([distance](std::int64_t size, std::int64_t streams, std::int64_t count) {
+      if (streams > 4) return tile{};
+      tile t{{streams, size, distance}, {count, streams * size, size}};
+      t.rows = {2, streams * count * size, streams * distance};
+      t.streamed = true;
+      return t;
+    });
+  }
+}
+
 TEST_CASE("short rows that go on where the next one begins, along either axis") {
   for (const auto next : {&tile::rows, &tile::slices}) {
     const auto other = next == &tile::rows ? &tile::slices : &tile::rows;

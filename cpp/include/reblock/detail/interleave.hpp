@@ -181,11 +181,10 @@ void move_interleaved(const tile& t, const std::byte* source, std::byte* destina
   using dense = groups<Size, Streams>;
   const auto length = static_cast<std::size_t>(t.outer.extent);
   const auto offsets = stream_offsets::of_source(t, Streams).template first<Streams>();
-  const auto address = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(destination));
+  const std::int64_t strides = t.rows.destination_stride | t.slices.destination_stride;
   const bool streamed = t.streamed && length % dense::width == 0 &&
-                        (address | t.rows.destination_stride | t.slices.destination_stride) %
-                                static_cast<std::int64_t>(sizeof(register_bytes)) ==
-                            0;
+                        strides % std::int64_t{sizeof(register_bytes)} == 0 &&
+                        address_of(destination) % sizeof(register_bytes) == 0;
   if (length < dense::width) {
     const auto goes_on = [=](const tile_axis& next) { return run_over<Size>(length, next.source_stride); };
     const auto move_rows = [=](const tile& some, const std::byte* first, std::byte* to_first,
@@ -227,6 +226,20 @@ void move_interleaved(const tile& t, const std::byte* source, std::byte* destina
   });
 }
 
+/// Whether streams that are separated go past the caches, if the first of them begins at a multiple of 16 bytes. More
+/// of them would want too many buffers at a time.
+constexpr bool streams_apart(const tile& t) noexcept {
+  constexpr std::int64_t width{sizeof(register_bytes)};
+  const std::int64_t row = t.inner.extent * static_cast<std::int64_t>(t.element_size);
+  const std::int64_t strides =
+      t.outer.destination_stride | t.rows.destination_stride | t.slices.destination_stride;
+  return t.streamed && t.outer_extent() <= 4 && (row | strides) % width == 0;
+}
+
+/// Whether streams that are separated have the same places in a cache, so that they had better be written a line at a
+/// time.
+constexpr bool streams_compete(const tile& t) noexcept { return t.outer.destination_stride % 4096 == 0; }
+
 /// One contiguous source is dealt out to `Streams` contiguous destinations, an element to each in
 /// turn. The outer axis runs across the streams, the inner one along them.
 template <std::size_t Size, std::size_t Streams>
@@ -250,12 +263,15 @@ void move_deinterleaved(const tile& t, const std::byte* source, std::byte* desti
     };
     return for_following_rows(t, source, destination, goes_on, move_rows);
   }
+  const bool streamed =
+      streams_apart(t) && !streams_compete(t) && address_of(destination) % sizeof(register_bytes) == 0;
   for_each_row(t, source, destination, [=](const std::byte* from, std::byte* to) {
-    const auto stream = [&](std::size_t k) { return to + offsets[k]; };
+    const auto place = [&](std::size_t k) { return to + offsets[k]; };
     for_overlapping_steps(length, dense::width, [&](std::size_t i) {
       registers<dense::count> v = dense::load_all(from + i * dense::step, i + dense::width == length);
       v = dense::separated(v);
-      unrolled<Streams>([&](auto k) { store(stream(k) + i * Size, v[k]); });
+      unrolled<Streams>(
+          [&](auto k) { streamed ? stream(place(k) + i * Size, v[k]) : store(place(k) + i * Size, v[k]); });
     });
   });
 }

@@ -253,15 +253,17 @@ leaf_function choose_leaf(const tile& t, bool extents_are_fixed, std::size_t loo
     if constexpr (Size != 0 && Size <= sizeof(register_bytes) && (moves || Size == Finish::element_size)) {
       if (extents_are_fixed && interleaves(t)) {
         if constexpr (moves) {
-          const leaf_function wide = choose_wide_leaf<Size>(t.inner_extent(), outer.extent * size, false);
+          const leaf_function wide =
+              choose_wide_leaf<Size>(t.inner_extent(), outer.extent * size, false, false);
           if (is_wide && !t.streamed && wide != nullptr) return wide;
         }
         if (const leaf_function leaf = choose_interleaving_leaf<Size, Finish>(t)) return leaf;
       }
       if constexpr (moves) {
         if (extents_are_fixed && separates(t)) {
-          const leaf_function wide = choose_wide_leaf<Size>(t.outer_extent(), inner.extent * size, true);
-          if (is_wide && wide != nullptr) return wide;
+          const leaf_function wide =
+              choose_wide_leaf<Size>(t.outer_extent(), inner.extent * size, true, streams_apart(t));
+          if (is_wide && wide != nullptr && (!streams_apart(t) || streams_compete(t))) return wide;
           if (const leaf_function leaf = choose_deinterleaving_leaf<Size>(t)) return leaf;
         }
       }

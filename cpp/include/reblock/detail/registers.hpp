@@ -16,6 +16,10 @@
 
 namespace reblock::detail {
 
+inline std::uintptr_t address_of(const std::byte* place) noexcept {
+  return reinterpret_cast<std::uintptr_t>(place);
+}
+
 inline register_bytes load(const std::byte* source) noexcept {
   register_bytes value;
   std::memcpy(&value, source, sizeof(value));

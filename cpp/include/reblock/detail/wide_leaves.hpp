@@ -11,6 +11,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <reblock/detail/interleave.hpp>
 #include <reblock/detail/runs.hpp>
 #include <reblock/detail/tile.hpp>
 
@@ -119,15 +120,28 @@ template <std::size_t Size, std::size_t Streams, bool Separates>
 struct wide_streams {
   using groups = wide_groups<Size, Streams>;
 
-  explicit wide_streams(const tile& t) noexcept
+  wide_streams(const tile& t, const std::byte* destination) noexcept
       : offsets(
             (Separates ? stream_offsets::of_destination(t, Streams) : stream_offsets::of_source(t, Streams))
                 .template first<Streams>()),
-        row_bytes(static_cast<std::size_t>((Separates ? t.inner : t.outer).extent) * Size) {}
+        row_bytes(static_cast<std::size_t>((Separates ? t.inner : t.outer).extent) * Size),
+        streamed(Separates && streams_apart(t) && address_of(destination) % sizeof(register_bytes) == 0) {}
 
   std::array<std::int64_t, Streams> offsets;
   std::size_t row_bytes;  ///< of each stream
+  bool streamed;          ///< past the caches
 };
+
+/// Stores past the caches, to a multiple of 16 bytes, what comes after the first `done` bytes of a register.
+[[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] inline void stream_wide(
+    std::byte* destination, wide_bytes value, std::size_t done) noexcept {
+#pragma GCC unroll 4
+  for (std::size_t i = 0; i < sizeof(value); i += sizeof(register_bytes)) {
+    register_bytes part;
+    std::memcpy(&part, reinterpret_cast<const std::byte*>(&value) + i, sizeof(part));
+    if (i >= done) stream(destination + i, part);
+  }
+}
 
 /// Rows of at least as many bytes as a register has.
 template <std::size_t Size, std::size_t Streams, bool Separates>
@@ -139,7 +153,7 @@ struct long_wide_row : wide_streams<Size, Streams, Separates> {
   [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] void move(
       const std::byte* from, std::byte* to) const noexcept {
     const std::size_t last = this->row_bytes - width;
-    for (std::size_t i = 0;;) {
+    for (std::size_t i = 0, done = 0;;) {
       wide_bytes v[Streams];
 #pragma GCC unroll 16
       for (std::size_t k = 0; k < Streams; ++k) {
@@ -148,10 +162,16 @@ struct long_wide_row : wide_streams<Size, Streams, Separates> {
       base::groups::template convert<Separates>(v);
 #pragma GCC unroll 16
       for (std::size_t k = 0; k < Streams; ++k) {
-        std::memcpy(Separates ? to + this->offsets[k] + i : to + i * Streams + k * width, &v[k], width);
+        std::byte* place = Separates ? to + this->offsets[k] + i : to + i * Streams + k * width;
+        if (this->streamed) {
+          stream_wide(place, v[k], done - i);
+        } else {
+          std::memcpy(place, &v[k], width);
+        }
       }
       if (i == last) break;
-      i = i + width < last ? i + width : last;  // the last step goes over what the one before has done
+      done = i + width;
+      i = done < last ? done : last;  // the last step goes over what the one before has done
     }
   }
 };
@@ -189,8 +209,8 @@ struct short_wide_row : wide_streams<Size, Streams, Separates> {
   using base = wide_streams<Size, Streams, Separates>;
   static constexpr std::size_t width = base::groups::width;
 
-  explicit short_wide_row(const tile& t) noexcept
-      : base(t),
+  short_wide_row(const tile& t, const std::byte* destination) noexcept
+      : base(t, destination),
         whole(this->row_bytes * Streams / width),
         in_stream(first_bits(this->row_bytes)),
         in_last(first_bits(this->row_bytes * Streams % width)) {}
@@ -230,7 +250,7 @@ struct short_wide_row : wide_streams<Size, Streams, Separates> {
 template <class Row>
 [[gnu::target("avx512vl,avx512bw,avx512vbmi")]] void move_wide_streams(const tile& t, const std::byte* source,
                                                                        std::byte* destination) {
-  const Row row(t);
+  const Row row(t, destination);
   const tile_axis rows = t.joined == tile::axis::neither ? t.rows : tile_axis{};
   for (std::int64_t i = 0; i < t.slices.extent; ++i) {
     for (std::int64_t j = 0; j < rows.extent; ++j) {
@@ -319,25 +339,29 @@ leaf_function choose_wide_leaf(bool is_short, bool separates) noexcept {
 }
 
 /// The leaf that interleaves, or separates, so many streams by registers of 64 bytes, where that is faster than the
-/// baseline's, and than looking bytes up for short rows; or null. The limits are measured.
+/// baseline's, and than looking bytes up for short rows; or null. The limits are measured. `competes`: whether these
+/// are streams that had better be written a line at a time.
 template <std::size_t Size>
-leaf_function choose_wide_leaf(std::int64_t streams, std::int64_t row_bytes, bool separates) noexcept {
+leaf_function choose_wide_leaf(std::int64_t streams, std::int64_t row_bytes, bool separates,
+                               bool competes) noexcept {
   const bool is_short = row_bytes < 64;
   if constexpr (Size <= 8) {
     if (is_short && (streams <= 3 || row_bytes <= (streams == 8 ? 24 : 32))) return nullptr;
     switch (streams) {
-      case 2: return Size == 1 && !separates ? nullptr : choose_wide_leaf<Size, 2>(is_short, separates);
+      case 2:
+        return Size == 1 && !separates && !competes ? nullptr
+                                                    : choose_wide_leaf<Size, 2>(is_short, separates);
       case 3: return choose_wide_leaf<Size, 3>(is_short, separates);
       case 4:
-        if (is_short || Size == 1 || (Size == 2 && separates))
+        if (competes || is_short || Size == 1 || (Size == 2 && separates))
           return choose_wide_leaf<Size, 4>(is_short, separates);
         break;
       case 8:
-        if (is_short || Size == 1 || (Size == 2 && !separates))
+        if (competes || is_short || Size == 1 || (Size == 2 && !separates))
           return choose_wide_leaf<Size, 8>(is_short, separates);
         break;
       case 16:
-        if (is_short || Size <= 2 || (Size == 4 && separates))
+        if (competes || is_short || Size <= 2 || (Size == 4 && separates))
           return choose_wide_leaf<Size, 16>(is_short, separates);
         break;
       default: break;
@@ -354,7 +378,7 @@ void move_wide_runs(const tile&, const std::byte*, std::byte*) {}
 inline void move_wide_masked(std::byte*, const std::byte*, const std::byte*, std::size_t) noexcept {}
 
 template <std::size_t Size>
-leaf_function choose_wide_leaf(std::int64_t, std::int64_t, bool) noexcept {
+leaf_function choose_wide_leaf(std::int64_t, std::int64_t, bool, bool) noexcept {
   return nullptr;
 }
 
