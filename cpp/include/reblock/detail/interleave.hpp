@@ -226,14 +226,16 @@ void move_interleaved(const tile& t, const std::byte* source, std::byte* destina
   });
 }
 
-/// Whether streams that are separated go past the caches, if the first of them begins at a multiple of 16 bytes. More
-/// of them would want too many buffers at a time.
+/// More streams would want too many buffers at a time.
+inline constexpr std::size_t most_streams_apart = 4;
+
+/// Whether streams that are separated go past the caches, if the first of them begins at a multiple of 16 bytes.
 constexpr bool streams_apart(const tile& t) noexcept {
   constexpr std::int64_t width{sizeof(register_bytes)};
   const std::int64_t row = t.inner.extent * static_cast<std::int64_t>(t.element_size);
   const std::int64_t strides =
       t.outer.destination_stride | t.rows.destination_stride | t.slices.destination_stride;
-  return t.streamed && t.outer_extent() <= 4 && (row | strides) % width == 0;
+  return t.streamed && t.outer_extent() <= std::int64_t{most_streams_apart} && (row | strides) % width == 0;
 }
 
 /// Whether streams that are separated have the same places in a cache, so that they had better be written a line at a
@@ -263,17 +265,22 @@ void move_deinterleaved(const tile& t, const std::byte* source, std::byte* desti
     };
     return for_following_rows(t, source, destination, goes_on, move_rows);
   }
-  const bool streamed =
-      streams_apart(t) && !streams_compete(t) && address_of(destination) % sizeof(register_bytes) == 0;
-  for_each_row(t, source, destination, [=](const std::byte* from, std::byte* to) {
-    const auto place = [&](std::size_t k) { return to + offsets[k]; };
-    for_overlapping_steps(length, dense::width, [&](std::size_t i) {
-      registers<dense::count> v = dense::load_all(from + i * dense::step, i + dense::width == length);
-      v = dense::separated(v);
-      unrolled<Streams>(
-          [&](auto k) { streamed ? stream(place(k) + i * Size, v[k]) : store(place(k) + i * Size, v[k]); });
+  // a loop for each way to store, since one that asks for each register is slower by half
+  const auto move_rows = [&](auto store_at) {
+    for_each_row(t, source, destination, [=](const std::byte* from, std::byte* to) {
+      for_overlapping_steps(length, dense::width, [&](std::size_t i) {
+        registers<dense::count> v = dense::load_all(from + i * dense::step, i + dense::width == length);
+        v = dense::separated(v);
+        unrolled<Streams>([&](auto k) { store_at(to + offsets[k] + i * Size, v[k]); });
+      });
     });
-  });
+  };
+  if constexpr (Streams <= most_streams_apart) {
+    if (streams_apart(t) && !streams_compete(t) && address_of(destination) % sizeof(register_bytes) == 0) {
+      return move_rows([](std::byte* place, register_bytes value) { stream(place, value); });
+    }
+  }
+  move_rows([](std::byte* place, register_bytes value) { store(place, value); });
 }
 
 }  // namespace reblock::detail
