@@ -207,7 +207,12 @@ constexpr bool separates(const tile& t) noexcept {
 
 /// The leaf that interleaves as many streams as the tile has, or null.
 template <std::size_t Size, class Finish>
-leaf_function choose_interleaving_leaf(const tile& t) {
+leaf_function choose_interleaving_leaf(const tile& t, bool is_wide) {
+  if constexpr (Finish::element_size == 0) {
+    const leaf_function wide =
+        choose_wide_leaf<Size>(t.inner_extent(), t.outer.extent * std::int64_t{Size}, false, false);
+    if (is_wide && !t.streamed && wide != nullptr) return wide;
+  }
   switch (t.inner_extent()) {
     case 2: return move_interleaved<Size, 2, Finish>;
     case 3: return move_interleaved<Size, 3, Finish>;
@@ -222,7 +227,11 @@ leaf_function choose_interleaving_leaf(const tile& t) {
 
 /// The leaf that separates as many streams as the tile has, or null.
 template <std::size_t Size>
-leaf_function choose_deinterleaving_leaf(const tile& t) {
+leaf_function choose_deinterleaving_leaf(const tile& t, bool is_wide) {
+  const bool is_streamed = streams_apart(t);
+  const leaf_function wide =
+      choose_wide_leaf<Size>(t.outer_extent(), t.inner.extent * std::int64_t{Size}, true, is_streamed);
+  if (is_wide && wide != nullptr && (!is_streamed || streams_compete(t))) return wide;
   switch (t.outer_extent()) {
     case 2: return move_deinterleaved<Size, 2>;
     case 3: return move_deinterleaved<Size, 3>;
@@ -241,6 +250,7 @@ leaf_function choose_deinterleaving_leaf(const tile& t) {
 template <class Finish = as_is>
 leaf_function choose_leaf(const tile& t, bool extents_are_fixed, std::size_t lookup_width) {
   constexpr bool moves = Finish::element_size == 0;
+  constexpr std::size_t width{sizeof(register_bytes)};
   const auto size = static_cast<std::int64_t>(t.element_size);
   const auto [outer, inner] = std::pair(t.outer, t.inner);
   const bool is_wide = lookup_width == 64;
@@ -250,21 +260,13 @@ leaf_function choose_leaf(const tile& t, bool extents_are_fixed, std::size_t loo
   if (moves && is_wide && size > 32 && size != 48) return move_wide_runs<true>;  // 48: three registers do
   const bool are_streams = outer.source_stride == size && inner.destination_stride == size;
   return with_fixed_size(t.element_size, [&]<std::size_t Size>(fixed_size<Size>) -> leaf_function {
-    if constexpr (Size != 0 && Size <= sizeof(register_bytes) && (moves || Size == Finish::element_size)) {
+    if constexpr (Size != 0 && Size <= width && (moves || Size == Finish::element_size)) {
       if (extents_are_fixed && interleaves(t)) {
-        if constexpr (moves) {
-          const leaf_function wide =
-              choose_wide_leaf<Size>(t.inner_extent(), outer.extent * size, false, false);
-          if (is_wide && !t.streamed && wide != nullptr) return wide;
-        }
-        if (const leaf_function leaf = choose_interleaving_leaf<Size, Finish>(t)) return leaf;
+        if (const leaf_function leaf = choose_interleaving_leaf<Size, Finish>(t, is_wide)) return leaf;
       }
       if constexpr (moves) {
         if (extents_are_fixed && separates(t)) {
-          const leaf_function wide =
-              choose_wide_leaf<Size>(t.outer_extent(), inner.extent * size, true, streams_apart(t));
-          if (is_wide && wide != nullptr && (!streams_apart(t) || streams_compete(t))) return wide;
-          if (const leaf_function leaf = choose_deinterleaving_leaf<Size>(t)) return leaf;
+          if (const leaf_function leaf = choose_deinterleaving_leaf<Size>(t, is_wide)) return leaf;
         }
       }
       if constexpr (has_squares(Size)) {

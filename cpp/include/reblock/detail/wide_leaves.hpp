@@ -314,7 +314,10 @@ template <bool IsElement>
                                                                              const std::byte* mask,
                                                                              std::size_t size) noexcept {
   constexpr std::size_t width = sizeof(wide_bytes);
-  if (size < width) return move_masked(destination, source, mask, size);
+  if (size < width) {
+    move_masked(destination, source, mask, size);
+    return;
+  }
   const std::size_t last = size - width;
   for (std::size_t i = 0;;) {
     wide_bytes value;
