@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Short runs of bytes.
+// Runs of bytes: copied, and copied under a mask.
 #pragma once
 
 #include <cstddef>
@@ -38,9 +38,10 @@ inline void copy_short(std::byte* destination, const std::byte* source, std::siz
   }
 }
 
-/// Bytes from which on a call of memcpy() makes more of a run.
+/// Bytes of the longest run that is not left to memcpy().
 inline constexpr std::size_t longest_short_run = 1024;
 
+/// Copies `size` bytes, however many.
 inline void copy_run(std::byte* destination, const std::byte* source, std::size_t size) {
   if (size > longest_short_run) {
     std::memcpy(destination, source, size);
