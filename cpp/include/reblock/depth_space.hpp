@@ -97,10 +97,9 @@ class depth_space_geometry {
     if (!axis) return axis.why();
     const result<axis_values> block = check_spatial(block_size, "block_size", input.size() - 2, 1);
     if (!block) return block.why();
-    error why;
     if (order != depth_space_order::depth_column_row && order != depth_space_order::column_row_depth) {
-      return why << "order must be DEPTH_COLUMN_ROW (0) or COLUMN_ROW_DEPTH (1), got "
-                 << static_cast<std::uint32_t>(order);
+      return error() << "order must be DEPTH_COLUMN_ROW (0) or COLUMN_ROW_DEPTH (1), got "
+                     << static_cast<std::uint32_t>(order);
     }
 
     depth_space_geometry g;
@@ -116,6 +115,7 @@ class depth_space_geometry {
     bool too_large = positions.overflow();
     if (direction == depth_space_direction::depth_to_space) {
       if (too_large || channels % positions.value() != 0) {
+        error why;
         why << input_name << " has " << channels << " channels (axis " << *axis << " of shape " << input
             << "), which block_size " << block_size << " does not divide: ";
         return too_large ? why << "their product overflows"
@@ -130,8 +130,8 @@ class depth_space_geometry {
     } else {
       for (std::size_t d = 0; d < spatial.size(); ++d) {
         if (spatial[d] % (*block)[d] != 0) {
-          return why << input_name << " has spatial extents " << spatial << " (shape " << input
-                     << "), which block_size " << block_size << " does not divide";
+          return error() << input_name << " has spatial extents " << spatial << " (shape " << input
+                         << "), which block_size " << block_size << " does not divide";
         }
         other_spatial[d] = spatial[d] / (*block)[d];
       }
@@ -140,8 +140,8 @@ class depth_space_geometry {
     }
     const axis_values output = with_channel_axis(input[0], other_channels.value(), other_spatial, *axis);
     if (too_large || !addressable(output, element_size)) {
-      return why << "block_size " << block_size << " is too large for " << input_name << " of shape " << input
-                 << ": the output cannot be addressed";
+      return error() << "block_size " << block_size << " is too large for " << input_name << " of shape "
+                     << input << ": the output cannot be addressed";
     }
     const bool from_depth = direction == depth_space_direction::depth_to_space;
     g.depth_ = from_depth ? input : output;

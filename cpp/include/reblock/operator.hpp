@@ -136,32 +136,30 @@ namespace detail {
 
 inline status check_known(feature_level level) {
   if (name(level) != nullptr) return success{};
-  error why;
-  return why << "feature_level must be one of DirectML's, LEVEL_1_0 (4096) to LEVEL_6_4 (25600), got "
-             << static_cast<std::uint32_t>(level);
+  return error() << "feature_level must be one of DirectML's, LEVEL_1_0 (4096) to LEVEL_6_4 (25600), got "
+                 << static_cast<std::uint32_t>(level);
 }
 
 /// The rows of DirectML's tables for depth_to_space and space_to_depth.
 inline status check_depth_space_level(const tensor_desc& input, const axis_values& block,
                                       depth_space_order order, feature_level level) {
   if (const status known = check_known(level); !known) return known;
-  error why;
   const std::size_t bytes = element_size(input.type);
   const bool small_float = input.type == data_type::float32 || input.type == data_type::float16;
   if (!small_float &&
       (level < feature_level::level_2_1 || (bytes == 8 && level < feature_level::level_5_0))) {
-    return why << "input: data_type " << name(input.type) << " needs feature_level "
-               << name(bytes == 8 ? feature_level::level_5_0 : feature_level::level_2_1) << ", got "
-               << name(level);
+    return error() << "input: data_type " << name(input.type) << " needs feature_level "
+                   << name(bytes == 8 ? feature_level::level_5_0 : feature_level::level_2_1) << ", got "
+                   << name(level);
   }
   if (order != depth_space_order::depth_column_row && level < feature_level::level_2_1) {
-    return why << "order COLUMN_ROW_DEPTH needs feature_level LEVEL_2_1, got " << name(level);
+    return error() << "order COLUMN_ROW_DEPTH needs feature_level LEVEL_2_1, got " << name(level);
   }
   if (input.sizes.size() != 4) {
-    return why << "input: sizes must have 4 values with a feature_level, got " << input.sizes;
+    return error() << "input: sizes must have 4 values with a feature_level, got " << input.sizes;
   }
   if (block[0] != block[1]) {
-    return why << "block_size must be the same along both axes with a feature_level, got " << block;
+    return error() << "block_size must be the same along both axes with a feature_level, got " << block;
   }
   return success{};
 }
@@ -169,8 +167,7 @@ inline status check_depth_space_level(const tensor_desc& input, const axis_value
 inline status check_window_level(feature_level level) {
   if (const status known = check_known(level); !known) return known;
   if (level >= feature_level::level_6_4) return success{};
-  error why;
-  return why << "unfold and fold need feature_level LEVEL_6_4, got " << name(level);
+  return error() << "unfold and fold need feature_level LEVEL_6_4, got " << name(level);
 }
 
 /// The last three sizes of a columns tensor; those before them must be 1, and there are no more than
@@ -180,9 +177,8 @@ inline result<axis_values> columns_part(const axis_values& sizes, std::size_t im
   bool fits = sizes.size() >= 3 && sizes.size() <= image_rank;
   for (std::size_t i = 0; fits && i + 3 < sizes.size(); ++i) fits = sizes[i] == 1;
   if (fits) return axis_values{*(sizes.end() - 3), *(sizes.end() - 2), *(sizes.end() - 1)};
-  error why;
-  return why << argument << ": sizes must be 3, or up to " << image_rank << " with leading sizes of 1, got "
-             << sizes;
+  return error() << argument << ": sizes must be 3, or up to " << image_rank
+                 << " with leading sizes of 1, got " << sizes;
 }
 
 /// The output as it is described, or else as it is inferred from the input.
@@ -190,17 +186,16 @@ inline result<tensor_desc> check_output(const std::optional<tensor_desc>& output
                                         const axis_values& sizes) {
   const tensor_desc checked = output.value_or(tensor_desc{input.type, sizes});
   if (const auto bytes = try_total_size_in_bytes(checked, "output"); !bytes) return bytes.why();
-  error why;
   if (checked.type != input.type) {
-    return why << "output: data_type must be the input's, " << name(input.type) << ", got "
-               << name(checked.type);
+    return error() << "output: data_type must be the input's, " << name(input.type) << ", got "
+                   << name(checked.type);
   }
   if (checked.sizes != sizes) {
-    return why << "output: sizes must be " << sizes << ", got " << checked.sizes;
+    return error() << "output: sizes must be " << sizes << ", got " << checked.sizes;
   }
   if (overlaps_itself(checked.sizes, checked.strides_or_packed(), 1)) {
-    return why << "output: strides must not make elements overlap, got sizes " << checked.sizes
-               << " with strides " << checked.strides_or_packed();
+    return error() << "output: strides must not make elements overlap, got sizes " << checked.sizes
+                   << " with strides " << checked.strides_or_packed();
   }
   return checked;
 }

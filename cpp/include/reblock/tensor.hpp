@@ -88,36 +88,37 @@ constexpr result<std::uint64_t> try_total_size_in_bytes(const tensor_desc& desc,
                                                         const char* argument = "tensor") {
   constexpr std::int64_t most_elements = std::numeric_limits<std::uint32_t>::max();
   constexpr std::int64_t most_bytes = std::int64_t{std::numeric_limits<std::ptrdiff_t>::max()} / 4;
-  error why;
-  why << argument << ": ";
+  const auto refusal = [argument] { return error() << argument << ": "; };
   if (element_size(desc.type) == 0) {
-    return why << "data_type " << name(desc.type) << " (" << static_cast<std::uint32_t>(desc.type)
-               << ") is not one that a tensor can have: FLOAT16 to FLOAT64, INT8 to INT64, UINT8 to UINT64";
+    return refusal()
+           << "data_type " << name(desc.type) << " (" << static_cast<std::uint32_t>(desc.type)
+           << ") is not one that a tensor can have: FLOAT16 to FLOAT64, INT8 to INT64, UINT8 to UINT64";
   }
   if (desc.sizes.empty() || desc.sizes.size() > max_rank) {
-    return why << "sizes must have 1 to 8 values, got " << desc.sizes.given() << ": " << desc.sizes;
+    return refusal() << "sizes must have 1 to 8 values, got " << desc.sizes.given() << ": " << desc.sizes;
   }
   for (const std::int64_t size : desc.sizes) {
-    if (size < 1) return why << "sizes must be at least 1, got " << desc.sizes;
+    if (size < 1) return refusal() << "sizes must be at least 1, got " << desc.sizes;
   }
   const detail::checked_size elements = detail::product(desc.sizes);
   if (elements.overflow() || elements.value() > most_elements) {
-    return why << "sizes " << desc.sizes << " make more than the 2**32 - 1 elements that a tensor can have";
+    return refusal() << "sizes " << desc.sizes
+                     << " make more than the 2**32 - 1 elements that a tensor can have";
   }
   if (desc.strides && desc.strides->size() != desc.sizes.size()) {
-    return why << "strides must have one value for each of the " << desc.sizes.size() << " sizes, got "
-               << *desc.strides;
+    return refusal() << "strides must have one value for each of the " << desc.sizes.size() << " sizes, got "
+                     << *desc.strides;
   }
   const axis_values strides = desc.strides_or_packed();
   detail::checked_size span = 1;
   for (std::size_t i = 0; i < strides.size(); ++i) {
-    if (strides[i] < 0) return why << "strides must not be negative, got " << strides;
+    if (strides[i] < 0) return refusal() << "strides must not be negative, got " << strides;
     span += detail::checked_size(desc.sizes[i] - 1) * strides[i];
   }
   span *= static_cast<std::int64_t>(element_size(desc.type));
   if (span.overflow() || span.value() > most_bytes) {
-    return why << "sizes " << desc.sizes << " with strides " << strides << " span more than " << most_bytes
-               << " bytes";
+    return refusal() << "sizes " << desc.sizes << " with strides " << strides << " span more than "
+                     << most_bytes << " bytes";
   }
   return (static_cast<std::uint64_t>(span.value()) + 3) / 4 * 4;
 }

@@ -101,9 +101,8 @@ class window_geometry {
     const checked_size blocks = product(g.blocks_);
     g.columns_ = {image[0], rows.value(), blocks.value()};
     if (rows.overflow() || blocks.overflow() || !addressable(g.columns_, element_size)) {
-      error why;
-      return why << "window_sizes " << parameters.sizes << " make too many columns for " << image_name
-                 << " of shape " << image << ": they cannot be addressed";
+      return error() << "window_sizes " << parameters.sizes << " make too many columns for " << image_name
+                     << " of shape " << image << ": they cannot be addressed";
     }
     return g;
   }
@@ -111,18 +110,17 @@ class window_geometry {
   static constexpr result<window_geometry> make_from_columns(
       const axis_values& columns, const spatial_values& output_sizes, const window& parameters,
       std::int64_t channel_axis, std::int64_t element_size, const char* columns_name) {
-    error why;
     if (columns.size() != 3) {
-      return why << columns_name << " must have 3 axes (batch, channels * window elements, blocks), got "
-                 << columns.given() << ": shape " << columns;
+      return error() << columns_name << " must have 3 axes (batch, channels * window elements, blocks), got "
+                     << columns.given() << ": shape " << columns;
     }
     for (const std::int64_t extent : columns) {
-      if (extent < 0) return why << columns_name << " must not have a negative extent, got " << columns;
+      if (extent < 0) return error() << columns_name << " must not have a negative extent, got " << columns;
     }
     const std::size_t spatial_axes = count_spatial_axes(output_sizes, parameters);
     if (spatial_axes < 1 || spatial_axes > max_rank - 2) {
-      return why << "output_sizes must have 1 to 6 values, got " << output_sizes.values().given() << ": "
-                 << output_sizes;
+      return error() << "output_sizes must have 1 to 6 values, got " << output_sizes.values().given() << ": "
+                     << output_sizes;
     }
     const auto spatial = check_spatial(output_sizes, "output_sizes", spatial_axes, 0);
     if (!spatial) return spatial.why();
@@ -132,6 +130,7 @@ class window_geometry {
     if (!axis) return axis.why();
     const checked_size elements = product(*sizes);
     if (elements.overflow() || columns[1] % elements.value() != 0) {
+      error why;
       why << columns_name << " has " << columns[1] << " rows (axis 1 of shape " << columns
           << "), which window_sizes " << *sizes << " does not divide: ";
       return elements.overflow() ? why << "their product overflows"
@@ -139,13 +138,14 @@ class window_geometry {
     }
     const axis_values image = with_channel_axis(columns[0], columns[1] / elements.value(), *spatial, *axis);
     if (!addressable(image, element_size)) {
-      return why << "output_sizes " << output_sizes << " are too large for " << columns_name << " of shape "
-                 << columns << ": the output cannot be addressed";
+      return error() << "output_sizes " << output_sizes << " are too large for " << columns_name
+                     << " of shape " << columns << ": the output cannot be addressed";
     }
     const auto g = make(image, parameters, channel_axis, element_size, "output_sizes");
     if (g && g->columns_ != columns) {
-      return why << columns_name << " has " << columns[2] << " blocks (axis 2 of shape " << columns
-                 << "), but output_sizes " << *spatial << " give " << g->columns_[2] << ": " << g->blocks_;
+      return error() << columns_name << " has " << columns[2] << " blocks (axis 2 of shape " << columns
+                     << "), but output_sizes " << *spatial << " give " << g->columns_[2] << ": "
+                     << g->blocks_;
     }
     return g;
   }
@@ -196,19 +196,18 @@ class window_geometry {
     const auto end_padding = check_spatial(parameters.end_padding, "end_padding", axes, 0);
     if (!end_padding) return end_padding.why();
 
-    error why;
     for (std::size_t d = 0; d < axes; ++d) {
       const checked_size padded = checked_size(spatial_[d]) + (*start_padding)[d] + (*end_padding)[d];
       if (padded.overflow()) {
-        return why << "start_padding " << *start_padding << " and end_padding " << *end_padding
-                   << " are too large: a padded extent overflows";
+        return error() << "start_padding " << *start_padding << " and end_padding " << *end_padding
+                       << " are too large: a padded extent overflows";
       }
       const checked_size span = checked_size((*sizes)[d] - 1) * (*dilations)[d] + 1;
       if (span.overflow() || span.value() > padded.value()) {
-        return why << "window_sizes " << *sizes << " with dilations " << *dilations
-                   << " do not fit even once along spatial axis " << d << ": " << image_name
-                   << " has spatial extents " << spatial_ << ", with padding " << padded.value()
-                   << " elements along that axis";
+        return error() << "window_sizes " << *sizes << " with dilations " << *dilations
+                       << " do not fit even once along spatial axis " << d << ": " << image_name
+                       << " has spatial extents " << spatial_ << ", with padding " << padded.value()
+                       << " elements along that axis";
       }
       blocks_.push_back((padded.value() - span.value()) / (*strides)[d] + 1);
       // A step that is never taken may have been given as anything.

@@ -118,9 +118,8 @@ inline moves draw_moves(std::mt19937& random, std::size_t bounds) {
   const auto free_axes = static_cast<std::size_t>(draw(random, bounds == 0 ? 1 : 0, bounds == 0 ? 6 : 3));
   for (std::size_t i = 0; i < free_axes + 2 * bounds; ++i) {
     const bool bounded = i >= free_axes;
-    l.add({.extent = draw(random, 1, 4),
-           .bound = bounded ? (i - free_axes) % bounds : detail::no_bound,
-           .bound_step = bounded ? draw(random, 1, 3) : 0});
+    l.add({draw(random, 1, 4), 0, 0, bounded ? (i - free_axes) % bounds : detail::no_bound,
+           bounded ? draw(random, 1, 3) : 0});
   }
   for (std::size_t b = 0; b < bounds; ++b) l.bounds[b] = {draw(random, -4, 1), draw(random, 0, 7)};
 

@@ -20,7 +20,7 @@ using test::layout_point;
 
 layout draw_layout(std::mt19937& random) {
   layout l = test::draw_moves(random, static_cast<std::size_t>(draw(random, 0, 2))).layout;
-  if (l.rank == 0) l.add({.extent = 3, .source_stride = 4, .destination_stride = -8});
+  if (l.rank == 0) l.add({3, 4, -8});
   return l;
 }
 
@@ -80,7 +80,7 @@ TEST_CASE("swap_sides moves the other way round") {
 
 TEST_CASE("remove closes the gap") {
   layout l;
-  for (std::int64_t extent = 2; extent <= 5; ++extent) l.add({.extent = extent});
+  for (std::int64_t extent = 2; extent <= 5; ++extent) l.add({extent, 0, 0});
   l.remove(1);
   REQUIRE(l.rank == 3);
   CHECK(l.axes[0].extent == 2);

@@ -108,7 +108,7 @@ TEST_CASE("a pattern moves what its layout describes, whatever repeats") {
     std::int64_t bytes = element_size;
     const auto rank = static_cast<std::size_t>(draw(random, 2, 5));
     for (std::size_t i = 0; i < rank; ++i) {
-      l.add({i == 0 ? draw(random, 8, 40) : draw(random, 2, 9)});
+      l.add({i == 0 ? draw(random, 8, 40) : draw(random, 2, 9), 0, 0});
       bytes *= l.axes[i].extent;
     }
     while (bytes < 2048) {
@@ -202,9 +202,9 @@ TEST_CASE("a pattern of axes without a border, whatever has one and whatever rep
     const std::int64_t element_size = element_sizes[draw(random, 0, 7)];
     const std::int64_t padding = draw(random, 0, 2);
     layout l;  // offsets in a window along rows of blocks, then axes that have nothing to do with them
-    l.add({draw(random, 1, 3)});
-    l.add({draw(random, 1, 6)});
-    for (int i = 0; i < 3; ++i) l.add({draw(random, 2, i == 0 ? 40 : 9)});
+    l.add({draw(random, 1, 3), 0, 0});
+    l.add({draw(random, 1, 6), 0, 0});
+    for (int i = 0; i < 3; ++i) l.add({draw(random, 2, i == 0 ? 40 : 9), 0, 0});
     const auto destination_strides = dense_strides(random, l, element_size);
     layout source = l;  // the rows are one axis there
     source.axes[0].extent = l.axes[0].extent + l.axes[1].extent - 1;

@@ -23,7 +23,7 @@ using test::draw;
 layout draw_pattern(std::mt19937& random, std::int64_t element_size) {
   layout l;
   const auto rank = static_cast<std::size_t>(draw(random, 1, 4));
-  for (std::size_t i = 0; i < rank; ++i) l.add({draw(random, 1, 5), draw(random, 0, 40) * element_size});
+  for (std::size_t i = 0; i < rank; ++i) l.add({draw(random, 1, 5), draw(random, 0, 40) * element_size, 0});
   std::int64_t stride = element_size;
   for (std::size_t i = rank; i-- > 0; stride *= l.axes[i].extent) l.axes[i].destination_stride = stride;
   if (rank >= 2 && test::flip_coin(random)) {

@@ -27,13 +27,12 @@ struct tensor_names {
 
 /// Batch, channels and 1 to 6 spatial axes, none of negative extent.
 constexpr status check_extents(const axis_values& extents, const char* name) {
-  error why;
   if (extents.size() < 3 || extents.size() > max_rank) {
-    return why << name << " must have 3 to 8 axes (batch, channels, 1 to 6 spatial), got " << extents.given()
-               << ": shape " << extents;
+    return error() << name << " must have 3 to 8 axes (batch, channels, 1 to 6 spatial), got "
+                   << extents.given() << ": shape " << extents;
   }
   for (const std::int64_t extent : extents) {
-    if (extent < 0) return why << name << " must not have a negative extent, got " << extents;
+    if (extent < 0) return error() << name << " must not have a negative extent, got " << extents;
   }
   return success{};
 }
@@ -43,22 +42,20 @@ constexpr result<std::size_t> check_channel_axis(std::int64_t channel_axis, std:
   const auto axes = static_cast<std::int64_t>(rank);
   const std::int64_t axis = channel_axis < 0 ? channel_axis + axes : channel_axis;
   if (axis >= 1 && axis < axes) return static_cast<std::size_t>(axis);
-  error why;
-  return why << "channel_axis must be from 1 to " << axes - 1 << " or from " << 1 - axes << " to -1 for "
-             << axes << " axes (axis 0 is the batch), got " << channel_axis;
+  return error() << "channel_axis must be from 1 to " << axes - 1 << " or from " << 1 - axes << " to -1 for "
+                 << axes << " axes (axis 0 is the batch), got " << channel_axis;
 }
 
 /// One value for each spatial axis, none below `least`.
 constexpr result<axis_values> check_spatial(const spatial_values& given, const char* name,
                                             std::size_t spatial_axes, std::int64_t least) {
-  error why;
   if (!given.fits(spatial_axes)) {
-    return why << name << " must be one value, or one for each of the " << spatial_axes
-               << " spatial axes, got " << given.values().given() << ": " << given;
+    return error() << name << " must be one value, or one for each of the " << spatial_axes
+                   << " spatial axes, got " << given.values().given() << ": " << given;
   }
   const axis_values values = given.expand(spatial_axes);
   for (const std::int64_t value : values) {
-    if (value < least) return why << name << " must be at least " << least << ", got " << given;
+    if (value < least) return error() << name << " must be at least " << least << ", got " << given;
   }
   return values;
 }
@@ -107,10 +104,9 @@ placement placement_of(const tensor_view<T>& view) noexcept {
 /// One stride per axis, and offsets that can be computed without overflow.
 template <class T>
 constexpr status check_strides(const tensor_view<T>& view, const char* name) {
-  error why;
   if (view.strides().size() != view.extents().size()) {
-    return why << name << " must have one stride for each of its " << view.extents().size()
-               << " axes, got strides " << view.strides();
+    return error() << name << " must have one stride for each of its " << view.extents().size()
+                   << " axes, got strides " << view.strides();
   }
   checked_size span = 1;
   for (std::size_t i = 0; i < view.extents().size(); ++i) {
@@ -124,8 +120,8 @@ constexpr status check_strides(const tensor_view<T>& view, const char* name) {
   }
   span *= static_cast<std::int64_t>(4 * sizeof(T));
   if (span.overflow()) {
-    return why << name << " of shape " << view.extents() << " with strides " << view.strides()
-               << " spans more than can be addressed";
+    return error() << name << " of shape " << view.extents() << " with strides " << view.strides()
+                   << " spans more than can be addressed";
   }
   return success{};
 }
@@ -140,17 +136,16 @@ status run_on_views(const tensor_view<In>& input, const tensor_view<T>& output,
   static_assert(std::is_trivially_copyable_v<T>, "elements are moved as bytes");
   if (const status fits = check_strides(input, names.input); !fits) return fits;
   if (const status fits = check_strides(output, names.output); !fits) return fits;
-  error why;
   if (output.extents() != output_extents) {
-    return why << names.output << " must have shape " << output_extents << ", got " << output.extents();
+    return error() << names.output << " must have shape " << output_extents << ", got " << output.extents();
   }
   const placement from = placement_of(input);
   const placement to = placement_of(output);
   if (overlaps_itself(to.extents, to.strides, to.element_size)) {
-    return why << names.output << " must not overlap itself, got shape " << output.extents()
-               << " with strides " << output.strides();
+    return error() << names.output << " must not overlap itself, got shape " << output.extents()
+                   << " with strides " << output.strides();
   }
-  if (share_memory(from, to)) return why << names.output << " must not share memory with " << names.input;
+  if (share_memory(from, to)) return error() << names.output << " must not share memory with " << names.input;
   plan(from.strides, to.strides).run(input.data(), output.data(), executor);
   return success{};
 }

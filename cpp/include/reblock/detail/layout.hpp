@@ -25,12 +25,18 @@ inline constexpr std::size_t no_bound = max_bounds;
 
 /// One axis of the index space. Strides in bytes, of either sign.
 struct layout_axis {
-  std::int64_t extent = 1;
-  std::int64_t source_stride = 0;
-  std::int64_t destination_stride = 0;
+  std::int64_t extent;
+  std::int64_t source_stride;
+  std::int64_t destination_stride;
   /// The bound that this axis takes part in, and how far one step along the axis moves within it.
-  std::size_t bound = no_bound;
-  std::int64_t bound_step = 0;
+  std::size_t bound;
+  std::int64_t bound_step;
+
+  /// Holds nothing: a layout has room for many axes and few of them.
+  layout_axis() noexcept = default;
+  constexpr layout_axis(std::int64_t indices, std::int64_t from, std::int64_t to,
+                        std::size_t in_bound = no_bound, std::int64_t step = 0) noexcept
+      : extent(indices), source_stride(from), destination_stride(to), bound(in_bound), bound_step(step) {}
 
   constexpr bool bounded() const noexcept { return bound != no_bound; }
   friend constexpr bool operator==(const layout_axis&, const layout_axis&) = default;
@@ -51,8 +57,8 @@ constexpr bool share_bound(const layout_axis& a, const layout_axis& b) noexcept 
 
 /// Indices begin <= index < end.
 struct index_range {
-  std::int64_t begin = 0;
-  std::int64_t end = 0;
+  std::int64_t begin;
+  std::int64_t end;
 
   friend constexpr bool operator==(const index_range&, const index_range&) = default;
 };
@@ -75,7 +81,7 @@ constexpr index_range range_inside(const axis_bound& bound, std::int64_t moved,
 }
 
 struct layout {
-  std::array<layout_axis, max_axes> axes{};
+  std::array<layout_axis, max_axes> axes;
   std::size_t rank = 0;
   std::array<axis_bound, max_bounds> bounds{};
   std::size_t bound_count = 0;

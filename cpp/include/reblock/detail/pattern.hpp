@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -35,6 +36,19 @@ class pattern {
   bool make(std::size_t width, const layout& l, std::size_t first, std::span<const index_range> inside,
             std::int64_t element_size, const sibling_axis& siblings = {}) noexcept;
 
+  /// As an assignment, of what has been made: much of it is room for larger tables.
+  void assign(const pattern& made) noexcept {
+    std::copy_n(made.groups_.begin(), made.group_count_, groups_.begin());
+    std::copy_n(made.targets_.begin(), made.target_count_, targets_.begin());
+    std::copy_n(made.offsets_.begin(), made.offset_count_, offsets_.begin());
+    std::copy_n(made.places_.begin(), made.place_count_, places_.begin());
+    const auto sizes = [](auto& p) {
+      return std::tie(p.width_, p.cost_, p.siblings_, p.unit_, p.lowest_, p.end_, p.group_count_,
+                      p.target_count_, p.offset_count_, p.place_count_);
+    };
+    sizes(*this) = sizes(made);
+  }
+
   /// What moving it once, with its siblings, takes, as an estimate in tenths of a cycle.
   std::size_t cost() const noexcept { return cost_; }
 
@@ -54,10 +68,10 @@ class pattern {
   /// Registers of the destination that are looked up together. The last bytes may not be right yet: the next
   /// group, which writes over them, has them.
   struct group {
-    std::uint8_t store = 0;  ///< bytes of each register
-    std::uint8_t window_bytes = 0;
-    std::uint8_t windows = 0;
-    std::uint8_t targets = 0;
+    std::uint8_t store;  ///< bytes of each register
+    std::uint8_t window_bytes;
+    std::uint8_t windows;
+    std::uint8_t targets;
 
     std::size_t tables(std::size_t width) const noexcept {
       return std::max<std::size_t>(1, std::size_t{windows} * window_bytes / lookup_table_bytes(width));
@@ -65,7 +79,7 @@ class pattern {
   };
   /// The best group so far, of those that might come next.
   struct choice {
-    group best;
+    group best{};
     std::size_t gain = 0;  ///< bytes that it makes right
     std::size_t cost = 0;
     /// Of all that is left to do, if it is this one that comes next.

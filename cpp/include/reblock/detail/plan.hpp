@@ -52,7 +52,7 @@ struct plan : layout {
   /// The axis of the innermost two, if any, that the third one from the end is joined to in the tile.
   tile::axis joined = tile::axis::neither;
   /// For each axis the axis behind it whose range its index decides (they share a bound), or no_axis.
-  std::array<std::size_t, max_axes> decides{};
+  std::array<std::size_t, max_axes> decides;
   /// The axes from this one on have no gaps between their destination elements.
   std::size_t dense_from = 0;
   tile leaf_tile{};
@@ -226,7 +226,8 @@ constexpr bool compete(std::int64_t extent, std::int64_t stride, std::int64_t ot
   constexpr std::int64_t page = 4096;
   constexpr std::int64_t line = 64;
   constexpr int most = 4;  // since neighbours of these lines, and the other side, want places as well
-  if (extent < 1 || extent > 256 || other_extent > 256 / extent) return false;
+  if (extent < 1 || extent > 256 || other_extent > 256 / extent || extent * other_extent <= most)
+    return false;
   std::array<int, page / line> streams{};
   for (std::int64_t i = 0; i < extent; ++i) {
     for (std::int64_t j = 0; j < other_extent; ++j) {

@@ -137,13 +137,16 @@ inline pattern_axes find_pattern(const layout& l, std::int64_t element_size,
   return found;
 }
 
+/// Whether a pattern is worth a thought: it reads whole registers, and its table has to be worked out.
+inline bool may_be_pattern(const layout& l, std::int64_t element_size, std::size_t lookup_width) noexcept {
+  constexpr std::int64_t least_total = 2048;  // bytes
+  return lookup_width != 0 && l.source_is_dense && total_bytes(l, element_size) >= least_total;
+}
+
 /// Has the innermost axes of `l`, which is in the order of the destination, moved as a pattern that repeats along
-/// another one. Returns whether there is one; if not, `p` is as it was.
+/// another one. Requires may_be_pattern(l). Returns whether there is one; if not, `p` is as it was.
 inline bool set_out_pattern(plan& p, const layout& l, std::int64_t element_size) noexcept {
   const std::size_t lookup_width = p.lookup_width;
-  constexpr std::int64_t least_total = 2048;  // bytes that are worth a table
-  // lookups read whole registers
-  if (lookup_width == 0 || !l.source_is_dense || total_bytes(l, element_size) < least_total) return false;
   auto [inner, along, piece, bytes] = find_pattern(l, element_size, lookup_width);
   if (along == no_axis) return false;
 

@@ -331,11 +331,11 @@ class traversal {
   leaf_function leaf_;
   const std::byte* source_;
   std::byte* destination_;
-  std::array<index_range, max_axes> ranges_{};
+  std::array<index_range, max_axes> ranges_;  ///< those of the plan's axes
   const pattern* table_ = nullptr;
   std::int64_t indices_ = 0;  ///< of the axis along which a pattern repeats, those that are moved next
   pattern bounded_table_;
-  std::array<index_range, max_axes> table_ranges_{};  ///< that bounded_table_ was made for
+  std::array<index_range, max_axes> table_ranges_;  ///< that bounded_table_ was made for
   bool has_table_ = false;
   std::array<std::byte, most_masked_bytes> mask_;  ///< made for these ranges
   index_range mask_rows_;
