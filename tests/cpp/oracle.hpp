@@ -169,6 +169,16 @@ tensor<T> unfold(const tensor<T>& image, const window& w, std::size_t channel_ax
   return columns;
 }
 
+/// What an assignment need not do: the x87's registers hold more digits than types have.
+template <class T>
+T stored(T value) {
+  volatile unsigned char bytes[sizeof(T)];
+  auto* const part = reinterpret_cast<unsigned char*>(&value);
+  for (std::size_t i = 0; i < sizeof(T); ++i) bytes[i] = part[i];
+  for (std::size_t i = 0; i < sizeof(T); ++i) part[i] = bytes[i];
+  return value;
+}
+
 /// Sums in type T, in ascending order of o, starting from zero.
 template <class T>
 tensor<T> fold(const tensor<T>& columns, const axis_values& image_extents, const window& w,
@@ -178,7 +188,7 @@ tensor<T> fold(const tensor<T>& columns, const axis_values& image_extents, const
                        [&](const axis_values& in_columns, const axis_values& in_image, bool inside) {
                          if (!inside) return;
                          T& sum = image.at(in_image);
-                         sum = static_cast<T>(sum + columns.at(in_columns));
+                         sum = stored(static_cast<T>(sum + columns.at(in_columns)));
                        });
   return image;
 }

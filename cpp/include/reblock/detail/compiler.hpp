@@ -5,6 +5,7 @@
 #pragma once
 
 #include <bit>
+#include <cfloat>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -34,6 +35,18 @@ namespace reblock::detail {
   std::fprintf(stderr, "reblock: %s\n", message);
   std::abort();
 #endif
+}
+
+/// `value` with the digits that its type has. x87's registers have more, and when they are stored is the compiler's
+/// choice.
+template <class T>
+T rounded(T value) noexcept {
+  if constexpr (std::is_floating_point_v<T> && FLT_EVAL_METHOD != 0) {
+    volatile T stored = value;
+    return stored;
+  } else {
+    return value;
+  }
 }
 
 // GCC and Clang know the instruction for each shuffle, but 32-bit x86 need not have the registers.
@@ -213,7 +226,7 @@ register_bytes add_lanes(register_bytes a, const register_bytes& b) noexcept {
     lane added;
     std::memcpy(&sum, a.bytes + i, sizeof(lane));
     std::memcpy(&added, b.bytes + i, sizeof(lane));
-    sum = static_cast<lane>(std::is_same_v<T, bool> ? sum != 0 || added != 0 : sum + added);
+    sum = rounded(static_cast<lane>(std::is_same_v<T, bool> ? sum != 0 || added != 0 : sum + added));
     std::memcpy(a.bytes + i, &sum, sizeof(lane));
   }
   return a;

@@ -8,12 +8,13 @@
 #include <type_traits>
 
 #include <reblock/data_type.hpp>
+#include <reblock/detail/compiler.hpp>
 #include <reblock/detail/half.hpp>
 
 namespace reblock::detail {
 
-/// How elements of type T add up: in which type, and how a term is added. Only types that have a sum
-/// match. Integers wrap, which is defined for unsigned ones.
+/// How elements of type T add up: in which type, and how a term is added, rounded each time. Only types that have a
+/// sum match. Integers wrap, which is defined for unsigned ones.
 template <class T>
 struct sum_traits;
 
@@ -21,7 +22,7 @@ template <class T>
   requires std::floating_point<T>
 struct sum_traits<T> {
   using accumulator = T;
-  static accumulator add(accumulator sum, T term) noexcept { return sum + term; }
+  static accumulator add(accumulator sum, T term) noexcept { return rounded(sum + term); }
 };
 
 /// std::complex, told by what it is: to include <complex> takes as long as to include all of reblock.
@@ -59,7 +60,7 @@ struct sum_traits<bool> {
 template <half T>
 struct sum_traits<T> {
   using accumulator = float;
-  static accumulator add(accumulator sum, T term) noexcept { return sum + to_float(term); }
+  static accumulator add(accumulator sum, T term) noexcept { return rounded(sum + to_float(term)); }
 };
 
 /// Complex numbers add up part by part.
