@@ -20,7 +20,7 @@ namespace {
 using namespace detail;
 
 constexpr std::size_t element_sizes[] = {1, 2, 3, 4, 5, 8, 12, 16, 24, 32, 48};
-constexpr std::int64_t stream_counts[] = {2, 3, 4, 5, 7, 8, 16};
+constexpr std::int64_t stream_counts[] = {2, 3, 4, 5, 6, 7, 8, 9, 16};
 constexpr std::size_t guard_bytes = 64;
 
 /// The bytes from a tile's first element to the end of its last one. Strides are not negative.

@@ -305,7 +305,7 @@ inline bool is_slow(const tile& t, std::size_t lookup_width) noexcept {
     return row_bytes < 16 || streams * row_bytes < 56;
   };
   const auto has_leaf = [=](std::int64_t streams, std::int64_t row_bytes) {
-    return streams <= 4 || streams == 8 || (is_wide && streams == 16 && row_bytes > 32);
+    return streams <= 4 || streams == 8 || (is_wide && has_wide_leaf(streams, row_bytes));
   };
   if (interleaves(t) && has_leaf(t.inner_extent(), outer.extent * size)) {
     return has_short_rows(t.inner_extent(), outer.extent * size);

@@ -17,6 +17,23 @@
 
 namespace reblock::detail {
 
+/// Whether there are leaves with registers of 64 bytes for so many streams, the rows of each so long: with fewer bytes,
+/// little of a register would be used.
+constexpr bool has_wide_leaf(std::int64_t streams, std::int64_t row_bytes) noexcept {
+  switch (streams) {
+    case 2:
+    case 3:
+    case 5:
+    case 6:
+    case 7: return row_bytes >= 64;
+    case 8: return row_bytes > 24;
+    case 4:
+    case 9:
+    case 16: return row_bytes > 32;
+    default: return false;
+  }
+}
+
 #if defined(__GNUC__) && defined(__x86_64__)
 
 using wide_bytes [[gnu::vector_size(64)]] = char;
@@ -31,86 +48,84 @@ template <std::size_t Size, class Place, std::size_t... K>
   return (wide_bytes)__builtin_shufflevector((lanes)a, (lanes)b, static_cast<int>(Place::of(K))...);
 }
 
-/// A register of each of so many streams, and as many of the row in which their elements come in turn.
+/// The least factor of a number from 2 on.
+constexpr std::size_t least_factor(std::size_t number) noexcept {
+  std::size_t factor = 2;
+  while (number % factor != 0) ++factor;
+  return factor;
+}
+
+/// A register of each of so many streams, and as many of the row in which their elements come in turn. Between them are
+/// as many steps as the number of streams has factors: streams that are apart by a third of them, say, make one stream
+/// of three in turn.
 template <std::size_t Size, std::size_t Streams>
 struct wide_groups {
   static constexpr std::size_t width = 64;            ///< bytes of a register
   static constexpr std::size_t count = width / Size;  ///< elements of a register
-  using places = std::make_index_sequence<count>;
   using registers = wide_bytes[Streams];
-
-  template <bool Upper>
-  struct zip {
-    static constexpr std::size_t of(std::size_t k) noexcept {
-      return k % 2 * count + (Upper ? count : 0) / 2 + k / 2;
-    }
-  };
-  template <bool Odd>
-  struct unzip {
-    static constexpr std::size_t of(std::size_t k) noexcept { return 2 * k + (Odd ? 1 : 0); }
-  };
-  /// Of three streams, what a register of the row has of the first two; then the third is added.
-  template <std::size_t Register>
-  struct zip_two {
-    static constexpr std::size_t of(std::size_t k) noexcept {
-      const std::size_t place = Register * count + k;
-      return (place % 3 == 1 ? count : 0) + place / 3;
-    }
-  };
-  template <std::size_t Register>
-  struct zip_third {
-    static constexpr std::size_t of(std::size_t k) noexcept {
-      const std::size_t place = Register * count + k;
-      return place % 3 == 2 ? count + place / 3 : k;
-    }
-  };
-  /// What one of three streams has of the first two registers of the row; then the third is added.
-  template <std::size_t Stream>
-  struct unzip_two {
-    static constexpr std::size_t of(std::size_t k) noexcept { return (3 * k + Stream) % (2 * count); }
-  };
-  template <std::size_t Stream>
-  struct unzip_third {
-    static constexpr std::size_t of(std::size_t k) noexcept {
-      return 3 * k + Stream < 2 * count ? k : 3 * k + Stream - count;
-    }
-  };
-
-  template <template <std::size_t> class Two, template <std::size_t> class Third>
-  [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] static void pick_three(
-      registers& v) noexcept {
-    const wide_bytes a = pick<Size, Two<0>>(v[0], v[1], places{});
-    const wide_bytes b = pick<Size, Two<1>>(v[0], v[1], places{});
-    const wide_bytes c = pick<Size, Two<2>>(v[0], v[1], places{});
-    v[0] = pick<Size, Third<0>>(a, v[2], places{});
-    v[1] = pick<Size, Third<1>>(b, v[2], places{});
-    v[2] = pick<Size, Third<2>>(c, v[2], places{});
-  }
 
   /// From streams to the row, or the way back.
   template <bool Separates>
   [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] static void convert(
       registers& v) noexcept {
-    if constexpr (Streams == 3) {
-      Separates ? pick_three<unzip_two, unzip_third>(v) : pick_three<zip_two, zip_third>(v);
-    } else {
-      constexpr std::size_t half = Streams / 2;
-#pragma GCC unroll 4
-      for (std::size_t done = 1; done < Streams; done *= 2) {
-        registers next;
-#pragma GCC unroll 8
-        for (std::size_t k = 0; k < half; ++k) {
-          if constexpr (Separates) {
-            next[k] = pick<Size, unzip<false>>(v[2 * k], v[2 * k + 1], places{});
-            next[k + half] = pick<Size, unzip<true>>(v[2 * k], v[2 * k + 1], places{});
-          } else {
-            next[2 * k] = pick<Size, zip<false>>(v[k], v[k + half], places{});
-            next[2 * k + 1] = pick<Size, zip<true>>(v[k], v[k + half], places{});
-          }
-        }
+    if constexpr (Streams % 5 != 0 && Streams % 7 != 0) {  // else places alone take all registers
+      // In registers: compilers would rather read twice what is used twice.
 #pragma GCC unroll 16
-        for (std::size_t k = 0; k < Streams; ++k) v[k] = next[k];
-      }
+      for (std::size_t k = 0; k < Streams; ++k) asm("" : "+v"(v[k]));
+    }
+    convert_factors<Separates, Streams>(v);
+  }
+
+ private:
+  /// Where an element of register `To` comes from: of registers 0 and 1 if `Next` is 1, else of register `Next` and what has
+  /// been picked from those before it. Elements that these do not have come from anywhere.
+  template <std::size_t Factor, bool Separates, std::size_t To, std::size_t Next>
+  struct place {
+    static constexpr std::size_t of(std::size_t k) noexcept {
+      const std::size_t all = Separates ? k * Factor + To : To * count + k;
+      const std::size_t from = Separates ? all / count : all % Factor;
+      const std::size_t element = Separates ? all % count : all / Factor;
+      if (Next == 1) return (from == 1 ? count : 0) + element;
+      return from == Next ? count + element : k;
+    }
+  };
+
+  /// Register `To` of those that so many registers make, `step` apart.
+  template <std::size_t Factor, bool Separates, std::size_t To, std::size_t Next = 1>
+  [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] static wide_bytes pick_from(
+      const wide_bytes* v, std::size_t step, wide_bytes picked) noexcept {
+    picked = pick<Size, place<Factor, Separates, To, Next>>(picked, v[Next * step],
+                                                            std::make_index_sequence<count>{});
+    if constexpr (Next + 1 < Factor) picked = pick_from<Factor, Separates, To, Next + 1>(v, step, picked);
+    return picked;
+  }
+
+  template <bool Separates, std::size_t... To>
+  [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] static void convert_factor(
+      registers& v, std::index_sequence<To...>) noexcept {
+    constexpr std::size_t factor = sizeof...(To);
+    constexpr std::size_t apart = Streams / factor;
+    constexpr std::size_t step = Separates ? 1 : apart;
+    registers converted;
+#pragma GCC unroll 8
+    for (std::size_t i = 0; i < apart; ++i) {
+      const wide_bytes* const first = v + (Separates ? i * factor : i);
+      ((converted[Separates ? To * apart + i : i * factor + To] =
+            pick_from<factor, Separates, To>(first, step, *first)),
+       ...);
+    }
+#pragma GCC unroll 16
+    for (std::size_t k = 0; k < Streams; ++k) v[k] = converted[k];
+  }
+
+  template <bool Separates, std::size_t Left>
+  [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] static void convert_factors(
+      registers& v) noexcept {
+    if constexpr (Left > 1) {
+      constexpr std::size_t factor = least_factor(Left);
+      if constexpr (Separates) convert_factors<Separates, Left / factor>(v);
+      convert_factor<Separates>(v, std::make_index_sequence<factor>{});
+      if constexpr (!Separates) convert_factors<Separates, Left / factor>(v);
     }
   }
 };
@@ -331,14 +346,16 @@ template <bool IsElement>
   }
 }
 
+template <template <std::size_t, std::size_t, bool> class Row, std::size_t Size, std::size_t Streams>
+leaf_function choose_wide_leaf(bool separates) noexcept {
+  return separates ? move_wide_streams<Row<Size, Streams, true>>
+                   : move_wide_streams<Row<Size, Streams, false>>;
+}
+
 template <std::size_t Size, std::size_t Streams>
 leaf_function choose_wide_leaf(bool is_short, bool separates) noexcept {
-  if (is_short) {
-    return separates ? move_wide_streams<short_wide_row<Size, Streams, true>>
-                     : move_wide_streams<short_wide_row<Size, Streams, false>>;
-  }
-  return separates ? move_wide_streams<long_wide_row<Size, Streams, true>>
-                   : move_wide_streams<long_wide_row<Size, Streams, false>>;
+  return is_short ? choose_wide_leaf<short_wide_row, Size, Streams>(separates)
+                  : choose_wide_leaf<long_wide_row, Size, Streams>(separates);
 }
 
 /// The leaf that interleaves, or separates, so many streams by registers of 64 bytes, where that is faster than the
@@ -347,22 +364,26 @@ leaf_function choose_wide_leaf(bool is_short, bool separates) noexcept {
 template <std::size_t Size>
 leaf_function choose_wide_leaf(std::int64_t streams, std::int64_t row_bytes, bool separates,
                                bool competes) noexcept {
-  const bool is_short = row_bytes < 64;
   if constexpr (Size <= 8) {
-    if (is_short && (streams <= 3 || row_bytes <= (streams == 8 ? 24 : 32))) return nullptr;
+    const bool is_short = row_bytes < 64;
+    if (!has_wide_leaf(streams, row_bytes)) return nullptr;
     switch (streams) {
       case 2:
         return Size == 1 && !separates && !competes ? nullptr
-                                                    : choose_wide_leaf<Size, 2>(is_short, separates);
-      case 3: return choose_wide_leaf<Size, 3>(is_short, separates);
+                                                    : choose_wide_leaf<long_wide_row, Size, 2>(separates);
+      case 3: return choose_wide_leaf<long_wide_row, Size, 3>(separates);
       case 4:
         if (competes || is_short || Size == 1 || (Size == 2 && separates))
           return choose_wide_leaf<Size, 4>(is_short, separates);
         break;
+      case 5: return choose_wide_leaf<long_wide_row, Size, 5>(separates);
+      case 6: return choose_wide_leaf<long_wide_row, Size, 6>(separates);
+      case 7: return choose_wide_leaf<long_wide_row, Size, 7>(separates);
       case 8:
         if (competes || is_short || Size == 1 || (Size == 2 && !separates))
           return choose_wide_leaf<Size, 8>(is_short, separates);
         break;
+      case 9: return choose_wide_leaf<Size, 9>(is_short, separates);
       case 16:
         if (competes || is_short || Size <= 2 || (Size == 4 && separates))
           return choose_wide_leaf<Size, 16>(is_short, separates);
