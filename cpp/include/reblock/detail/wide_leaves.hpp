@@ -55,9 +55,8 @@ constexpr std::size_t least_factor(std::size_t number) noexcept {
   return factor;
 }
 
-/// A register of each of so many streams, and as many of the row in which their elements come in turn. Between them are
-/// as many steps as the number of streams has factors: streams that are apart by a third of them, say, make one stream
-/// of three in turn.
+/// A register of each of so many streams, and as many of the row in which their elements come in turn. There is a step
+/// between them for each factor of the number: six streams make three, each of two elements in turn, and these the row.
 template <std::size_t Size, std::size_t Streams>
 struct wide_groups {
   static constexpr std::size_t width = 64;            ///< bytes of a register
@@ -68,10 +67,12 @@ struct wide_groups {
   template <bool Separates>
   [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] static void convert(
       registers& v) noexcept {
-    if constexpr (Streams % 5 != 0 && Streams % 7 != 0) {  // else places alone take all registers
-      // In registers: compilers would rather read twice what is used twice.
+    // Into registers, each once: compilers would rather read again from memory than copy one that is used twice.
 #pragma GCC unroll 16
-      for (std::size_t k = 0; k < Streams; ++k) asm("" : "+v"(v[k]));
+    for (std::size_t k = 0; k < Streams; ++k) {
+      wide_bytes value = v[k];
+      asm("" : "+v"(value));
+      v[k] = value;
     }
     convert_factors<Separates, Streams>(v);
   }
