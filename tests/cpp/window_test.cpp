@@ -198,6 +198,21 @@ TEST_CASE("paddings may be far wider than the image") {
   CHECK(columns == expected);
 }
 
+TEST_CASE("where there are no channels other extents may be of any size") {
+  constexpr std::int64_t huge = std::int64_t{1} << 62;
+  const axis_values image{1, 0, huge};
+  std::uint8_t byte = 1;
+  for (const std::int64_t size : {std::int64_t{2}, std::int64_t{1} << 31, huge - 1}) {
+    const window w{.sizes = size};
+    const axis_values strides{0, 0, 0};
+    const tensor_view<std::uint8_t> in_image(&byte, image, strides);
+    const tensor_view<std::uint8_t> in_columns(&byte, unfold_extents(image, w), strides);
+    CHECK(try_unfold(in_image, in_columns, w));
+    CHECK(try_fold(in_columns, in_image, w));
+  }
+  CHECK(byte == 1);
+}
+
 TEST_CASE("a window that does not fit is refused with its name and its values") {
   const axis_values image{1, 3, 5, 6};
   const auto outcome = [](const axis_values& input, const window& w, std::int64_t channel_axis = 1) {

@@ -115,9 +115,15 @@ class operation {
 };
 static_assert(std::is_trivially_copyable_v<operation>);
 
-/// What `gather` does, by moves alone where each position has exactly one term.
+/// What `gather` does, by moves alone where each position has exactly one term. Works nothing out for an output without
+/// elements, whose other extents may be of any size.
 inline operation plan_sums(const layout& moves, const axis_values& extents, const axis_values& output_strides,
                            const summation& sum) noexcept {
+  if (std::count(extents.begin(), extents.end(), 0) != 0) {
+    layout nothing;
+    nothing.add({0, 0, 0});
+    return operation(nothing, sum.element_size);
+  }
   if (covers_once(moves, extents)) return operation(moves, sum.element_size, sum.settling);
   return operation(gather(moves, extents, output_strides, sum));
 }
