@@ -133,6 +133,30 @@ TEST_CASE("streams go past the caches") {
   }
 }
 
+TEST_CASE("runs of any length, past the caches or not") {
+  std::mt19937 random(1);
+  const std::vector<std::byte> bytes = test::draw_bytes(random, 65536);
+  const auto check = [&](std::size_t size) {
+    for (const bool streamed : {false, true}) {
+      CAPTURE(size);
+      CAPTURE(streamed);
+      const auto run = static_cast<std::int64_t>(size);
+      tile t{{2, 3 * run + 1, 2 * run + 5}, {2, run + 3, run}};
+      t.element_size = size;
+      t.streamed = streamed;
+      CHECK(leaves_move(t, t, true, bytes));
+      t.element_size = 1;
+      t.outer = t.inner;
+      t.inner = {run, 1, 1};
+      CHECK(leaves_move(t, t, true, bytes));
+    }
+  };
+  for (std::size_t size = 1; size <= 300; ++size) check(size);
+  for (const std::size_t limit : {least_streamed_run, longest_short_run, longest_wide_run}) {
+    for (std::size_t size = limit - 65; size <= limit + 65; ++size) check(size);
+  }
+}
+
 TEST_CASE("short rows that go on where the next one begins, along either axis") {
   for (const auto next : {&tile::rows, &tile::slices}) {
     const auto other = next == &tile::rows ? &tile::slices : &tile::rows;

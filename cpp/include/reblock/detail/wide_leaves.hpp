@@ -34,6 +34,11 @@ constexpr bool has_wide_leaf(std::int64_t streams, std::int64_t row_bytes) noexc
   }
 }
 
+/// Bytes of the shortest run that goes past the caches: the ends of shorter ones take longer than that saves. Measured.
+inline constexpr std::size_t least_streamed_run = 512;
+/// Bytes of the longest run that is not left to memcpy(), which takes up to a third longer beyond the second-level cache.
+inline constexpr std::size_t longest_wide_run = 4096;
+
 #if defined(__GNUC__) && defined(__x86_64__)
 
 using wide_bytes [[gnu::vector_size(64)]] = char;
@@ -276,6 +281,37 @@ template <class Row>
   }
 }
 
+/// Copies past the caches what is less than a line; where bytes are not at multiples of 16, as usual.
+[[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] inline void stream_end(
+    std::byte* destination, const std::byte* source, std::size_t size) noexcept {
+  constexpr std::size_t width = sizeof(register_bytes);
+  if ((address_of(destination) | size) % width == 0) {
+    for (std::size_t i = 0; i < size; i += width) stream(destination + i, load(source + i));
+  } else {
+    store_some(destination, load_some(source, first_bits(size)), first_bits(size));
+  }
+}
+
+/// Copies past the caches, in whole lines of 64 bytes but for the ends. Requires at least one line.
+[[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] inline void stream_wide_run(
+    std::byte* destination, const std::byte* source, std::size_t size) noexcept {
+  using longs [[gnu::vector_size(64)]] = long long;
+  constexpr std::size_t line = sizeof(wide_bytes);
+  std::size_t i = (0 - address_of(destination)) % line;
+  stream_end(destination, source, i);
+  for (; i + line <= size; i += line) {
+    longs value;
+    std::memcpy(&value, source + i, line);
+    auto* const to = reinterpret_cast<longs*>(destination + i);
+#if defined(__clang__)
+    __builtin_nontemporal_store(value, to);
+#else
+    __builtin_ia32_movntdq512(to, value);
+#endif
+  }
+  stream_end(destination + i, source + i, size - i);
+}
+
 /// Copies 32 bytes or more.
 [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] inline void copy_wide(
     std::byte* destination, const std::byte* source, std::size_t size) noexcept {
@@ -314,7 +350,11 @@ template <bool IsElement>
             source + i * t.slices.source_stride + j * t.rows.source_stride + k * outer.source_stride;
         std::byte* const to = destination + i * t.slices.destination_stride + j * t.rows.destination_stride +
                               k * outer.destination_stride;
-        if (size >= least && size <= longest_short_run) {
+        if (t.streamed && size >= least_streamed_run) {
+          for (std::int64_t l = 0; l < count; ++l) {
+            stream_wide_run(to + l * step_to, from + l * step_from, size);
+          }
+        } else if (size >= least && size <= longest_wide_run) {
           for (std::int64_t l = 0; l < count; ++l) copy_wide(to + l * step_to, from + l * step_from, size);
         } else {
           for (std::int64_t l = 0; l < count; ++l) copy_run(to + l * step_to, from + l * step_from, size);
