@@ -222,5 +222,20 @@ TEST_CASE("channels-last axes that both sides share become a bigger element") {
   CHECK(crd.leaf_tile.inner.destination_stride == 1);
 }
 
+TEST_CASE("long runs of large outputs are walked pixel by pixel of the depth side") {
+  // {1, 512, 512, 512} <-> {1, 1024, 1024, 128}, DCR: axes c and j2 as one, j1, s1, s2
+  layout moves = of({{256, 1, 1}, {2, 256, 512 * 256}, {512, 512 * 512, 1024 * 256}, {512, 512, 256}}, 4);
+  const plan to_space = plan_moves(moves, 4);
+  CHECK(to_space.leaf_tile.element_size == 1024);
+  CHECK(to_space.leaf_tile.streamed);
+  CHECK(to_space.leaf_tile.inner.source_stride == 1024);
+  CHECK(to_space.leaf_tile.outer.source_stride == 2 * 1024);
+  moves.swap_sides();
+  const plan to_depth = plan_moves(moves, 4);
+  CHECK(to_depth.leaf_tile.streamed);
+  CHECK(to_depth.leaf_tile.inner.destination_stride == 1024);
+  CHECK(to_depth.leaf_tile.outer.destination_stride == 2 * 1024);
+}
+
 }  // namespace
 }  // namespace reblock

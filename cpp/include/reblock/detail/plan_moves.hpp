@@ -18,6 +18,21 @@ namespace reblock::detail {
 /// whoever reads them next will not find them there anyhow.
 inline constexpr std::int64_t streamed_bytes = std::int64_t{64} * 1024 * 1024;
 
+/// Where long runs that follow each other in the source go to a few places of the output, takes them together: else each
+/// part of the source would be passed by as often as there are places.
+constexpr void join_runs(plan& p, std::int64_t element_size) noexcept {
+  constexpr std::int64_t most = 4;  // places
+  if (element_size < std::int64_t{least_streamed_run}) return;
+  std::size_t next = no_axis;
+  for (std::size_t i = 0; i < p.rank; ++i) {
+    if (p.axes[i].bounded()) return;
+    if (p.axes[i].source_stride == element_size && p.axes[i].extent <= most) next = i;
+  }
+  if (next == no_axis) return;
+  rotate_axis(p, next, p.rank - 1);
+  set_out_tile(p, element_size);
+}
+
 /// Where the output is large, has it written past the caches: by the leaf where that fills whole lines in
 /// order, else from a buffer, by tiles of as many axes as fit there.
 constexpr void stream_output(plan& p, std::int64_t element_size) noexcept {
@@ -33,7 +48,9 @@ constexpr void stream_output(plan& p, std::int64_t element_size) noexcept {
   // because it is read several times, else only where tiles are large.
   const bool rereads = total >= 2 * source_reach(p, 0, element_size);
   if (element_size > 16 || bytes < std::int64_t{rereads ? 2 : 12} * 1024 || interleaves(p.leaf_tile)) {
-    p.leaf_tile.streamed = p.sums == nullptr;
+    if (p.sums != nullptr) return;
+    join_runs(p, element_size);
+    p.leaf_tile.streamed = true;
   } else {
     set_out_tile(p, element_size, first);
     p.staged = true;
