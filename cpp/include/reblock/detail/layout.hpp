@@ -94,6 +94,18 @@ struct layout {
   /// Bytes of the whole output, where this layout is a part of one; 0: it is the whole.
   std::int64_t whole_bytes = 0;
 
+  /// Copies the axes that there are. An assignment copies the room for others as well, as what is trivially copyable does.
+  constexpr void take(const layout& other) noexcept {
+    std::copy_n(other.axes.begin(), other.rank, axes.begin());
+    rank = other.rank;
+    bounds = other.bounds;
+    bound_count = other.bound_count;
+    source_offset = other.source_offset;
+    destination_offset = other.destination_offset;
+    source_is_dense = other.source_is_dense;
+    whole_bytes = other.whole_bytes;
+  }
+
   constexpr void add(const layout_axis& axis) noexcept {
     assert(rank < max_axes);
     axes[rank++] = axis;

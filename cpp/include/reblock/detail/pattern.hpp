@@ -37,7 +37,7 @@ class pattern {
             std::int64_t element_size, const sibling_axis& siblings = {}) noexcept;
 
   /// As an assignment, of what has been made: much of it is room for larger tables.
-  void assign(const pattern& made) noexcept {
+  void take(const pattern& made) noexcept {
     std::copy_n(made.groups_.begin(), made.group_count_, groups_.begin());
     std::copy_n(made.targets_.begin(), made.target_count_, targets_.begin());
     std::copy_n(made.offsets_.begin(), made.offset_count_, offsets_.begin());

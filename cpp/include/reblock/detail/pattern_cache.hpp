@@ -40,7 +40,7 @@ class pattern_cache {
       fill(*found, l, first);
     }
     siblings = found->siblings;
-    if (found->has_table) table.assign(found->table);
+    if (found->has_table) table.take(found->table);
     return found->has_table;
   }
 
@@ -69,7 +69,7 @@ class pattern_cache {
     if (e.has_table && shared.cost() >= e.table.cost() * e.wanted.extent) return;
     e.siblings = e.wanted;
     e.has_table = true;
-    e.table.assign(shared);
+    e.table.take(shared);
   }
 
   std::array<entry, 4> entries_;

@@ -46,7 +46,7 @@ struct repetition {
 /// up to four, make up the tile of the leaf.
 struct plan : layout {
   plan() noexcept = default;
-  explicit plan(const layout& l) noexcept : layout(l) {}
+  explicit plan(const layout& l) noexcept { take(l); }
 
   std::size_t walked = 0;
   /// The axis of the innermost two, if any, that the third one from the end is joined to in the tile.

@@ -124,7 +124,8 @@ inline void set_out_moves(plan& p, const layout& l, std::int64_t element_size, c
                        static_cast<std::int64_t>(pattern::most_bytes);
   if ((is_small_plane || is_slow(p.leaf_tile, p.lookup_width)) &&
       may_be_pattern(p, element_size, p.lookup_width)) {
-    layout ordered = l;
+    layout ordered;
+    ordered.take(l);
     simplify(ordered, single_size);
     if (set_out_pattern(p, ordered, element_size)) p.shifted = p.masked = false;
   }

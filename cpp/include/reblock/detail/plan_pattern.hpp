@@ -151,7 +151,8 @@ inline bool set_out_pattern(plan& p, const layout& l, std::int64_t element_size)
   if (along == no_axis) return false;
 
   // first the axes that decide what is inside a pattern, then others, then the one along which it repeats
-  layout ordered = l;
+  layout ordered;
+  ordered.take(l);
   rotate_axis(ordered, along, inner - 1);
   along = inner - 1;
   bool bounded = false;  // by axes that are walked
@@ -163,7 +164,8 @@ inline bool set_out_pattern(plan& p, const layout& l, std::int64_t element_size)
   if (bounded && p.masked) return false;  // a mask is made faster than a table
 
   repetition& r = p.repeated;
-  layout one = ordered;
+  layout one;
+  one.take(ordered);
   one.axes[along].extent = piece;
   sibling_axis siblings = lookup_width == 64 ? find_siblings(ordered, along) : sibling_axis{};
   if (!bounded && !recent_patterns().make(r.table, lookup_width, one, along, element_size, siblings))
@@ -173,7 +175,7 @@ inline bool set_out_pattern(plan& p, const layout& l, std::int64_t element_size)
     --along;
     --inner;
   }
-  static_cast<layout&>(p) = ordered;
+  p.take(ordered);
   p.joined = tile::axis::neither;
   r.along = along;
   r.inner = inner;

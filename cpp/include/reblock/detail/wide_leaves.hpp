@@ -419,7 +419,7 @@ leaf_function choose_wide_leaf(std::int64_t streams, std::int64_t row_bytes, boo
         break;
       case 5: return choose_wide_leaf<long_wide_row, Size, 5>(separates);
       case 6: return choose_wide_leaf<long_wide_row, Size, 6>(separates);
-      case 7: return choose_wide_leaf<long_wide_row, Size, 7>(separates);
+      case 7: return Size == 4 && separates ? nullptr : choose_wide_leaf<long_wide_row, Size, 7>(separates);
       case 8:
         if (competes || is_short || Size == 1 || (Size == 2 && !separates))
           return choose_wide_leaf<Size, 8>(is_short, separates);
