@@ -75,8 +75,8 @@ struct wide_groups {
     // Into registers, each once: compilers would rather read again from memory than copy one that is used twice.
 #pragma GCC unroll 16
     for (std::size_t k = 0; k < Streams; ++k) {
-      wide_bytes value = v[k];
-      asm("" : "+v"(value));
+      wide_bytes value;
+      asm("" : "=v"(value) : "0"(v[k]));
       v[k] = value;
     }
     convert_factors<Separates, Streams>(v);
