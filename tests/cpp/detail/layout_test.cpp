@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <random>
@@ -22,6 +23,25 @@ layout draw_layout(std::mt19937& random) {
   layout l = test::draw_moves(random, static_cast<std::size_t>(draw(random, 0, 2))).layout;
   if (l.rank == 0) l.add({3, 4, -8});
   return l;
+}
+
+TEST_CASE("take copies all that a layout says") {
+  for (unsigned seed = 0; seed < 200; ++seed) {
+    INFO("seed ", seed);
+    std::mt19937 random(seed);
+    layout l = draw_layout(random);
+    l.source_is_dense = random() % 2 == 0;
+    l.whole_bytes = draw(random, 0, 9);
+    layout taken = draw_layout(random);
+    taken.take(l);
+    CHECK(std::equal(l.axes.begin(), l.axes.begin() + l.rank, taken.axes.begin(),
+                     taken.axes.begin() + taken.rank));
+    CHECK(taken.bounds == l.bounds);
+    CHECK(taken.bound_count == l.bound_count);
+    CHECK(taken.source_is_dense == l.source_is_dense);
+    CHECK(taken.whole_bytes == l.whole_bytes);
+    CHECK(test::points(taken) == test::points(l));
+  }
 }
 
 TEST_CASE("narrow keeps the points of a range of indices") {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What depends on the compiler: how errors leave, registers of 16 bytes, looking bytes up, wide sums. Only
-// wide_leaves.hpp does so as well. It defines no macro.
+// What depends on the compiler: how errors leave, when numbers are rounded, registers of 16 bytes, looking bytes up,
+// wide sums. Only wide_leaves.hpp does so as well. It defines no macro.
 #pragma once
 
 #include <bit>
