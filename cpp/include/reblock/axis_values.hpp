@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
-#include <type_traits>
 
 namespace reblock {
 
@@ -20,10 +19,8 @@ class axis_values {
  public:
   using value_type = std::int64_t;
 
-  constexpr axis_values() noexcept {
-    if (std::is_constant_evaluated()) values_.fill(0);  // a constant must not have parts without a value
-  }
-  constexpr axis_values(std::initializer_list<std::int64_t> values) : axis_values() {
+  constexpr axis_values() = default;
+  constexpr axis_values(std::initializer_list<std::int64_t> values) {
     for (const std::int64_t value : values) push_back(value);
   }
   /// `count` times `value`.
@@ -59,7 +56,7 @@ class axis_values {
 
  private:
   static constexpr std::size_t capacity = max_rank + 1;
-  std::array<std::int64_t, capacity> values_;
+  std::array<std::int64_t, capacity> values_{};
   std::size_t size_ = 0;
   std::size_t given_ = 0;
 };
