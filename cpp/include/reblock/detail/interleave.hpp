@@ -89,7 +89,7 @@ struct groups {
     }
   }
 
-  static registers<count> load_all(const std::byte* source, bool last) noexcept {
+  [[gnu::always_inline]] static registers<count> load_all(const std::byte* source, bool last) noexcept {
     registers<count> v;
     if constexpr (padded == step) {
       unrolled<count>([&](auto k) { v[k] = load(source + k * sizeof(register_bytes)); });
@@ -112,8 +112,8 @@ struct groups {
     return v;
   }
 
-  static void store_all(std::byte* destination, const registers<count>& v, bool last,
-                        bool streamed) noexcept {
+  [[gnu::always_inline]] static void store_all(std::byte* destination, const registers<count>& v, bool last,
+                                               bool streamed) noexcept {
     if constexpr (padded == step) {
       if (streamed) {
         unrolled<count>([&](auto k) { stream(destination + k * sizeof(register_bytes), v[k]); });
@@ -138,7 +138,8 @@ struct groups {
   }
 
   /// The first `some` groups, and nothing beyond them in memory.
-  static registers<count> load_some(const std::byte* source, std::size_t some) noexcept {
+  [[gnu::always_inline]] static registers<count> load_some(const std::byte* source,
+                                                           std::size_t some) noexcept {
     registers<count> v{};
     if constexpr (padded == step) {
       unrolled<count>([&](auto k) {
@@ -156,7 +157,8 @@ struct groups {
     }
     return v;
   }
-  static void store_some(std::byte* destination, const registers<count>& v, std::size_t some) noexcept {
+  [[gnu::always_inline]] static void store_some(std::byte* destination, const registers<count>& v,
+                                                std::size_t some) noexcept {
     if constexpr (padded == step) {
       unrolled<count>([&](auto k) {
         constexpr std::size_t begin = k * sizeof(register_bytes);

@@ -304,14 +304,16 @@ inline bool is_slow(const tile& t, std::size_t lookup_width) noexcept {
     if (streams == 3) return size <= 2 && row_bytes < 32;
     return row_bytes < 16 || streams * row_bytes < 56;
   };
-  const auto has_leaf = [=](std::int64_t streams, std::int64_t row_bytes) {
-    return streams <= 4 || streams == 8 || (is_wide && has_wide_leaf(streams, row_bytes));
-  };
-  if (interleaves(t) && has_leaf(t.inner_extent(), outer.extent * size)) {
-    return has_short_rows(t.inner_extent(), outer.extent * size);
+  const auto has_leaf = [](std::int64_t streams) { return streams <= 4 || streams == 8; };
+  if (interleaves(t)) {
+    const std::int64_t row_bytes = outer.extent * size;
+    if (is_wide && row_bytes >= wide_limits::of(t.inner_extent(), size).interleaved) return false;
+    if (has_leaf(t.inner_extent())) return has_short_rows(t.inner_extent(), row_bytes);
   }
-  if (separates(t) && has_leaf(t.outer_extent(), inner.extent * size)) {
-    return has_short_rows(t.outer_extent(), inner.extent * size);
+  if (separates(t)) {
+    const std::int64_t row_bytes = inner.extent * size;
+    if (is_wide && row_bytes >= wide_limits::of(t.outer_extent(), size).separated) return false;
+    if (has_leaf(t.outer_extent())) return has_short_rows(t.outer_extent(), row_bytes);
   }
   const auto [shorter, longer] = std::minmax({t.outer_extent(), t.inner_extent()});
   return shorter * size < 16 || (is_wide && shorter <= 9 && longer * size <= 32);

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <type_traits>
 #include <utility>
 
@@ -17,22 +18,30 @@
 
 namespace reblock::detail {
 
-/// Whether there are leaves with registers of 64 bytes for so many streams, the rows of each so long: with fewer bytes,
-/// little of a register would be used.
-constexpr bool has_wide_leaf(std::int64_t streams, std::int64_t row_bytes) noexcept {
-  switch (streams) {
-    case 2:
-    case 3:
-    case 5:
-    case 6:
-    case 7: return row_bytes >= 64;
-    case 8: return row_bytes > 24;
-    case 4:
-    case 9:
-    case 16: return row_bytes > 32;
-    default: return false;
+/// Bytes of the shortest rows of some number of streams from which leaves with registers of 64 bytes are faster. Measured:
+/// bench/instruction_sets.md has the figures.
+struct wide_limits {
+  static constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
+
+  std::int64_t than_baseline = never;  ///< than the baseline's leaves
+  std::int64_t interleaved = never;    ///< than looking bytes up, where streams become one row
+  std::int64_t separated = never;      ///< and where one row becomes streams
+
+  static constexpr wide_limits of(std::int64_t streams, std::int64_t element_size) noexcept {
+    switch (streams) {
+      case 2: return {40, 64, 40};
+      case 3: return {28, 44, 40};
+      case 4: return {33, 33, 33};
+      case 5:
+      case 6: return {16, 33, 28};
+      case 7: return {28, 64, 36};
+      case 8: return {25, 25, 25};
+      case 9: return element_size == 4 ? wide_limits{16, 16, 16} : wide_limits{16, 33, 33};
+      case 16: return {element_size == 1 || element_size == 4 ? 28 : 33, 33, 33};
+      default: return {};
+    }
   }
-}
+};
 
 /// Bytes of the shortest run that goes past the caches: the ends of shorter ones take longer than that saves. Measured.
 inline constexpr std::size_t least_streamed_run = 512;
@@ -399,36 +408,29 @@ leaf_function choose_wide_leaf(bool is_short, bool separates) noexcept {
                   : choose_wide_leaf<long_wide_row, Size, Streams>(separates);
 }
 
-/// The leaf that interleaves, or separates, so many streams by registers of 64 bytes, where that is faster than the
-/// baseline's, and than looking bytes up for short rows; or null. The limits are measured. `competes`: whether these
-/// are streams that had better be written a line at a time.
+/// The leaf that interleaves, or separates, so many streams by registers of 64 bytes where that is faster than the
+/// baseline's, or null. `competes`: whether these are streams that had better be written a line at a time.
 template <std::size_t Size>
 leaf_function choose_wide_leaf(std::int64_t streams, std::int64_t row_bytes, bool separates,
                                bool competes) noexcept {
   if constexpr (Size <= 8) {
     const bool is_short = row_bytes < 64;
-    if (!has_wide_leaf(streams, row_bytes)) return nullptr;
+    if (row_bytes < wide_limits::of(streams, Size).than_baseline) return nullptr;
+    // few shuffles of the baseline suffice for large elements
+    const bool suffices = Size == 8
+                              ? streams == 8 || (streams == 4 && separates)
+                              : Size == 4 && separates && (streams == 4 || streams == 7 || streams == 8);
+    if (suffices && !is_short && !competes) return nullptr;
     switch (streams) {
-      case 2:
-        return Size == 1 && !separates && !competes ? nullptr
-                                                    : choose_wide_leaf<long_wide_row, Size, 2>(separates);
-      case 3: return choose_wide_leaf<long_wide_row, Size, 3>(separates);
-      case 4:
-        if (competes || is_short || Size == 1 || (Size == 2 && separates))
-          return choose_wide_leaf<Size, 4>(is_short, separates);
-        break;
-      case 5: return choose_wide_leaf<long_wide_row, Size, 5>(separates);
-      case 6: return choose_wide_leaf<long_wide_row, Size, 6>(separates);
-      case 7: return Size == 4 && separates ? nullptr : choose_wide_leaf<long_wide_row, Size, 7>(separates);
-      case 8:
-        if (competes || is_short || Size == 1 || (Size == 2 && !separates))
-          return choose_wide_leaf<Size, 8>(is_short, separates);
-        break;
+      case 2: return choose_wide_leaf<Size, 2>(is_short, separates);
+      case 3: return choose_wide_leaf<Size, 3>(is_short, separates);
+      case 4: return choose_wide_leaf<Size, 4>(is_short, separates);
+      case 5: return choose_wide_leaf<Size, 5>(is_short, separates);
+      case 6: return choose_wide_leaf<Size, 6>(is_short, separates);
+      case 7: return choose_wide_leaf<Size, 7>(is_short, separates);
+      case 8: return choose_wide_leaf<Size, 8>(is_short, separates);
       case 9: return choose_wide_leaf<Size, 9>(is_short, separates);
-      case 16:
-        if (competes || is_short || Size <= 2 || (Size == 4 && separates))
-          return choose_wide_leaf<Size, 16>(is_short, separates);
-        break;
+      case 16: return choose_wide_leaf<Size, 16>(is_short, separates);
       default: break;
     }
   }
