@@ -181,14 +181,14 @@ TEST_CASE("short rows that go on where the next one begins, along either axis") 
 }
 
 TEST_CASE("streams whose axis is in two parts") {
-  for (const std::int64_t rows : {2, 3}) {
+  for (const std::int64_t rows : {2, 3, 4}) {
     CAPTURE(rows);
     check_tiles([rows](std::int64_t size, std::int64_t streams, std::int64_t count) {
       if (!has_squares(size) || count == 1) return tile{};  // no plan has these
       const std::int64_t dense = rows * streams * size;
       tile t{{streams, size, count * size}, {count, dense, size}};
       t.rows = {rows, streams * size, streams * count * size + 3};
-      t.slices = {2, count * dense, rows * t.rows.destination_stride + 1};
+      t.slices = {5, count * dense, rows * t.rows.destination_stride + 1};
       t.joined = tile::axis::outer;
       return t;
     });
@@ -197,10 +197,35 @@ TEST_CASE("streams whose axis is in two parts") {
       const std::int64_t dense = rows * streams * size;
       tile t{{count, size, dense}, {streams, count * size, size}};
       t.rows = {rows, streams * count * size + 3, streams * size};
-      t.slices = {2, rows * t.rows.source_stride + 1, count * dense + 1};
+      t.slices = {5, rows * t.rows.source_stride + 1, count * dense + (rows == 2 ? 1 : 0)};
       t.joined = tile::axis::inner;
       return t;
     });
+  }
+}
+
+TEST_CASE("short rows that follow each other where they are dense") {
+  for (const std::int64_t rows : {1, 2, 3, 4, 7}) {
+    for (const std::int64_t gap : {0, 16}) {
+      CAPTURE(rows);
+      CAPTURE(gap);
+      check_tiles([=](std::int64_t size, std::int64_t streams, std::int64_t count) {
+        if (count * size > 32) return tile{};
+        const std::int64_t dense = streams * count * size + gap;
+        tile t{{count, size, streams * size}, {streams, rows * (count * size + 1), size}};
+        t.rows = {rows, count * size + 1, dense};
+        t.slices = {2, streams * t.inner.source_stride, rows * dense};
+        return t;
+      });
+      check_tiles([=](std::int64_t size, std::int64_t streams, std::int64_t count) {
+        if (count * size > 32) return tile{};
+        const std::int64_t dense = streams * count * size + gap;
+        tile t{{streams, size, rows * (count * size + 1)}, {count, streams * size, size}};
+        t.rows = {rows, dense, count * size + 1};
+        t.slices = {2, rows * dense, streams * t.outer.destination_stride};
+        return t;
+      });
+    }
   }
 }
 

@@ -345,6 +345,54 @@ template <std::size_t Windows>
   }
 }
 
+using longs_16 [[gnu::vector_size(16)]] = long long;
+using longs_32 [[gnu::vector_size(32)]] = long long;
+using longs_64 [[gnu::vector_size(64)]] = long long;
+
+/// A register of 64 bytes, an equal part of it from each of so many places.
+template <std::size_t Count>
+[[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] inline signed_bytes_64 load_parts(
+    const std::byte* const (&places)[Count]) noexcept {
+  static_assert(Count == 2 || Count == 4);
+  longs_32 halves[2];
+#pragma GCC unroll 2
+  for (std::size_t half = 0; half < 2; ++half) {
+    if constexpr (Count == 2) {
+      std::memcpy(&halves[half], places[half], sizeof(longs_32));
+    } else {
+      longs_16 low;
+      longs_16 high;
+      std::memcpy(&low, places[2 * half], sizeof(low));
+      std::memcpy(&high, places[2 * half + 1], sizeof(high));
+      halves[half] = __builtin_shufflevector(low, high, 0, 1, 2, 3);
+    }
+  }
+  return (signed_bytes_64)__builtin_shufflevector(halves[0], halves[1], 0, 1, 2, 3, 4, 5, 6, 7);
+}
+
+/// The way back: to places `step` bytes apart.
+template <std::size_t Count>
+[[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] inline void store_parts(
+    std::byte* destination, std::int64_t step, signed_bytes_64 value) noexcept {
+  static_assert(Count == 2 || Count == 4);
+  const auto all = (longs_64)value;
+  const longs_32 halves[] = {__builtin_shufflevector(all, all, 0, 1, 2, 3),
+                             __builtin_shufflevector(all, all, 4, 5, 6, 7)};
+#pragma GCC unroll 2
+  for (const longs_32 half : halves) {
+    if constexpr (Count == 2) {
+      std::memcpy(destination, &half, sizeof(half));
+    } else {
+      const longs_16 low = __builtin_shufflevector(half, half, 0, 1);
+      const longs_16 high = __builtin_shufflevector(half, half, 2, 3);
+      std::memcpy(destination, &low, sizeof(low));
+      destination += step;
+      std::memcpy(destination, &high, sizeof(high));
+    }
+    destination += step;
+  }
+}
+
 /// Fills `Targets` registers by the same lookups for each index of two axes, and stores the first `Store` bytes of each.
 /// The windows fill 1, 2 or 4 registers, of which two at a time are a table.
 template <std::size_t WindowBytes, std::size_t Windows, std::size_t Targets, std::size_t Store>
@@ -352,9 +400,6 @@ template <std::size_t WindowBytes, std::size_t Windows, std::size_t Targets, std
                                                                 const tile_axis& inner,
                                                                 const std::byte* source,
                                                                 std::byte* destination) noexcept {
-  using longs_16 [[gnu::vector_size(16)]] = long long;
-  using longs_32 [[gnu::vector_size(32)]] = long long;
-  using longs_64 [[gnu::vector_size(64)]] = long long;
   constexpr std::size_t width = 64;
   constexpr std::size_t loaded = WindowBytes * Windows / width;  // registers
   constexpr std::size_t tables = loaded == 4 ? 2 : 1;
@@ -383,21 +428,12 @@ template <std::size_t WindowBytes, std::size_t Windows, std::size_t Targets, std
       signed_bytes_64 windows[loaded];
 #pragma GCC unroll 4
       for (std::size_t i = 0; i < loaded; ++i) {
-        longs_32 halves[2];
-#pragma GCC unroll 2
-        for (std::size_t half = 0; half < 2; ++half) {
-          if constexpr (WindowBytes == 32) {
-            std::memcpy(&halves[half], from + offsets[2 * i + half], sizeof(longs_32));
-          } else {
-            longs_16 low;
-            longs_16 high;
-            std::memcpy(&low, from + offsets[4 * i + 2 * half], sizeof(low));
-            std::memcpy(&high, from + offsets[4 * i + 2 * half + 1], sizeof(high));
-            halves[half] = __builtin_shufflevector(low, high, 0, 1, 2, 3);
-          }
+        const std::byte* parts[width / WindowBytes];
+#pragma GCC unroll 4
+        for (std::size_t k = 0; k < width / WindowBytes; ++k) {
+          parts[k] = from + offsets[width / WindowBytes * i + k];
         }
-        const longs_64 whole = __builtin_shufflevector(halves[0], halves[1], 0, 1, 2, 3, 4, 5, 6, 7);
-        windows[i] = (signed_bytes_64)whole;
+        windows[i] = load_parts(parts);
       }
 #pragma GCC unroll 4
       for (std::size_t t = 0; t < Targets; ++t) {

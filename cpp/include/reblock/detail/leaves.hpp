@@ -209,8 +209,7 @@ constexpr bool separates(const tile& t) noexcept {
 template <std::size_t Size, class Finish>
 leaf_function choose_interleaving_leaf(const tile& t, bool is_wide) {
   if constexpr (Finish::element_size == 0) {
-    const leaf_function wide =
-        choose_wide_leaf<Size>(t.inner_extent(), t.outer.extent * std::int64_t{Size}, false, false);
+    const leaf_function wide = choose_wide_leaf<Size>(t, false, false);
     if (is_wide && !t.streamed && wide != nullptr) return wide;
   }
   switch (t.inner_extent()) {
@@ -229,8 +228,7 @@ leaf_function choose_interleaving_leaf(const tile& t, bool is_wide) {
 template <std::size_t Size>
 leaf_function choose_deinterleaving_leaf(const tile& t, bool is_wide) {
   const bool is_streamed = streams_apart(t);
-  const leaf_function wide =
-      choose_wide_leaf<Size>(t.outer_extent(), t.inner.extent * std::int64_t{Size}, true, is_streamed);
+  const leaf_function wide = choose_wide_leaf<Size>(t, true, is_streamed);
   if (is_wide && wide != nullptr && (!is_streamed || streams_compete(t))) return wide;
   switch (t.outer_extent()) {
     case 2: return move_deinterleaved<Size, 2>;
@@ -306,14 +304,12 @@ inline bool is_slow(const tile& t, std::size_t lookup_width) noexcept {
   };
   const auto has_leaf = [](std::int64_t streams) { return streams <= 4 || streams == 8; };
   if (interleaves(t)) {
-    const std::int64_t row_bytes = outer.extent * size;
-    if (is_wide && row_bytes >= wide_limits::of(t.inner_extent(), size).interleaved) return false;
-    if (has_leaf(t.inner_extent())) return has_short_rows(t.inner_extent(), row_bytes);
+    if (is_wide && beats_lookups(wide_shape::of(t, false), size, false)) return false;
+    if (has_leaf(t.inner_extent())) return has_short_rows(t.inner_extent(), outer.extent * size);
   }
   if (separates(t)) {
-    const std::int64_t row_bytes = inner.extent * size;
-    if (is_wide && row_bytes >= wide_limits::of(t.outer_extent(), size).separated) return false;
-    if (has_leaf(t.outer_extent())) return has_short_rows(t.outer_extent(), row_bytes);
+    if (is_wide && beats_lookups(wide_shape::of(t, true), size, true)) return false;
+    if (has_leaf(t.outer_extent())) return has_short_rows(t.outer_extent(), inner.extent * size);
   }
   const auto [shorter, longer] = std::minmax({t.outer_extent(), t.inner_extent()});
   return shorter * size < 16 || (is_wide && shorter <= 9 && longer * size <= 32);

@@ -40,6 +40,10 @@ struct tile {
   constexpr std::int64_t inner_extent() const noexcept {
     return inner.extent * (joined == axis::inner ? rows.extent : 1);
   }
+  /// The axes that the inner two are repeated for, the inner one first.
+  constexpr std::pair<tile_axis, tile_axis> repeated() const noexcept {
+    return joined == axis::neither ? std::pair(rows, slices) : std::pair(slices, tile_axis{});
+  }
 };
 
 /// From the outermost to the innermost.
@@ -112,7 +116,7 @@ using leaf_function = void (*)(const tile&, const std::byte* source, std::byte* 
 template <class Move>
 [[gnu::always_inline]] inline void for_each_row(const tile& t, const std::byte* source,
                                                 std::byte* destination, Move move) {
-  const auto [slices, rows] = std::pair(t.slices, t.joined == tile::axis::neither ? t.rows : tile_axis{});
+  const auto [rows, slices] = t.repeated();
   for (std::int64_t i = 0; i < slices.extent; ++i) {
     const std::byte* from = source + i * slices.source_stride;
     std::byte* to = destination + i * slices.destination_stride;

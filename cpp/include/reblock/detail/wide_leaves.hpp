@@ -18,6 +18,31 @@
 
 namespace reblock::detail {
 
+/// The streams of a tile, for registers of 64 bytes.
+struct wide_shape {
+  std::int64_t streams;
+  std::int64_t row_bytes;
+  /// Rows that fill a register of each stream side by side, since they follow each other where they are dense.
+  std::int64_t at_once = 1;
+
+  static constexpr wide_shape of(const tile& t, bool separates) noexcept {
+    const auto size = static_cast<std::int64_t>(t.element_size);
+    const std::int64_t streams = separates ? t.outer_extent() : t.inner_extent();
+    const std::int64_t row_bytes = (separates ? t.inner.extent : t.outer.extent) * size;
+    wide_shape shape{streams, row_bytes};
+    if (!may_be_parallel(streams, size) || (row_bytes != 32 && row_bytes != 16)) return shape;
+    const tile_axis next = t.repeated().first;
+    const bool is_dense = (separates ? next.source_stride : next.destination_stride) == streams * row_bytes;
+    const bool are_enough = streams == 9 || row_bytes >= 16 * size;
+    if (is_dense && are_enough && next.extent >= 64 / row_bytes) shape.at_once = 64 / row_bytes;
+    return shape;
+  }
+  /// Others are looked up faster.
+  static constexpr bool may_be_parallel(std::int64_t streams, std::int64_t element_size) noexcept {
+    return (streams == 9 && element_size <= 4) || (streams == 16 && element_size <= 2);
+  }
+};
+
 /// Bytes of the shortest rows of some number of streams from which leaves with registers of 64 bytes are faster. Measured:
 /// bench/instruction_sets.md has the figures.
 struct wide_limits {
@@ -42,6 +67,15 @@ struct wide_limits {
     }
   }
 };
+
+constexpr bool beats_baseline(const wide_shape& shape, std::int64_t element_size) noexcept {
+  return shape.at_once > 1 || shape.row_bytes >= wide_limits::of(shape.streams, element_size).than_baseline;
+}
+
+constexpr bool beats_lookups(const wide_shape& shape, std::int64_t element_size, bool separates) noexcept {
+  const wide_limits limits = wide_limits::of(shape.streams, element_size);
+  return shape.at_once > 1 || shape.row_bytes >= (separates ? limits.separated : limits.interleaved);
+}
 
 /// Bytes of the shortest run that goes past the caches: the ends of shorter ones take longer than that saves. Measured.
 inline constexpr std::size_t least_streamed_run = 512;
@@ -179,9 +213,10 @@ struct long_wide_row : wide_streams<Size, Streams, Separates> {
   using base = wide_streams<Size, Streams, Separates>;
   using base::base;
   static constexpr std::size_t width = base::groups::width;
+  static constexpr std::int64_t at_once = 1;
 
   [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] void move(
-      const std::byte* from, std::byte* to) const noexcept {
+      const std::byte* from, std::byte* to, std::int64_t /*step*/) const noexcept {
     const std::size_t last = this->row_bytes - width;
     for (std::size_t i = 0, done = 0;;) {
       wide_bytes v[Streams];
@@ -238,6 +273,7 @@ template <std::size_t Size, std::size_t Streams, bool Separates>
 struct short_wide_row : wide_streams<Size, Streams, Separates> {
   using base = wide_streams<Size, Streams, Separates>;
   static constexpr std::size_t width = base::groups::width;
+  static constexpr std::int64_t at_once = 1;
 
   short_wide_row(const tile& t, const std::byte* destination) noexcept
       : base(t, destination),
@@ -246,7 +282,7 @@ struct short_wide_row : wide_streams<Size, Streams, Separates> {
         in_last(first_bits(this->row_bytes * Streams % width)) {}
 
   [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] void move(
-      const std::byte* from, std::byte* to) const noexcept {
+      const std::byte* from, std::byte* to, std::int64_t /*step*/) const noexcept {
     wide_bytes v[Streams] = {};
 #pragma GCC unroll 16
     for (std::size_t k = 0; k < Streams; ++k) {
@@ -276,16 +312,57 @@ struct short_wide_row : wide_streams<Size, Streams, Separates> {
   std::uint64_t in_last;  ///< register of the row
 };
 
+/// Rows that fill a register of each stream side by side, and follow each other where they are dense.
+template <std::size_t Size, std::size_t Streams, bool Separates, std::size_t Rows>
+struct parallel_wide_rows : wide_streams<Size, Streams, Separates> {
+  using base = wide_streams<Size, Streams, Separates>;
+  using base::base;
+  static constexpr std::size_t width = base::groups::width;
+  static constexpr std::int64_t at_once = Rows;
+
+  [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] void move(
+      const std::byte* from, std::byte* to, std::int64_t step) const noexcept {
+    wide_bytes v[Streams];
+#pragma GCC unroll 16
+    for (std::size_t k = 0; k < Streams; ++k) {
+      if constexpr (Separates) {
+        std::memcpy(&v[k], from + k * width, width);
+      } else {
+        const std::byte* rows[Rows];
+#pragma GCC unroll 4
+        for (std::size_t i = 0; i < Rows; ++i) {
+          rows[i] = from + this->offsets[k] + static_cast<std::int64_t>(i) * step;
+        }
+        v[k] = load_parts(rows);
+      }
+    }
+    base::groups::template convert<Separates>(v);
+#pragma GCC unroll 16
+    for (std::size_t k = 0; k < Streams; ++k) {
+      if constexpr (Separates) {
+        store_parts<Rows>(to + this->offsets[k], step, v[k]);
+      } else {
+        std::memcpy(to + k * width, &v[k], width);
+      }
+    }
+  }
+};
+
 /// As move_interleaved() and move_deinterleaved().
-template <class Row>
+template <class Row, bool Separates>
 [[gnu::target("avx512vl,avx512bw,avx512vbmi")]] void move_wide_streams(const tile& t, const std::byte* source,
                                                                        std::byte* destination) {
   const Row row(t, destination);
-  const tile_axis rows = t.joined == tile::axis::neither ? t.rows : tile_axis{};
-  for (std::int64_t i = 0; i < t.slices.extent; ++i) {
-    for (std::int64_t j = 0; j < rows.extent; ++j) {
-      row.move(source + i * t.slices.source_stride + j * rows.source_stride,
-               destination + i * t.slices.destination_stride + j * rows.destination_stride);
+  const auto [rows, slices] = t.repeated();
+  const std::int64_t step = Separates ? rows.destination_stride : rows.source_stride;
+  const std::int64_t last = rows.extent - Row::at_once;
+  for (std::int64_t i = 0; i < slices.extent; ++i) {
+    for (std::int64_t j = 0;;) {
+      row.move(source + i * slices.source_stride + j * rows.source_stride,
+               destination + i * slices.destination_stride + j * rows.destination_stride, step);
+      if (j == last) break;
+      j += Row::at_once;
+      if (j > last) j = last;  // the last rows go over what those before have done
     }
   }
 }
@@ -396,41 +473,46 @@ template <bool IsElement>
   }
 }
 
-template <template <std::size_t, std::size_t, bool> class Row, std::size_t Size, std::size_t Streams>
+template <template <std::size_t, std::size_t, bool, std::size_t...> class Row, std::size_t Size,
+          std::size_t Streams, std::size_t... Rows>
 leaf_function choose_wide_leaf(bool separates) noexcept {
-  return separates ? move_wide_streams<Row<Size, Streams, true>>
-                   : move_wide_streams<Row<Size, Streams, false>>;
+  return separates ? move_wide_streams<Row<Size, Streams, true, Rows...>, true>
+                   : move_wide_streams<Row<Size, Streams, false, Rows...>, false>;
 }
 
 template <std::size_t Size, std::size_t Streams>
-leaf_function choose_wide_leaf(bool is_short, bool separates) noexcept {
-  return is_short ? choose_wide_leaf<short_wide_row, Size, Streams>(separates)
-                  : choose_wide_leaf<long_wide_row, Size, Streams>(separates);
+leaf_function choose_wide_leaf(const wide_shape& shape, bool separates) noexcept {
+  if constexpr (wide_shape::may_be_parallel(Streams, Size)) {
+    if (shape.at_once == 2) return choose_wide_leaf<parallel_wide_rows, Size, Streams, 2>(separates);
+    if (shape.at_once == 4) return choose_wide_leaf<parallel_wide_rows, Size, Streams, 4>(separates);
+  }
+  return shape.row_bytes < 64 ? choose_wide_leaf<short_wide_row, Size, Streams>(separates)
+                              : choose_wide_leaf<long_wide_row, Size, Streams>(separates);
 }
 
 /// The leaf that interleaves, or separates, so many streams by registers of 64 bytes where that is faster than the
 /// baseline's, or null. `competes`: whether these are streams that had better be written a line at a time.
 template <std::size_t Size>
-leaf_function choose_wide_leaf(std::int64_t streams, std::int64_t row_bytes, bool separates,
-                               bool competes) noexcept {
+leaf_function choose_wide_leaf(const tile& t, bool separates, bool competes) noexcept {
   if constexpr (Size <= 8) {
-    const bool is_short = row_bytes < 64;
-    if (row_bytes < wide_limits::of(streams, Size).than_baseline) return nullptr;
+    const wide_shape shape = wide_shape::of(t, separates);
+    if (!beats_baseline(shape, Size)) return nullptr;
+    const std::int64_t streams = shape.streams;
     // few shuffles of the baseline suffice for large elements
     const bool suffices = Size == 8
                               ? streams == 8 || (streams == 4 && separates)
                               : Size == 4 && separates && (streams == 4 || streams == 7 || streams == 8);
-    if (suffices && !is_short && !competes) return nullptr;
+    if (suffices && shape.row_bytes >= 64 && !competes) return nullptr;
     switch (streams) {
-      case 2: return choose_wide_leaf<Size, 2>(is_short, separates);
-      case 3: return choose_wide_leaf<Size, 3>(is_short, separates);
-      case 4: return choose_wide_leaf<Size, 4>(is_short, separates);
-      case 5: return choose_wide_leaf<Size, 5>(is_short, separates);
-      case 6: return choose_wide_leaf<Size, 6>(is_short, separates);
-      case 7: return choose_wide_leaf<Size, 7>(is_short, separates);
-      case 8: return choose_wide_leaf<Size, 8>(is_short, separates);
-      case 9: return choose_wide_leaf<Size, 9>(is_short, separates);
-      case 16: return choose_wide_leaf<Size, 16>(is_short, separates);
+      case 2: return choose_wide_leaf<Size, 2>(shape, separates);
+      case 3: return choose_wide_leaf<Size, 3>(shape, separates);
+      case 4: return choose_wide_leaf<Size, 4>(shape, separates);
+      case 5: return choose_wide_leaf<Size, 5>(shape, separates);
+      case 6: return choose_wide_leaf<Size, 6>(shape, separates);
+      case 7: return choose_wide_leaf<Size, 7>(shape, separates);
+      case 8: return choose_wide_leaf<Size, 8>(shape, separates);
+      case 9: return choose_wide_leaf<Size, 9>(shape, separates);
+      case 16: return choose_wide_leaf<Size, 16>(shape, separates);
       default: break;
     }
   }
@@ -445,7 +527,7 @@ void move_wide_runs(const tile&, const std::byte*, std::byte*) {}
 inline void move_wide_masked(std::byte*, const std::byte*, const std::byte*, std::size_t) noexcept {}
 
 template <std::size_t Size>
-leaf_function choose_wide_leaf(std::int64_t, std::int64_t, bool, bool) noexcept {
+leaf_function choose_wide_leaf(const tile&, bool, bool) noexcept {
   return nullptr;
 }
 
