@@ -251,23 +251,28 @@ void move_deinterleaved(const tile& t, const std::byte* source, std::byte* desti
   using dense = groups<Size, Streams>;
   const auto length = static_cast<std::size_t>(t.inner.extent);
   const auto offsets = stream_offsets::of_destination(t, Streams).template first<Streams>();
+  // a loop for each way to store, since one that asks for each register is slower by half
   if (length < dense::width) {
     const auto goes_on = [=](const tile_axis& next) {
       return run_over<Size>(length, next.destination_stride);
     };
-    const auto move_rows = [=](const tile& some, const std::byte* first, std::byte* to_first,
-                               const tile_axis& next) {
-      const bool wide = goes_on(next);
+    const auto move_rows = [=](const tile& some, const std::byte* first, std::byte* to_first, auto store_at) {
       for_each_row(some, first, to_first, [=](const std::byte* from, std::byte* to) {
         const registers<dense::count> v = dense::separated(dense::load_some(from, length));
-        unrolled<Streams>([&](auto k) {
-          wide ? store(to + offsets[k], v[k]) : store_part(to + offsets[k], v[k], length * Size);
-        });
+        unrolled<Streams>([&](auto k) { store_at(to + offsets[k], v[k]); });
       });
     };
-    return for_following_rows(t, source, destination, goes_on, move_rows);
+    return for_following_rows(
+        t, source, destination, goes_on,
+        [=](const tile& some, const std::byte* first, std::byte* to_first, const tile_axis& next) {
+          if (goes_on(next)) {
+            move_rows(some, first, to_first, [](std::byte* to, register_bytes value) { store(to, value); });
+          } else {
+            move_rows(some, first, to_first,
+                      [=](std::byte* to, register_bytes value) { store_part(to, value, length * Size); });
+          }
+        });
   }
-  // a loop for each way to store, since one that asks for each register is slower by half
   const auto move_rows = [&](auto store_at) {
     for_each_row(t, source, destination, [=](const std::byte* from, std::byte* to) {
       for_overlapping_steps(length, dense::width, [&](std::size_t i) {
