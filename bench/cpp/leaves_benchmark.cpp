@@ -99,7 +99,7 @@ layout of_streams(std::int64_t streams, std::int64_t length, std::int64_t size, 
                   bool separate) {
   layout l;
   const std::int64_t group = streams * length * size;
-  l.source_is_dense = true;
+  l.source_run = bytes;
   l.add({bytes / group, group, group});
   l.add({length, size, streams * size});
   l.add({streams, length * size, size});

@@ -165,7 +165,7 @@ class depth_space_geometry {
     layout moves =
         from_depth ? describe(input_strides, output_strides) : describe(output_strides, input_strides);
     if (!from_depth) moves.swap_sides();
-    moves.source_is_dense = is_dense(input_extents(), input_strides, element_size);
+    moves.source_run = dense_run(input_extents(), input_strides, element_size);
     return operation(moves, element_size);
   }
 

@@ -158,7 +158,7 @@ class window_geometry {
   operation plan_unfold(const axis_values& image_strides, const axis_values& columns_strides,
                         std::int64_t element_size) const noexcept {
     layout moves = describe(image_strides, columns_strides);
-    moves.source_is_dense = is_dense(image_, image_strides, element_size);
+    moves.source_run = dense_run(image_, image_strides, element_size);
     return operation(moves, element_size);
   }
 
@@ -167,7 +167,7 @@ class window_geometry {
                       const summation& sum) const noexcept {
     layout moves = describe(image_strides, columns_strides);
     moves.swap_sides();
-    moves.source_is_dense = is_dense(columns_, columns_strides, sum.element_size);
+    moves.source_run = dense_run(columns_, columns_strides, sum.element_size);
     return plan_sums(moves, channels_second(image_), channels_second(image_strides), sum);
   }
 

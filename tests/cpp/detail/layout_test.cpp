@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <random>
+#include <set>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -30,7 +31,7 @@ TEST_CASE("take copies all that a layout says") {
     INFO("seed ", seed);
     std::mt19937 random(seed);
     layout l = draw_layout(random);
-    l.source_is_dense = random() % 2 == 0;
+    l.source_run = draw(random, 0, 9);
     l.whole_bytes = draw(random, 0, 9);
     layout taken = draw_layout(random);
     taken.take(l);
@@ -38,9 +39,56 @@ TEST_CASE("take copies all that a layout says") {
                      taken.axes.begin() + taken.rank));
     CHECK(taken.bounds == l.bounds);
     CHECK(taken.bound_count == l.bound_count);
-    CHECK(taken.source_is_dense == l.source_is_dense);
+    CHECK(taken.source_run == l.source_run);
     CHECK(taken.whole_bytes == l.whole_bytes);
     CHECK(test::points(taken) == test::points(l));
+  }
+}
+
+TEST_CASE("between elements that axes of a dense run lead to there are only elements") {
+  int runs = 0;
+  for (unsigned seed = 0; seed < 500; ++seed) {
+    INFO("seed ", seed);
+    std::mt19937 random(seed);
+    const axis_values extents = test::draw_values(random, static_cast<std::size_t>(draw(random, 1, 4)), 1, 4);
+    const bool packed = test::flip_coin(random);
+    const axis_values strides =
+        packed ? test::draw_strides(random, extents) : test::draw_values(random, extents.size(), -12, 12);
+    const std::int64_t size = draw(random, 1, 3);
+    axis_values bytes = strides;
+    for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] *= size;
+    const std::int64_t run = dense_run(extents, bytes, size);
+    CHECK(run >= size);
+    std::set<std::int64_t> elements;
+    std::int64_t low = 0;
+    std::int64_t high = 0;  // of elements that the axes of the run lead to from the first one
+    for (std::size_t i = 0; i < extents.size(); ++i) {
+      if (bytes[i] < -run || bytes[i] > run) continue;
+      (bytes[i] < 0 ? low : high) += bytes[i] * (extents[i] - 1);
+    }
+    oracle::for_each_index(extents, [&](const axis_values& index) {
+      std::int64_t place = 0;
+      for (std::size_t i = 0; i < index.size(); ++i) place += index[i] * bytes[i];
+      for (std::int64_t k = 0; k < size; ++k) elements.insert(place + k);
+    });
+    for (std::int64_t place = low; place < high + size; ++place) CHECK(elements.contains(place));
+    if (high - low + size == run && run > size) ++runs;
+  }
+  CHECK(runs > 100);
+}
+
+TEST_CASE("a tensor without gaps is one run, in whatever order its axes are") {
+  for (unsigned seed = 0; seed < 100; ++seed) {
+    INFO("seed ", seed);
+    std::mt19937 random(seed);
+    const axis_values extents = test::draw_values(random, 4, 1, 5);
+    axis_values strides = extents;
+    std::int64_t bytes = 4;
+    for (const std::size_t i : test::draw_order(random, 4)) {
+      strides[i] = test::flip_coin(random) ? bytes : -bytes;
+      bytes *= extents[i];
+    }
+    CHECK(dense_run(extents, strides, 4) == bytes);
   }
 }
 

@@ -38,7 +38,7 @@ test::moves without_margins(const layout& l, std::int64_t element_size) {
   constexpr std::int64_t margin = 24;
   moves.layout.source_offset -= margin;
   moves.source_bytes -= 2 * margin;
-  moves.layout.source_is_dense = true;
+  moves.layout.source_run = static_cast<std::int64_t>(moves.source_bytes);
   return moves;
 }
 

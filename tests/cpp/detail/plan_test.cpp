@@ -109,6 +109,15 @@ TEST_CASE("axes that nest become one, however they were ordered") {
   CHECK(gap.rank == 2);
 }
 
+TEST_CASE("an axis that leads beyond gaps of the source is not made one with an axis that does not") {
+  layout l;
+  l.add({7, 6, 6});  // rows of five bytes, and a gap after each
+  l.add({2, 3, 3});
+  CHECK(plan_moves(l, 1).rank == 1);
+  l.source_run = 5;
+  CHECK(plan_moves(l, 1).rank == 2);
+}
+
 TEST_CASE("axes of extent 1 vanish") {
   const plan p = plan_moves(of({{1, 99, 5}, {3, 1, 2}, {1, -7, 0}}, 4), 4);
   CHECK(p.rank == 1);

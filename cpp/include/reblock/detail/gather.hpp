@@ -122,7 +122,8 @@ inline gather::gather(const layout& moves, const axis_values& extents, const axi
     constexpr std::int64_t too_large = 2 * box_bytes;
     size = std::min(size * std::min(axis.phases, too_large), too_large);
   }
-  if (moves.source_is_dense) {
+  if (std::all_of(moves.axes.begin(), moves.axes.begin() + moves.rank,
+                  [&](const layout_axis& axis) { return axis.extent == 1 || moves.in_source_run(axis); })) {
     columns_.begin = columns_.offset;
     columns_.end = columns_.offset + sum.element_size;
     for (std::size_t i = 0; i < moves.rank; ++i) {

@@ -88,9 +88,9 @@ struct layout {
   /// Bytes from each tensor's first element to the element of index 0, which bounds may put outside.
   std::int64_t source_offset = 0;
   std::int64_t destination_offset = 0;
-  /// Whether all bytes between the source's first and its last element are elements of the source, so that
-  /// they may be read along with others.
-  bool source_is_dense = false;
+  /// Bytes of the source without a gap: all bytes between elements that axes with strides of no more than this lead to
+  /// from one are elements of the source, so that they may be read along with others. 0: none may.
+  std::int64_t source_run = 0;
   /// Bytes of the whole output, where this layout is a part of one; 0: it is the whole.
   std::int64_t whole_bytes = 0;
 
@@ -102,7 +102,7 @@ struct layout {
     bound_count = other.bound_count;
     source_offset = other.source_offset;
     destination_offset = other.destination_offset;
-    source_is_dense = other.source_is_dense;
+    source_run = other.source_run;
     whole_bytes = other.whole_bytes;
   }
 
@@ -113,6 +113,11 @@ struct layout {
 
   constexpr void remove(std::size_t i) noexcept {
     for (--rank; i < rank; ++i) axes[i] = axes[i + 1];
+  }
+
+  /// Whether all between elements that this axis leads to may be read.
+  constexpr bool in_source_run(const layout_axis& axis) const noexcept {
+    return -source_run <= axis.source_stride && axis.source_stride <= source_run;
   }
 
   /// The same moves the other way round.
@@ -140,24 +145,22 @@ struct layout {
   }
 };
 
-/// Whether a tensor has neither gaps nor overlaps, in whatever order its axes are. Strides and element size
-/// in bytes.
-constexpr bool is_dense(const axis_values& extents, const axis_values& strides,
-                        std::int64_t element_size) noexcept {
+/// The source_run of a tensor with these strides, in whatever order its axes are: from each element, axes whose strides
+/// are no longer than what shorter ones have filled reach others with nothing but elements between them. Bytes.
+constexpr std::int64_t dense_run(const axis_values& extents, const axis_values& strides,
+                                 std::int64_t element_size) noexcept {
   std::array<bool, max_rank> seen{};
-  std::int64_t dense_stride = element_size;
-  for (std::size_t found = 0; found < extents.size(); ++found) {
-    std::size_t next = 0;
-    const auto fits = [&](std::size_t i) {
-      return !seen[i] &&
-             (extents[i] == 1 || strides[i] == dense_stride || strides[i] == wrapping_negate(dense_stride));
-    };
-    while (next < extents.size() && !fits(next)) ++next;
-    if (next == extents.size()) return false;
-    seen[next] = true;
-    dense_stride = wrapping_multiply(dense_stride, extents[next]);
+  std::int64_t run = element_size;
+  for (bool grows = true; grows;) {
+    grows = false;
+    for (std::size_t i = extents.size(); i-- > 0;) {
+      if (seen[i] || extents[i] < 2 || strides[i] > run || strides[i] < -run) continue;
+      seen[i] = grows = true;
+      const std::int64_t stride = strides[i] < 0 ? -strides[i] : strides[i];
+      run = wrapping_add(run, wrapping_multiply(stride, extents[i] - 1));
+    }
   }
-  return true;
+  return run;
 }
 
 }  // namespace reblock::detail

@@ -135,12 +135,13 @@ constexpr void order_by_destination(layout& l) noexcept {
   }
 }
 
-/// Makes one axis of two neighbours where the outer one goes on, on both sides, where the inner ends.
+/// Makes one axis of two neighbours where the outer one goes on, on both sides, where the inner ends. One along which all
+/// may be read stays so.
 constexpr void merge_nested(layout& l) noexcept {
   for (std::size_t i = l.rank; i-- > 1;) {
     layout_axis& outer = l.axes[i - 1];
     const layout_axis& inner = l.axes[i];
-    if (outer.bounded() || inner.bounded() ||
+    if (outer.bounded() || inner.bounded() || l.in_source_run(outer) != l.in_source_run(inner) ||
         outer.source_stride != wrapping_multiply(inner.source_stride, inner.extent) ||
         outer.destination_stride != wrapping_multiply(inner.destination_stride, inner.extent)) {
       continue;

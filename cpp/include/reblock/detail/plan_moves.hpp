@@ -84,13 +84,14 @@ constexpr void shorten_tile(plan& p, std::int64_t element_size) noexcept {
 
 /// Has the planes of a shifted plan moved by masks: brings the longest axis that is free next to them.
 constexpr void set_out_masks(plan& p, std::int64_t element_size) noexcept {
-  if (p.rank < 3 || !p.source_is_dense || p.staged || p.leaf_tile.streamed || p.sums != nullptr) return;
+  if (p.rank < 3 || p.staged || p.leaf_tile.streamed || p.sums != nullptr) return;
   const std::size_t rows = p.rank - 3;
   const std::int64_t bytes = p.axes[p.rank - 2].extent * p.axes[p.rank - 2].destination_stride;
-  if (bytes > most_masked_bytes) return;
+  if (bytes > most_masked_bytes || !p.in_source_run(p.axes[p.rank - 2])) return;
   std::size_t planes = no_axis;
   for (std::size_t i = 0; i <= rows; ++i) {
-    if (!p.axes[i].bounded() && (planes == no_axis || p.axes[i].extent > p.axes[planes].extent)) planes = i;
+    if (p.axes[i].bounded() || !p.in_source_run(p.axes[i])) continue;
+    if (planes == no_axis || p.axes[i].extent > p.axes[planes].extent) planes = i;
   }
   if (planes == no_axis || p.axes[planes].extent < 4) return;
   rotate_axis(p, planes, rows);

@@ -72,7 +72,7 @@ inline sibling_axis find_siblings(const layout& l, std::size_t along) noexcept {
     if (i == along || axis.source_stride <= 0) continue;
     if (nearest == no_axis || axis.source_stride < l.axes[nearest].source_stride) nearest = i;
   }
-  if (nearest == no_axis) return {};
+  if (nearest == no_axis || !l.in_source_run(l.axes[nearest])) return {};
   const layout_axis& axis = l.axes[nearest];
   const std::int64_t extent = shared_extent(axis);
   if (extent == 1) return {};
@@ -112,7 +112,7 @@ inline pattern_axes find_pattern(const layout& l, std::int64_t element_size,
   found.bytes = element_size;
   while (found.along == no_axis && found.inner > 0) {
     const layout_axis& next = l.axes[found.inner - 1];
-    if (next.destination_stride != found.bytes) break;
+    if (next.destination_stride != found.bytes || !l.in_source_run(next)) break;
     if (is_wide && found.bytes >= 64 && shared_extent(next) > 1) break;  // its indices may be siblings
     const std::int64_t with_next = found.bytes * next.extent;
     if (!next.bounded() && with_next > (next.extent <= 4 ? most : usual)) {
@@ -140,7 +140,7 @@ inline pattern_axes find_pattern(const layout& l, std::int64_t element_size,
 /// Whether a pattern is worth a thought: it reads whole registers, and its table has to be worked out.
 inline bool may_be_pattern(const layout& l, std::int64_t element_size, std::size_t lookup_width) noexcept {
   constexpr std::int64_t least_total = 2048;  // bytes
-  return lookup_width != 0 && l.source_is_dense && total_bytes(l, element_size) >= least_total;
+  return lookup_width != 0 && l.source_run > element_size && total_bytes(l, element_size) >= least_total;
 }
 
 /// Has the innermost axes of `l`, which is in the order of the destination, moved as a pattern that repeats along
