@@ -124,7 +124,7 @@ void add_all() {
     add("copy", bytes, time_copy);
     for (const std::int64_t size : {1, 2, 4, 8, 16}) {
       for (const std::int64_t streams : {2, 3, 4, 5, 6, 7, 8, 9, 16}) {
-        for (const std::int64_t length : {7, 28, 112}) {
+        for (const std::int64_t length : {7, 14, 28, 112}) {
           for (const bool separate : {false, true}) {
             for (const instruction_set set :
                  {instruction_set::baseline, instruction_set::lookup16, instruction_set::lookup64}) {

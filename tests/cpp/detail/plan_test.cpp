@@ -200,7 +200,9 @@ TEST_CASE("streams at distances of 4096 bytes are taken a few at a time") {
   };
   const auto innermost_walked = [](const plan& p) { return p.axes[p.rank - 3].source_stride; };
   CHECK(innermost_walked(inverse(64, 24)) == 16 * 24 * 4);
-  CHECK(innermost_walked(inverse(3, 24)) == 4 * 24 * 4);  // the image, row by row
+  CHECK(innermost_walked(inverse(3, 24)) == 4 * 24 * 4);      // the image, row by row
+  CHECK(innermost_walked(inverse(4096, 64)) == 4 * 64 * 4);   // past the caches
+  CHECK(innermost_walked(inverse(4096, 66)) == 16 * 66 * 4);  // rows of 264 bytes do not fill registers of 16
 }
 
 TEST_CASE("channels-last CRD joins the rows of a block, where a pixel is one dense row") {

@@ -228,8 +228,8 @@ void move_interleaved(const tile& t, const std::byte* source, std::byte* destina
   });
 }
 
-/// More streams would want too many buffers at a time.
-inline constexpr std::size_t most_streams_apart = 4;
+/// Whether so many streams that are separated may go past the caches: more would want too many buffers at a time.
+constexpr bool may_stream_apart(std::int64_t streams) noexcept { return streams <= 4 || streams == 8; }
 
 /// Whether streams that are separated go past the caches, if the first of them begins at a multiple of 16 bytes.
 constexpr bool streams_apart(const tile& t) noexcept {
@@ -237,12 +237,8 @@ constexpr bool streams_apart(const tile& t) noexcept {
   const std::int64_t row = t.inner.extent * static_cast<std::int64_t>(t.element_size);
   const std::int64_t strides =
       t.outer.destination_stride | t.rows.destination_stride | t.slices.destination_stride;
-  return t.streamed && t.outer_extent() <= std::int64_t{most_streams_apart} && (row | strides) % width == 0;
+  return t.streamed && may_stream_apart(t.outer_extent()) && (row | strides) % width == 0;
 }
-
-/// Whether streams that are separated have the same places in a cache, so that they had better be written a line at a
-/// time.
-constexpr bool streams_compete(const tile& t) noexcept { return t.outer.destination_stride % 4096 == 0; }
 
 /// One contiguous source is dealt out to `Streams` contiguous destinations, an element to each in
 /// turn. The outer axis runs across the streams, the inner one along them.
@@ -282,8 +278,8 @@ void move_deinterleaved(const tile& t, const std::byte* source, std::byte* desti
       });
     });
   };
-  if constexpr (Streams <= most_streams_apart) {
-    if (streams_apart(t) && !streams_compete(t) && address_of(destination) % sizeof(register_bytes) == 0) {
+  if constexpr (may_stream_apart(Streams)) {
+    if (streams_apart(t) && address_of(destination) % sizeof(register_bytes) == 0) {
       return move_rows([](std::byte* place, register_bytes value) { stream(place, value); });
     }
   }

@@ -209,7 +209,7 @@ constexpr bool separates(const tile& t) noexcept {
 template <std::size_t Size, class Finish>
 leaf_function choose_interleaving_leaf(const tile& t, bool is_wide) {
   if constexpr (Finish::element_size == 0) {
-    const leaf_function wide = choose_wide_leaf<Size>(t, false, false);
+    const leaf_function wide = choose_wide_leaf<Size>(t, false);
     if (is_wide && !t.streamed && wide != nullptr) return wide;
   }
   switch (t.inner_extent()) {
@@ -227,9 +227,8 @@ leaf_function choose_interleaving_leaf(const tile& t, bool is_wide) {
 /// The leaf that separates as many streams as the tile has, or null.
 template <std::size_t Size>
 leaf_function choose_deinterleaving_leaf(const tile& t, bool is_wide) {
-  const bool is_streamed = streams_apart(t);
-  const leaf_function wide = choose_wide_leaf<Size>(t, true, is_streamed);
-  if (is_wide && wide != nullptr && (!is_streamed || streams_compete(t))) return wide;
+  const leaf_function wide = choose_wide_leaf<Size>(t, true);
+  if (is_wide && !streams_apart(t) && wide != nullptr) return wide;
   switch (t.outer_extent()) {
     case 2: return move_deinterleaved<Size, 2>;
     case 3: return move_deinterleaved<Size, 3>;

@@ -19,6 +19,9 @@
 namespace reblock::detail {
 
 inline constexpr std::size_t no_axis = max_axes;
+/// Outputs from this size on go past the caches: they are larger than the last of them usually is, and
+/// whoever reads them next will not find them there anyhow.
+inline constexpr std::int64_t streamed_bytes = std::int64_t{64} * 1024 * 1024;
 /// Bytes of the buffer that tiles go through: little enough for the second-level cache.
 inline constexpr std::int64_t staging_bytes = 64 * 1024;
 /// Bytes of the largest plane that has a mask.
@@ -242,7 +245,7 @@ constexpr bool compete(std::int64_t extent, std::int64_t stride, std::int64_t ot
 
 /// Orders the axes that are walked. Where the tile's source is one dense row, rows are walked in the order of the source:
 /// the image, the side with the long rows, decides how well caches work, be it read or written. But streams that
-/// would compete are taken a few at a time.
+/// would compete are taken a few at a time, unless so few are separated that they go past the caches.
 constexpr void order_rows(layout& l, std::int64_t element_size) noexcept {
   if (l.rank < 3) return;
   const std::size_t rows = l.rank - 3;
@@ -251,6 +254,11 @@ constexpr void order_rows(layout& l, std::int64_t element_size) noexcept {
   if (outer.source_stride != element_size || inner.destination_stride != element_size) return;
   const bool separates = inner.source_stride == outer.extent * element_size;
   if (separates) order_by_source(l, rows + 1);
+  if (separates && may_stream_apart(outer.extent) && l.whole_bytes >= streamed_bytes) {
+    std::int64_t places = inner.extent * element_size;
+    for (std::size_t i = 0; i + 1 < l.rank; ++i) places |= l.axes[i].destination_stride;
+    if (places % std::int64_t{sizeof(register_bytes)} == 0) return;
+  }
   const layout_axis& next = l.axes[rows];
   const bool is_crowded =
       separates ? compete(outer.extent, outer.destination_stride, next.extent, next.destination_stride)

@@ -14,10 +14,6 @@
 
 namespace reblock::detail {
 
-/// Outputs from this size on go past the caches: they are larger than the last of them usually is, and
-/// whoever reads them next will not find them there anyhow.
-inline constexpr std::int64_t streamed_bytes = std::int64_t{64} * 1024 * 1024;
-
 /// Where long runs that follow each other in the source go to a few places of the output, takes them together: else each
 /// part of the source would be passed by as often as there are places.
 constexpr void join_runs(plan& p, std::int64_t element_size) noexcept {
@@ -36,8 +32,6 @@ constexpr void join_runs(plan& p, std::int64_t element_size) noexcept {
 /// Where the output is large, has it written past the caches: by the leaf where that fills whole lines in
 /// order, else from a buffer, by tiles of as many axes as fit there.
 constexpr void stream_output(plan& p, std::int64_t element_size) noexcept {
-  const std::int64_t total = total_bytes(p, element_size);
-  p.whole_bytes = std::max(p.whole_bytes, total);
   if (p.rank == 0 || p.whole_bytes < streamed_bytes) return;
   std::size_t first = p.rank;
   std::int64_t bytes = element_size;
@@ -46,7 +40,7 @@ constexpr void stream_output(plan& p, std::int64_t element_size) noexcept {
   }
   // While a buffer is read nothing is read from memory: little is lost where the source is in a cache
   // because it is read several times, else only where tiles are large.
-  const bool rereads = total >= 2 * source_reach(p, 0, element_size);
+  const bool rereads = total_bytes(p, element_size) >= 2 * source_reach(p, 0, element_size);
   if (element_size > 16 || bytes < std::int64_t{rereads ? 2 : 12} * 1024 || interleaves(p.leaf_tile)) {
     if (p.sums != nullptr) return;
     join_runs(p, element_size);
@@ -108,6 +102,7 @@ inline void set_out_moves(plan& p, const layout& l, std::int64_t element_size, c
   if (p.empty) return;
   const std::int64_t single_size = element_size;
   element_size = simplify(p, single_size);
+  p.whole_bytes = std::max(p.whole_bytes, total_bytes(p, element_size));
   pair_contiguous_axes(p, element_size);
   p.joined = join_rows(p, element_size);
   if (p.joined == tile::axis::neither) order_rows(p, element_size);

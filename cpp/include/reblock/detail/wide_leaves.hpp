@@ -184,28 +184,15 @@ template <std::size_t Size, std::size_t Streams, bool Separates>
 struct wide_streams {
   using groups = wide_groups<Size, Streams>;
 
-  wide_streams(const tile& t, const std::byte* destination) noexcept
+  explicit wide_streams(const tile& t) noexcept
       : offsets(
             (Separates ? stream_offsets::of_destination(t, Streams) : stream_offsets::of_source(t, Streams))
                 .template first<Streams>()),
-        row_bytes(static_cast<std::size_t>((Separates ? t.inner : t.outer).extent) * Size),
-        streamed(Separates && streams_apart(t) && address_of(destination) % sizeof(register_bytes) == 0) {}
+        row_bytes(static_cast<std::size_t>((Separates ? t.inner : t.outer).extent) * Size) {}
 
   std::array<std::int64_t, Streams> offsets;
   std::size_t row_bytes;  ///< of each stream
-  bool streamed;          ///< past the caches
 };
-
-/// Stores past the caches, to a multiple of 16 bytes, what comes after the first `done` bytes of a register.
-[[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] inline void stream_wide(
-    std::byte* destination, wide_bytes value, std::size_t done) noexcept {
-#pragma GCC unroll 4
-  for (std::size_t i = 0; i < sizeof(value); i += sizeof(register_bytes)) {
-    register_bytes part;
-    std::memcpy(&part, reinterpret_cast<const std::byte*>(&value) + i, sizeof(part));
-    if (i >= done) stream(destination + i, part);
-  }
-}
 
 /// Rows of at least as many bytes as a register has.
 template <std::size_t Size, std::size_t Streams, bool Separates>
@@ -218,7 +205,7 @@ struct long_wide_row : wide_streams<Size, Streams, Separates> {
   [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] void move(
       const std::byte* from, std::byte* to, std::int64_t /*step*/) const noexcept {
     const std::size_t last = this->row_bytes - width;
-    for (std::size_t i = 0, done = 0;;) {
+    for (std::size_t i = 0;;) {
       wide_bytes v[Streams];
 #pragma GCC unroll 16
       for (std::size_t k = 0; k < Streams; ++k) {
@@ -227,16 +214,10 @@ struct long_wide_row : wide_streams<Size, Streams, Separates> {
       base::groups::template convert<Separates>(v);
 #pragma GCC unroll 16
       for (std::size_t k = 0; k < Streams; ++k) {
-        std::byte* place = Separates ? to + this->offsets[k] + i : to + i * Streams + k * width;
-        if (this->streamed) {
-          stream_wide(place, v[k], done - i);
-        } else {
-          std::memcpy(place, &v[k], width);
-        }
+        std::memcpy(Separates ? to + this->offsets[k] + i : to + i * Streams + k * width, &v[k], width);
       }
       if (i == last) break;
-      done = i + width;
-      i = done < last ? done : last;  // the last step goes over what the one before has done
+      i = i + width < last ? i + width : last;  // the last step goes over what the one before has done
     }
   }
 };
@@ -275,8 +256,8 @@ struct short_wide_row : wide_streams<Size, Streams, Separates> {
   static constexpr std::size_t width = base::groups::width;
   static constexpr std::int64_t at_once = 1;
 
-  short_wide_row(const tile& t, const std::byte* destination) noexcept
-      : base(t, destination),
+  explicit short_wide_row(const tile& t) noexcept
+      : base(t),
         whole(this->row_bytes * Streams / width),
         in_stream(first_bits(this->row_bytes)),
         in_last(first_bits(this->row_bytes * Streams % width)) {}
@@ -352,7 +333,7 @@ struct parallel_wide_rows : wide_streams<Size, Streams, Separates> {
 template <class Row, bool Separates>
 [[gnu::target("avx512vl,avx512bw,avx512vbmi")]] void move_wide_streams(const tile& t, const std::byte* source,
                                                                        std::byte* destination) {
-  const Row row(t, destination);
+  const Row row(t);
   const auto [rows, slices] = t.repeated();
   const std::int64_t step = Separates ? rows.destination_stride : rows.source_stride;
   const std::int64_t last = rows.extent - Row::at_once;
@@ -491,9 +472,9 @@ leaf_function choose_wide_leaf(const wide_shape& shape, bool separates) noexcept
 }
 
 /// The leaf that interleaves, or separates, so many streams by registers of 64 bytes where that is faster than the
-/// baseline's, or null. `competes`: whether these are streams that had better be written a line at a time.
+/// baseline's, or null.
 template <std::size_t Size>
-leaf_function choose_wide_leaf(const tile& t, bool separates, bool competes) noexcept {
+leaf_function choose_wide_leaf(const tile& t, bool separates) noexcept {
   if constexpr (Size <= 8) {
     const wide_shape shape = wide_shape::of(t, separates);
     if (!beats_baseline(shape, Size)) return nullptr;
@@ -502,7 +483,7 @@ leaf_function choose_wide_leaf(const tile& t, bool separates, bool competes) noe
     const bool suffices = Size == 8
                               ? streams == 8 || (streams == 4 && separates)
                               : Size == 4 && separates && (streams == 4 || streams == 7 || streams == 8);
-    if (suffices && shape.row_bytes >= 64 && !competes) return nullptr;
+    if (suffices && shape.row_bytes >= 64) return nullptr;
     switch (streams) {
       case 2: return choose_wide_leaf<Size, 2>(shape, separates);
       case 3: return choose_wide_leaf<Size, 3>(shape, separates);
@@ -527,7 +508,7 @@ void move_wide_runs(const tile&, const std::byte*, std::byte*) {}
 inline void move_wide_masked(std::byte*, const std::byte*, const std::byte*, std::size_t) noexcept {}
 
 template <std::size_t Size>
-leaf_function choose_wide_leaf(const tile&, bool, bool) noexcept {
+leaf_function choose_wide_leaf(const tile&, bool) noexcept {
   return nullptr;
 }
 
