@@ -275,7 +275,7 @@ TEST_CASE("a large output goes past the caches") {
       l.add({length, element_size, streams * element_size});
       l.add({streams, rows * length * element_size, element_size});
     }
-    l.whole_bytes = streamed_bytes;
+    l.whole_bytes = 2 * streamed_bytes;
     const test::moves moves = without_margins(l, element_size);
     const plan p = plan_moves(moves.layout, element_size);
     streamed += p.leaf_tile.streamed ? 1 : 0;

@@ -145,6 +145,30 @@ struct layout {
   }
 };
 
+constexpr std::int64_t magnitude(std::int64_t stride) noexcept { return stride < 0 ? -stride : stride; }
+
+/// From the first to the last byte that axes [first, rank) reach in the source.
+constexpr std::int64_t source_reach(const layout& l, std::size_t first, std::int64_t element_size) noexcept {
+  std::int64_t reach = element_size;
+  for (std::size_t i = first; i < l.rank; ++i) {
+    reach = wrapping_add(reach, wrapping_multiply(magnitude(l.axes[i].source_stride), l.axes[i].extent - 1));
+  }
+  return reach;
+}
+
+/// Whether a layout has no elements. Its strides, and the extents of its other axes, may be of any size then.
+constexpr bool is_empty(const layout& l, std::int64_t element_size) noexcept {
+  bool empty = element_size == 0;
+  for (std::size_t i = 0; i < l.rank; ++i) empty = empty || l.axes[i].extent == 0;
+  return empty;
+}
+
+constexpr std::int64_t total_bytes(const layout& l, std::int64_t element_size) noexcept {
+  std::int64_t total = element_size;
+  for (std::size_t i = 0; i < l.rank; ++i) total *= l.axes[i].extent;
+  return total;
+}
+
 /// The source_run of a tensor with these strides, in whatever order its axes are: from each element, axes whose strides
 /// are no longer than what shorter ones have filled reach others with nothing but elements between them. Bytes.
 constexpr std::int64_t dense_run(const axis_values& extents, const axis_values& strides,

@@ -19,9 +19,9 @@
 namespace reblock::detail {
 
 inline constexpr std::size_t no_axis = max_axes;
-/// Outputs from this size on go past the caches: they are larger than the last of them usually is, and
-/// whoever reads them next will not find them there anyhow.
-inline constexpr std::int64_t streamed_bytes = std::int64_t{64} * 1024 * 1024;
+/// Outputs from this size on go past the caches, if their sources are as large: both are more than the last of them
+/// usually has, and whoever reads next will not find them there anyhow.
+inline constexpr std::int64_t streamed_bytes = std::int64_t{32} * 1024 * 1024;
 /// Bytes of the buffer that tiles go through: little enough for the second-level cache.
 inline constexpr std::int64_t staging_bytes = 64 * 1024;
 /// Bytes of the largest plane that has a mask.
@@ -211,8 +211,6 @@ constexpr tile::axis join_rows(layout& l, std::int64_t element_size) noexcept {
   return tile::axis::neither;
 }
 
-constexpr std::int64_t magnitude(std::int64_t stride) noexcept { return stride < 0 ? -stride : stride; }
-
 /// Axes [0, count): the longest source stride first.
 constexpr void order_by_source(layout& l, std::size_t count) noexcept {
   for (std::size_t i = 1; i < count; ++i) {
@@ -243,6 +241,17 @@ constexpr bool compete(std::int64_t extent, std::int64_t stride, std::int64_t ot
   return false;
 }
 
+/// Whether the source is read several times, and so may be in a cache.
+constexpr bool rereads(const layout& l, std::int64_t element_size) noexcept {
+  return total_bytes(l, element_size) >= 2 * source_reach(l, 0, element_size);
+}
+
+/// Whether the output is so large that it had better be written past the caches. Requires l.whole_bytes.
+constexpr bool goes_past_caches(const layout& l, std::int64_t element_size) noexcept {
+  return l.whole_bytes >= streamed_bytes &&
+         l.whole_bytes >= streamed_bytes * (rereads(l, element_size) ? 2 : 1);
+}
+
 /// Orders the axes that are walked. Where the tile's source is one dense row, rows are walked in the order of the source:
 /// the image, the side with the long rows, decides how well caches work, be it read or written. But streams that
 /// would compete are taken a few at a time, unless so few are separated that they go past the caches.
@@ -254,7 +263,7 @@ constexpr void order_rows(layout& l, std::int64_t element_size) noexcept {
   if (outer.source_stride != element_size || inner.destination_stride != element_size) return;
   const bool separates = inner.source_stride == outer.extent * element_size;
   if (separates) order_by_source(l, rows + 1);
-  if (separates && may_stream_apart(outer.extent) && l.whole_bytes >= streamed_bytes) {
+  if (separates && may_stream_apart(outer.extent) && goes_past_caches(l, element_size)) {
     std::int64_t places = inner.extent * element_size;
     for (std::size_t i = 0; i + 1 < l.rank; ++i) places |= l.axes[i].destination_stride;
     if (places % std::int64_t{sizeof(register_bytes)} == 0) return;
@@ -313,28 +322,6 @@ constexpr bool is_shifted(const plan& p, std::int64_t element_size) noexcept {
          inner.bound_step == 1 && outer.source_stride == outer.destination_stride &&
          outer.source_stride == p.bounds[inner.bound].extent * element_size &&
          outer.destination_stride == inner.extent * element_size;
-}
-
-/// From the first to the last byte that axes [first, rank) reach in the source.
-constexpr std::int64_t source_reach(const layout& l, std::size_t first, std::int64_t element_size) noexcept {
-  std::int64_t reach = element_size;
-  for (std::size_t i = first; i < l.rank; ++i) {
-    reach = wrapping_add(reach, wrapping_multiply(magnitude(l.axes[i].source_stride), l.axes[i].extent - 1));
-  }
-  return reach;
-}
-
-/// Whether a layout has no elements. Its strides, and the extents of its other axes, may be of any size then.
-constexpr bool is_empty(const layout& l, std::int64_t element_size) noexcept {
-  bool empty = element_size == 0;
-  for (std::size_t i = 0; i < l.rank; ++i) empty = empty || l.axes[i].extent == 0;
-  return empty;
-}
-
-constexpr std::int64_t total_bytes(const layout& l, std::int64_t element_size) noexcept {
-  std::int64_t total = element_size;
-  for (std::size_t i = 0; i < l.rank; ++i) total *= l.axes[i].extent;
-  return total;
 }
 
 }  // namespace reblock::detail

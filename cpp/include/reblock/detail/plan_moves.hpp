@@ -32,7 +32,7 @@ constexpr void join_runs(plan& p, std::int64_t element_size) noexcept {
 /// Where the output is large, has it written past the caches: by the leaf where that fills whole lines in
 /// order, else from a buffer, by tiles of as many axes as fit there.
 constexpr void stream_output(plan& p, std::int64_t element_size) noexcept {
-  if (p.rank == 0 || p.whole_bytes < streamed_bytes) return;
+  if (p.rank == 0 || !goes_past_caches(p, element_size)) return;
   std::size_t first = p.rank;
   std::int64_t bytes = element_size;
   while (first > std::max(p.walked, p.dense_from) && bytes * p.axes[first - 1].extent <= staging_bytes) {
@@ -40,8 +40,8 @@ constexpr void stream_output(plan& p, std::int64_t element_size) noexcept {
   }
   // While a buffer is read nothing is read from memory: little is lost where the source is in a cache
   // because it is read several times, else only where tiles are large.
-  const bool rereads = total_bytes(p, element_size) >= 2 * source_reach(p, 0, element_size);
-  if (element_size > 16 || bytes < std::int64_t{rereads ? 2 : 12} * 1024 || interleaves(p.leaf_tile)) {
+  if (element_size > 16 || bytes < std::int64_t{rereads(p, element_size) ? 2 : 12} * 1024 ||
+      interleaves(p.leaf_tile)) {
     if (p.sums != nullptr) return;
     join_runs(p, element_size);
     p.leaf_tile.streamed = true;
