@@ -78,6 +78,17 @@ def cpp(session: nox.Session) -> None:
 
 
 @nox.session
+def optimized(session: nox.Session) -> None:
+    """Compile tests of all operators with -O3, as users do: GCC sees more there; warnings are errors."""
+    session.install(*CMAKE)
+    provide(session, *DOCTEST)
+    session.run("cmake", "--preset", "release", "--fresh")
+    tests = (f"{name}_test.cpp.o" for name in ("depth_space", "operator", "window"))
+    objects = [f"tests/cpp/CMakeFiles/reblock_tests.dir/{name}" for name in tests]
+    session.run("cmake", "--build", "build/release", "--target", *objects)
+
+
+@nox.session
 def sanitize(session: nox.Session) -> None:
     """Build and run the C++ tests under AddressSanitizer and UndefinedBehaviorSanitizer."""
     session.install(*CMAKE)
