@@ -265,6 +265,8 @@ def large_cases() -> Iterator[Case]:
         ("uint8", 256, 2),
         ("float32", 56, 4),
         ("float64", 96, 3),
+        ("float32", 64, 4),  # streams at distances of a power of two
+        ("float32", 64, 8),
     ):
         yield from _depth_space(
             LARGE_DEPTH_SPACE,
