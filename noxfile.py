@@ -79,7 +79,7 @@ def cpp(session: nox.Session) -> None:
 
 @nox.session
 def optimized(session: nox.Session) -> None:
-    """Compile tests of all operators with -O3, as users do: GCC sees more there; warnings are errors."""
+    """Compile tests of the operators with -O3, where GCC sees more; warnings are errors."""
     session.install(*CMAKE)
     provide(session, *DOCTEST)
     session.run("cmake", "--preset", "release", "--fresh")
