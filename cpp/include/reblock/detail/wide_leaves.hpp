@@ -33,8 +33,8 @@ struct wide_shape {
     if (!may_be_parallel(streams, size) || (row_bytes != 32 && row_bytes != 16)) return shape;
     const tile_axis next = t.repeated().first;
     const bool is_dense = (separates ? next.source_stride : next.destination_stride) == streams * row_bytes;
-    const bool are_enough = streams == 9 || row_bytes >= 16 * size;
-    if (is_dense && are_enough && next.extent >= 64 / row_bytes) shape.at_once = 64 / row_bytes;
+    const bool is_square = streams == 9 || row_bytes >= 16 * size;  // else lookups are faster
+    if (is_dense && is_square && next.extent >= 64 / row_bytes) shape.at_once = 64 / row_bytes;
     return shape;
   }
   /// Others are looked up faster.
@@ -293,7 +293,8 @@ struct short_wide_row : wide_streams<Size, Streams, Separates> {
   std::uint64_t in_last;  ///< register of the row
 };
 
-/// Rows that fill a register of each stream side by side, and follow each other where they are dense.
+/// Rows that fill a register of each stream side by side, and follow each other where they are dense. `step`: from each row
+/// of a stream to the next, in bytes.
 template <std::size_t Size, std::size_t Streams, bool Separates, std::size_t Rows>
 struct parallel_wide_rows : wide_streams<Size, Streams, Separates> {
   using base = wide_streams<Size, Streams, Separates>;
@@ -362,14 +363,13 @@ template <class Row, bool Separates>
 /// Copies past the caches, in whole lines of 64 bytes but for the ends. Requires at least one line.
 [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] inline void stream_wide_run(
     std::byte* destination, const std::byte* source, std::size_t size) noexcept {
-  using longs [[gnu::vector_size(64)]] = long long;
   constexpr std::size_t line = sizeof(wide_bytes);
   std::size_t i = (0 - address_of(destination)) % line;
   stream_end(destination, source, i);
   for (; i + line <= size; i += line) {
-    longs value;
+    longs_64 value;
     std::memcpy(&value, source + i, line);
-    auto* const to = reinterpret_cast<longs*>(destination + i);
+    auto* const to = reinterpret_cast<longs_64*>(destination + i);
 #if defined(__clang__)
     __builtin_nontemporal_store(value, to);
 #else
