@@ -55,8 +55,8 @@ TEST_CASE("between elements that axes of a dense run lead to there are only elem
     const axis_values strides =
         packed ? test::draw_strides(random, extents) : test::draw_values(random, extents.size(), -12, 12);
     const std::int64_t size = draw(random, 1, 3);
-    axis_values bytes = strides;
-    for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] *= size;
+    axis_values bytes;
+    for (const std::int64_t stride : strides) bytes.push_back(stride * size);
     const std::int64_t run = dense_run(extents, bytes, size);
     CHECK(run >= size);
     std::set<std::int64_t> elements;

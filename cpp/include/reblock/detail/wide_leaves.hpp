@@ -343,8 +343,8 @@ template <class Row, bool Separates>
       row.move(source + i * slices.source_stride + j * rows.source_stride,
                destination + i * slices.destination_stride + j * rows.destination_stride, step);
       if (j == last) break;
-      j += Row::at_once;
-      if (j > last) j = last;  // the last rows go over what those before have done
+      // the last rows go over what those before have done
+      j = last - j > Row::at_once ? j + Row::at_once : last;
     }
   }
 }
