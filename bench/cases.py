@@ -22,6 +22,7 @@ Shape = tuple[int, ...]
 MEBI = 1 << 20
 LARGE = 128 * MEBI
 SIZES = {1: "uint8", 2: "uint16", 4: "float32", 8: "float64", 16: "complex128"}
+EVERY_SECOND_ROW = (slice(None, None, 2), slice(None))
 BLOCKS: list[int | Shape] = [2, 3, 4, 8, (2, 3)]
 
 
@@ -72,7 +73,8 @@ class Case:
     arguments: tuple[Any, ...]
     keywords: dict[str, Any] = field(default_factory=dict)
     layout: str = "dense"
-    """ "dense", or "strided": input and `out` are every second row of larger arrays."""
+    """ "dense"; "strided": input and `out` are every second row of larger arrays; or "cropped": the
+    input is the inside of larger images."""
     fresh: bool = False
     quick: bool = False
 
@@ -82,6 +84,18 @@ class Case:
         parts = ", ".join([*map(str, self.arguments), *keywords])
         layout = "" if self.layout == "dense" else f" {self.layout}"
         return f"{self.operator}({self.dtype} {'x'.join(map(str, self.shape))}, {parts}){layout}"
+
+    @property
+    def input_part(self) -> tuple[slice, ...]:
+        """What the input is of the last axes of a larger array."""
+        inside = slice(1, -1)
+        channels = (slice(None),) if "channel_axis" in self.keywords else ()
+        cropped = (inside, inside, *channels)
+        return {"dense": (), "strided": EVERY_SECOND_ROW, "cropped": cropped}[self.layout]
+
+    @property
+    def output_part(self) -> tuple[slice, ...]:
+        return EVERY_SECOND_ROW if self.layout == "strided" else ()
 
     @property
     def output_shape(self) -> Shape:
@@ -252,11 +266,30 @@ def window_cases() -> Iterator[Case]:
 
 
 def strided_cases() -> Iterator[Case]:
-    """Return cases whose inputs and outputs have gaps between their rows."""
+    """Return cases whose inputs, or these and their outputs, have gaps between their rows."""
     yield from _depth_space(
         IN_CACHE, "float32", (56, 56), 2, target=MEBI, order="DCR", layout="strided"
     )
     yield _window("unfold", UNFOLD, "float32", (1, 32, 56, 56), 3, padding=1, layout="strided")
+    for group, dtype, plane, block, channels in (
+        (IN_CACHE, "uint8", 28, 2, None),
+        (SMALL_PLANES, "float32", 14, 2, None),
+        (NARROW_PIXELS, "uint8", 128, 2, 3),
+    ):
+        yield from _depth_space(
+            group,
+            dtype,
+            (plane, plane),
+            block,
+            target=MEBI,
+            order="DCR",
+            channels=channels,
+            layout="cropped",
+        )
+    for group, plane in ((UNFOLD, 28), (UNFOLD_SMALL, 14)):
+        yield _window(
+            "unfold", group, "float32", (1, 64, plane, plane), 3, padding=1, layout="cropped"
+        )
 
 
 def large_cases() -> Iterator[Case]:

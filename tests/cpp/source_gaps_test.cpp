@@ -23,25 +23,32 @@ namespace {
 
 using test::draw;
 
-/// Samples, each dense in pages of its own, of which it begins the first or ends the last. Nobody may read the pages before
-/// and behind them.
+/// A tensor whose parts are each dense in pages of their own, of which a part begins the first or ends the last. Nobody may
+/// read the pages before and behind them.
 template <class T>
-class fenced_samples {
+class fenced_tensor {
  public:
-  /// `strides` are those within a sample, in elements; `draw` makes the elements of one.
+  /// The axes with strides lie within a part, the others, whose strides are 0, lead to the parts. `draw` makes the elements
+  /// of one.
   template <class Draw>
-  fenced_samples(const axis_values& extents, const axis_values& strides, bool at_end, Draw draw)
+  fenced_tensor(const axis_values& extents, const axis_values& strides, bool at_end, Draw draw)
       : extents_(extents), strides_(strides) {
     const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
     std::size_t size = sizeof(T);
-    for (std::size_t i = 1; i < extents.size(); ++i) size *= static_cast<std::size_t>(extents[i]);
+    for (std::size_t i = 0; i < extents.size(); ++i) {
+      if (strides[i] != 0) size *= static_cast<std::size_t>(extents[i]);
+    }
     const std::size_t readable = (size + page - 1) / page * page;
-    const auto count = static_cast<std::size_t>(extents[0]);
+    std::size_t count = 1;
+    for (std::size_t i = extents.size(); i-- > 0;) {
+      if (strides[i] != 0) continue;
+      strides_[i] = static_cast<std::int64_t>(count * (readable + page) / sizeof(T));
+      count *= static_cast<std::size_t>(extents[i]);
+    }
     bytes_ = page + count * (readable + page);
     memory_ = static_cast<std::byte*>(mmap(nullptr, bytes_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     REQUIRE(memory_ != MAP_FAILED);
     first_ = memory_ + page + (at_end ? readable - size : 0);
-    strides_[0] = static_cast<std::int64_t>((readable + page) / sizeof(T));
     for (std::size_t i = 0; i < count; ++i) {
       std::byte* const pages = memory_ + page + i * (readable + page);
       REQUIRE(mprotect(pages, readable, PROT_READ | PROT_WRITE) == 0);
@@ -49,9 +56,9 @@ class fenced_samples {
       std::memcpy(first_ + i * (readable + page), draw(one).values.data(), size);
     }
   }
-  fenced_samples(const fenced_samples&) = delete;
-  fenced_samples& operator=(const fenced_samples&) = delete;
-  ~fenced_samples() { munmap(memory_, bytes_); }
+  fenced_tensor(const fenced_tensor&) = delete;
+  fenced_tensor& operator=(const fenced_tensor&) = delete;
+  ~fenced_tensor() { munmap(memory_, bytes_); }
 
   tensor_view<const T> view() const { return {reinterpret_cast<const T*>(first_), extents_, strides_}; }
 
@@ -63,13 +70,22 @@ class fenced_samples {
   std::size_t bytes_ = 0;
 };
 
-/// The strides of a sample, dense in a random order of its axes; 0 along the samples.
-axis_values sample_strides(std::mt19937& random, const axis_values& extents) {
+/// Strides of parts, dense in a random order of their axes, and 0 for the axes that lead to parts: the first, and at times
+/// others, as if a tensor had been cropped along some axes.
+axis_values draw_strides(std::mt19937& random, const axis_values& extents) {
   axis_values strides = axis_values::repeat(extents.size(), 0);
+  const bool is_cropped = test::flip_coin(random);
+  constexpr std::int64_t most_parts = 500;
+  std::int64_t parts = extents[0];
   std::int64_t stride = 1;
-  for (const std::size_t i : test::draw_order(random, extents.size() - 1)) {
-    strides[i + 1] = stride;
-    stride *= extents[i + 1];
+  for (const std::size_t i : test::draw_order(random, extents.size())) {
+    if (i == 0) continue;
+    if (is_cropped && parts * extents[i] <= most_parts && test::flip_coin(random)) {
+      parts *= extents[i];
+      continue;
+    }
+    strides[i] = stride;
+    stride *= extents[i];
   }
   return strides;
 }
@@ -79,7 +95,7 @@ bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0;
 }
 
-/// Whether `run(input, output)` makes the same of fenced samples as of a packed copy, which has an oracle elsewhere.
+/// Whether `run(input, output)` makes the same of a fenced tensor as of a packed copy, which has an oracle elsewhere.
 template <class T, class Draw, class Run>
 void check(std::mt19937& random, const axis_values& extents, const axis_values& output_extents, Draw draw,
            Run run) {
@@ -87,17 +103,17 @@ void check(std::mt19937& random, const axis_values& extents, const axis_values& 
     return static_cast<std::size_t>(detail::product(e).value());
   };
   for (const bool at_end : {false, true}) {
-    const fenced_samples<T> samples(extents, sample_strides(random, extents), at_end, draw);
+    const fenced_tensor<T> fenced(extents, draw_strides(random, extents), at_end, draw);
     std::vector<T> packed;
     oracle::for_each_index(extents, [&](const axis_values& index) {
       std::int64_t place = 0;
-      for (std::size_t i = 0; i < index.size(); ++i) place += index[i] * samples.view().strides()[i];
-      packed.push_back(samples.view().data()[place]);
+      for (std::size_t i = 0; i < index.size(); ++i) place += index[i] * fenced.view().strides()[i];
+      packed.push_back(fenced.view().data()[place]);
     });
     std::vector<T> expected(count(output_extents));
     std::vector<T> result(count(output_extents));
     run(tensor_view<const T>(packed.data(), extents), tensor_view<T>(expected.data(), output_extents));
-    run(samples.view(), tensor_view<T>(result.data(), output_extents));
+    run(fenced.view(), tensor_view<T>(result.data(), output_extents));
     CHECK(same_bits(result, expected));
   }
 }

@@ -25,6 +25,7 @@ layout interleaved_rows(std::int64_t streams, std::int64_t width) {
   layout l;
   l.add({width, 1, streams});
   l.add({streams, 1000, 1});
+  l.source_run = streams * 1000;
   return l;
 }
 
@@ -65,12 +66,31 @@ TEST_CASE("that there is no table is remembered too") {
   CHECK(cache->make(*table, width, interleaved_rows(2, 30), 0, 1, siblings));
 }
 
+TEST_CASE("a table for a source without gaps is not one for a source with them") {
+  const std::size_t width = lookup_width(detect_instruction_set());
+  if (width == 0) return;
+  const auto cache = std::make_unique<pattern_cache>();
+  const auto table = std::make_unique<pattern>();
+  sibling_axis siblings;
+  layout l = interleaved_rows(2, 200);
+  l.axes[0].source_stride = 2;
+  for (int round = 0; round < 2; ++round) {
+    for (const std::int64_t run : {2000, 400}) {  // as one, as two streams
+      l.source_run = run;
+      CHECK(cache->make(*table, width, l, 0, 1, siblings));
+    }
+    l.source_run = 1;  // none: elements alone
+    CHECK_FALSE(cache->make(*table, width, l, 0, 1, siblings));
+  }
+}
+
 TEST_CASE("siblings are looked up together only where that is cheaper") {
   if (lookup_width(detect_instruction_set()) != 64) return;
   const auto cache = std::make_unique<pattern_cache>();
   const auto table = std::make_unique<pattern>();
   layout every_fourth;
   every_fourth.add({64, 4, 1});
+  every_fourth.source_run = 256;
   for (int round = 0; round < 2; ++round) {
     sibling_axis near{0, 4, 1, 1000};  // the other three of each four bytes
     REQUIRE(cache->make(*table, 64, every_fourth, 0, 1, near));

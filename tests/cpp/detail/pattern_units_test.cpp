@@ -5,6 +5,8 @@
 #include <map>
 #include <memory>
 #include <random>
+#include <set>
+#include <span>
 
 #include <doctest/doctest.h>
 
@@ -19,9 +21,10 @@ namespace {
 using namespace detail;
 using test::draw;
 
-/// A pattern whose destination is dense, with up to one pair of axes that share a bound.
+/// A pattern whose destination is dense and whose source has no gaps, with up to one pair of axes that share a bound.
 layout draw_pattern(std::mt19937& random, std::int64_t element_size) {
   layout l;
+  l.source_run = 1000 * element_size;
   const auto rank = static_cast<std::size_t>(draw(random, 1, 4));
   for (std::size_t i = 0; i < rank; ++i) l.add({draw(random, 1, 5), draw(random, 0, 40) * element_size, 0});
   std::int64_t stride = element_size;
@@ -78,6 +81,51 @@ TEST_CASE("a unit is a power of two of bytes") {
     REQUIRE(units.list(l, 0, whole, element_size));
     CHECK(units.size == static_cast<std::size_t>(unit));
   }
+}
+
+/// Whether axes of `l` within its source_run alone lead from one point to the other.
+bool are_connected(const layout& l, const test::layout_point& a, const test::layout_point& b) {
+  for (std::size_t i = 0; i < l.rank; ++i) {
+    if (!l.in_source_run(l.axes[i]) && a.index[i] != b.index[i]) return false;
+  }
+  return true;
+}
+
+TEST_CASE("what may be read along with a unit is a run around it") {
+  int several = 0;
+  for (unsigned seed = 0; seed < 500; ++seed) {
+    INFO("seed ", seed);
+    std::mt19937 random(seed);
+    const std::int64_t element_size = draw(random, 1, 3) << draw(random, 0, 3);
+    layout l = draw_pattern(random, element_size);
+    l.source_run = draw(random, 0, 40) * element_size;
+    std::array<index_range, max_axes> whole;
+    for (std::size_t i = 0; i < l.rank; ++i) whole[i] = {0, l.axes[i].extent};
+    const auto units = std::make_unique<pattern_units>();
+    const auto points = test::points(l);
+    if (!units->list(l, 0, whole, element_size)) {
+      std::int64_t parts = 1;
+      for (std::size_t i = 0; i < l.rank; ++i) parts *= l.in_source_run(l.axes[i]) ? 1 : l.axes[i].extent;
+      REQUIRE(parts > static_cast<std::int64_t>(pattern_units::most_runs));
+      continue;
+    }
+    std::set<std::int64_t> readable;
+    for (const test::layout_point& a : points) {
+      for (const test::layout_point& b : points) {
+        if (!a.inside || !b.inside || !are_connected(l, a, b)) continue;
+        for (std::int64_t at = a.source; at < b.source + element_size; ++at) readable.insert(at);
+      }
+    }
+    std::set<std::int64_t> found;
+    const auto runs = std::span(units->runs).first(units->run_count);
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+      if (i > 0) REQUIRE(runs[i - 1].end < runs[i].begin);
+      for (std::int64_t at = runs[i].begin; at < runs[i].end; ++at) found.insert(at);
+    }
+    REQUIRE(found == readable);
+    several += runs.size() > 1 ? 1 : 0;
+  }
+  CHECK(several > 100);
 }
 
 TEST_CASE("patterns that are too large, go downwards or reach too far have no units") {

@@ -31,8 +31,8 @@ class pattern {
   pattern() noexcept {}  // NOLINT(modernize-use-equals-default): a default one would be cleared at times
 
   /// Works out the table for the pattern of the axes of `l` from `first` on, whose destination is dense, for registers
-  /// of up to `width` bytes. Elements with an index outside of `inside` on some axis become 0. Any byte between the
-  /// first and the last source element inside may be read. Returns whether there is such a table.
+  /// of up to `width` bytes. Elements with an index outside of `inside` on some axis become 0. Bytes between source
+  /// elements inside may be read where the source_run has them. Returns whether there is such a table.
   bool make(std::size_t width, const layout& l, std::size_t first, std::span<const index_range> inside,
             std::int64_t element_size, const sibling_axis& siblings = {}) noexcept;
 
@@ -43,8 +43,8 @@ class pattern {
     std::copy_n(made.offsets_.begin(), made.offset_count_, offsets_.begin());
     std::copy_n(made.places_.begin(), made.place_count_, places_.begin());
     const auto sizes = [](auto& p) {
-      return std::tie(p.width_, p.cost_, p.siblings_, p.unit_, p.lowest_, p.end_, p.group_count_,
-                      p.target_count_, p.offset_count_, p.place_count_);
+      return std::tie(p.width_, p.cost_, p.siblings_, p.unit_, p.group_count_, p.target_count_,
+                      p.offset_count_, p.place_count_);
     };
     sizes(*this) = sizes(made);
   }
@@ -90,7 +90,7 @@ class pattern {
   };
 
   bool add_groups(const pattern_units& units) noexcept;
-  void consider(choice& next, std::span<const std::int32_t> units, std::size_t done, std::size_t store,
+  void consider(choice& next, const pattern_units& all, std::size_t done, std::size_t store,
                 std::size_t window_bytes) const noexcept;
   static constexpr std::size_t cost_of_call = 60;
   std::size_t cost_of_group(std::size_t windows, std::size_t window_bytes,
@@ -104,9 +104,7 @@ class pattern {
   std::size_t width_;
   std::size_t cost_;
   sibling_axis siblings_;
-  std::size_t unit_;     ///< bytes
-  std::int32_t lowest_;  ///< offset of a byte of the source
-  std::int32_t end_;     ///< of the last one
+  std::size_t unit_;  ///< bytes
   std::size_t group_count_;
   std::size_t target_count_;
   std::size_t offset_count_;
@@ -121,37 +119,30 @@ inline bool pattern::make(std::size_t width, const layout& l, std::size_t first,
                           std::span<const index_range> inside, std::int64_t element_size,
                           const sibling_axis& siblings) noexcept {
   pattern_units units;
-  if (!units.list(l, first, inside, element_size)) return false;
-  unit_ = units.size;
-  lowest_ = std::numeric_limits<std::int32_t>::max();
-  end_ = pattern_units::outside;
-  for (const std::int32_t unit : std::span(units.offsets).first(units.count)) {
-    if (unit == pattern_units::outside) continue;
-    lowest_ = std::min(lowest_, unit);
-    end_ = std::max(end_, unit + static_cast<std::int32_t>(unit_));
+  if (!units.list(l, first, inside, element_size) || units.run_count == 0) return false;
+  for (source_bytes& run : std::span(units.runs).first(units.run_count)) {
+    run.end += static_cast<std::int32_t>(siblings.extent - 1) * siblings.source_stride;
   }
-  if (end_ == pattern_units::outside) return false;
+  unit_ = units.size;
   siblings_ = siblings;
-  end_ += static_cast<std::int32_t>(siblings.extent - 1) * siblings.source_stride;
   width_ = width;
   return add_groups(units);
 }
 
 /// Returns whether there are groups for all of them.
 inline bool pattern::add_groups(const pattern_units& units) noexcept {
-  const auto all = std::span(units.offsets).first(units.count);
-  const std::size_t bytes = all.size() * unit_;
+  const std::size_t bytes = units.count * unit_;
   cost_ = group_count_ = target_count_ = offset_count_ = place_count_ = 0;
   for (std::size_t done = 0; done < bytes;) {
     choice next;
     if (width_ == 16) {
-      consider(next, all, done, 16, 16);
+      consider(next, units, done, 16, 16);
     } else {
       for (const std::size_t store : {std::size_t{64}, std::size_t{32}}) {
         if (store < 64 && next.gain > 0 && bytes - done >= 64) break;
-        consider(next, all, done, store, 32);
+        consider(next, units, done, store, 32);
         const bool are_windows_full = 2 * next.gain * siblings_.extent > std::size_t{next.best.windows} * 32;
-        if (!are_windows_full) consider(next, all, done, store, 16);
+        if (!are_windows_full) consider(next, units, done, store, 16);
       }
     }
     if (next.gain == 0 || !append(next, bytes)) return false;
@@ -183,16 +174,15 @@ inline std::size_t pattern::cost_of_rest(std::size_t rest, std::size_t cost,
 }
 
 /// Considers groups that make bytes of the destination from `done` on right.
-inline void pattern::consider(choice& next, std::span<const std::int32_t> units, std::size_t done,
-                              std::size_t store, std::size_t window_bytes) const noexcept {
-  const std::size_t bytes = units.size() * unit_;
-  const std::int32_t last_window = end_ - static_cast<std::int32_t>(window_bytes);
-  if (bytes < store || last_window < lowest_) return;
+inline void pattern::consider(choice& next, const pattern_units& all, std::size_t done, std::size_t store,
+                              std::size_t window_bytes) const noexcept {
+  const std::size_t bytes = all.count * unit_;
+  window_cover cover(window_bytes, unit_, std::span(all.runs).first(all.run_count), siblings_);
+  if (bytes < store || !cover.fits()) return;
   const std::size_t begin = std::min(done, bytes - store);
   const std::size_t in_register = store / unit_;
   const std::size_t siblings = siblings_.extent;
-  units = units.subspan(begin / unit_);
-  window_cover cover(window_bytes, unit_, last_window, siblings_);
+  const auto units = std::span(all.offsets).first(all.count).subspan(begin / unit_);
   bool is_best = false;
   const auto try_with = [&](std::size_t windows, std::size_t most) {
     const std::size_t covered =

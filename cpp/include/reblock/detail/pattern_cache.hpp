@@ -24,6 +24,7 @@ class pattern_cache {
     for (entry& e : entries_) {
       const bool is_same = e.is_made && e.width == width && e.element_size == element_size &&
                            e.wanted == siblings && e.rank == l.rank - first && e.bounds == l.bounds &&
+                           e.stride_in_run == stride_in_run(l, first) &&
                            std::equal(e.axes.begin(), e.axes.begin() + e.rank, l.axes.begin() + first);
       if (is_same) found = &e;
     }
@@ -37,6 +38,7 @@ class pattern_cache {
       found->rank = l.rank - first;
       std::copy_n(l.axes.begin() + first, found->rank, found->axes.begin());
       found->bounds = l.bounds;
+      found->stride_in_run = stride_in_run(l, first);
       fill(*found, l, first);
     }
     siblings = found->siblings;
@@ -55,8 +57,19 @@ class pattern_cache {
     std::size_t rank = 0;
     std::array<layout_axis, max_axes> axes{};
     std::array<axis_bound, max_bounds> bounds{};
+    std::int64_t stride_in_run = 0;
     pattern table;
   };
+
+  /// The longest stride of the axes from `first` on that lie within a source_run: it tells which do.
+  static std::int64_t stride_in_run(const layout& l, std::size_t first) noexcept {
+    std::int64_t longest = 0;
+    for (std::size_t i = first; i < l.rank; ++i) {
+      const std::int64_t stride = magnitude(l.axes[i].source_stride);
+      if (l.in_source_run(l.axes[i])) longest = std::max(longest, stride);
+    }
+    return longest;
+  }
 
   static void fill(entry& e, const layout& l, std::size_t first) noexcept {
     std::array<index_range, max_axes> whole;

@@ -14,6 +14,14 @@
 
 namespace reblock::detail {
 
+/// Bytes of a source, begin <= offset < end, that may all be read.
+struct source_bytes {
+  std::int32_t begin;
+  std::int32_t end;
+
+  friend constexpr bool operator==(const source_bytes&, const source_bytes&) = default;
+};
+
 /// What a pattern consists of: bytes that neighbour each other on both sides, as many as make up a register evenly.
 /// Here are their offsets in the source, in the order of the destination.
 struct pattern_units {
@@ -25,14 +33,21 @@ struct pattern_units {
   std::size_t count = 0;
   std::array<std::int32_t, most> offsets;
 
+  static constexpr std::size_t most_runs = 64;
+  std::size_t run_count = 0;
+  /// What may be read along with the units: each has one of these around it. Upwards, with gaps between them.
+  std::array<source_bytes, most_runs> runs;
+
   /// Lists those of the axes from `first` on. `inside` are the indices of each axis that are; where both axes of a
-  /// bound belong to the pattern, the bound decides. Returns whether the units fit, and are upwards and near.
+  /// bound belong to the pattern, the bound decides. Returns whether the units and runs fit, and are upwards and near.
   bool list(const layout& l, std::size_t first, std::span<const index_range> inside,
             std::int64_t element_size) noexcept;
 
  private:
   void leave_out(const axis_bound& bound, const layout_axis& outer, std::size_t outer_units,
                  const layout_axis& inner, std::size_t inner_units) noexcept;
+  bool find_runs(const layout& l, std::size_t first,
+                 const std::array<std::size_t, max_axes>& index_units) noexcept;
 };
 
 inline bool pattern_units::list(const layout& l, std::size_t first, std::span<const index_range> inside,
@@ -70,7 +85,7 @@ inline bool pattern_units::list(const layout& l, std::size_t first, std::span<co
       leave_out(l.bounds[l.axes[i].bound], l.axes[i], index_units[i], l.axes[j], index_units[j]);
     }
   }
-  return true;
+  return find_runs(l, first, index_units);
 }
 
 /// Of two axes that share a bound, leaves out what it has outside.
@@ -91,6 +106,42 @@ inline void pattern_units::leave_out(const axis_bound& bound, const layout_axis&
       }
     }
   }
+}
+
+/// The units between which there are indices of axes in a source_run alone have a run together. Returns whether there is
+/// room for all.
+inline bool pattern_units::find_runs(const layout& l, std::size_t first,
+                                     const std::array<std::size_t, max_axes>& index_units) noexcept {
+  constexpr source_bytes none{std::numeric_limits<std::int32_t>::max(), outside};
+  std::size_t all = 1;
+  for (std::size_t i = first; i < l.rank; ++i) {
+    if (!l.in_source_run(l.axes[i])) all *= static_cast<std::size_t>(l.axes[i].extent);
+    if (all > most_runs) return false;
+  }
+  std::fill_n(runs.begin(), all, none);
+  const auto unit = static_cast<std::int32_t>(size);
+  for (std::size_t k = 0; k < count; ++k) {
+    if (offsets[k] == outside) continue;
+    std::size_t which = 0;
+    for (std::size_t i = first; all > 1 && i < l.rank; ++i) {
+      if (l.in_source_run(l.axes[i])) continue;
+      const auto extent = static_cast<std::size_t>(l.axes[i].extent);
+      which = which * extent + k / index_units[i] % extent;
+    }
+    runs[which] = {std::min(runs[which].begin, offsets[k]), std::max(runs[which].end, offsets[k] + unit)};
+  }
+  const auto found = std::span(runs).first(all);
+  std::ranges::sort(found, {}, &source_bytes::begin);
+  run_count = 0;
+  for (const source_bytes run : found) {
+    if (run.end == none.end) break;  // nor are there others
+    if (run_count > 0 && run.begin <= runs[run_count - 1].end) {
+      runs[run_count - 1].end = std::max(runs[run_count - 1].end, run.end);
+    } else {
+      runs[run_count++] = run;
+    }
+  }
+  return true;
 }
 
 }  // namespace reblock::detail

@@ -100,9 +100,9 @@ struct pattern_axes {
   std::int64_t bytes = 0;  ///< of a piece
 };
 
-/// Chooses them for a layout that is in the order of the destination.
-inline pattern_axes find_pattern(const layout& l, std::int64_t element_size,
-                                 std::size_t lookup_width) noexcept {
+/// Chooses them for a layout that is in the order of the destination, `across_gaps` of the source or not.
+inline pattern_axes find_pattern(const layout& l, std::int64_t element_size, std::size_t lookup_width,
+                                 bool across_gaps) noexcept {
   const bool is_wide = lookup_width == 64;
   const std::int64_t usual = is_wide ? 400 : 200;  // bytes
   const std::int64_t most = is_wide ? pattern::most_bytes : pattern::most_bytes / 2;
@@ -112,7 +112,7 @@ inline pattern_axes find_pattern(const layout& l, std::int64_t element_size,
   found.bytes = element_size;
   while (found.along == no_axis && found.inner > 0) {
     const layout_axis& next = l.axes[found.inner - 1];
-    if (next.destination_stride != found.bytes || !l.in_source_run(next)) break;
+    if (next.destination_stride != found.bytes || !(across_gaps || l.in_source_run(next))) break;
     if (is_wide && found.bytes >= 64 && shared_extent(next) > 1) break;  // its indices may be siblings
     const std::int64_t with_next = found.bytes * next.extent;
     if (!next.bounded() && with_next > (next.extent <= 4 ? most : usual)) {
@@ -137,17 +137,36 @@ inline pattern_axes find_pattern(const layout& l, std::int64_t element_size,
   return found;
 }
 
+/// Bytes of the least that lookups read, the window of a pattern.
+inline constexpr std::int64_t least_window = 16;
+
+/// Bytes of each part of a pattern that has no gaps in the source.
+constexpr std::int64_t run_of(const layout& l, const pattern_axes& axes, std::int64_t element_size) noexcept {
+  std::int64_t run = element_size;
+  const auto reach = [&](const layout_axis& axis, std::int64_t extent) {
+    if (l.in_source_run(axis)) run += wrapping_multiply(magnitude(axis.source_stride), extent - 1);
+  };
+  for (std::size_t i = axes.inner; i < l.rank; ++i) reach(l.axes[i], l.axes[i].extent);
+  if (axes.along != no_axis) reach(l.axes[axes.along], axes.piece);
+  return run;
+}
+
 /// Whether a pattern is worth a thought: it reads whole registers, and its table has to be worked out.
 inline bool may_be_pattern(const layout& l, std::int64_t element_size, std::size_t lookup_width) noexcept {
   constexpr std::int64_t least_total = 2048;  // bytes
-  return lookup_width != 0 && l.source_run > element_size && total_bytes(l, element_size) >= least_total;
+  return lookup_width != 0 && l.source_run > element_size && l.source_run >= least_window &&
+         total_bytes(l, element_size) >= least_total;
 }
 
 /// Has the innermost axes of `l`, which is in the order of the destination, moved as a pattern that repeats along
 /// another one. Requires may_be_pattern(l). Returns whether there is one; if not, `p` is as it was.
 inline bool set_out_pattern(plan& p, const layout& l, std::int64_t element_size) noexcept {
   const std::size_t lookup_width = p.lookup_width;
-  auto [inner, along, piece, bytes] = find_pattern(l, element_size, lookup_width);
+  pattern_axes found = find_pattern(l, element_size, lookup_width, true);
+  if (run_of(l, found, element_size) < least_window) {
+    found = find_pattern(l, element_size, lookup_width, false);
+  }
+  auto [inner, along, piece, bytes] = found;
   if (along == no_axis) return false;
 
   // first the axes that decide what is inside a pattern, then others, then the one along which it repeats

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <span>
 
 #include <reblock/detail/compiler.hpp>
@@ -34,14 +35,22 @@ class window_cover {
   static constexpr std::uint16_t nowhere = 0xffff;
 
   window_cover() noexcept {}  // NOLINT(modernize-use-equals-default): it is large, see pattern()
-  window_cover(std::size_t window_bytes, std::size_t unit, std::int32_t last_window,
+  /// Windows lie within one of the `runs`, which are upwards and have all units and their siblings.
+  window_cover(std::size_t window_bytes, std::size_t unit, std::span<const source_bytes> runs,
                const sibling_axis& siblings) noexcept
       : window_bytes_(static_cast<std::int32_t>(window_bytes)),
-        last_window_(last_window),
         unit_(static_cast<std::int32_t>(unit)),
+        runs_(runs),
         siblings_(siblings) {
     for (std::size_t w = 0; w < following_.size(); ++w) following_[w] = static_cast<std::uint8_t>(w);
+    const auto fits = [this](const source_bytes& run) { return run.end - run.begin >= window_bytes_; };
+    const auto first = std::ranges::find_if(runs, fits);
+    fits_ = first != runs.end();
+    if (fits_) anywhere_ = first->begin;
   }
+
+  /// Whether a window fits anywhere.
+  bool fits() const noexcept { return fits_; }
 
   /// Goes on with `units` and their siblings for as long as `most` windows have them. Returns how many of the units
   /// these have.
@@ -67,7 +76,7 @@ class window_cover {
   }
 
   std::int32_t offset(std::size_t window) const noexcept {
-    return window < count_ ? offsets_[window] : last_window_;
+    return window < count_ ? offsets_[window] : anywhere_;
   }
   /// Of units and their siblings in turn: bytes from the first of the windows, as they lie one after the other.
   std::span<const std::uint16_t> places() const noexcept { return places_; }
@@ -119,15 +128,19 @@ class window_cover {
       window = window + 1 >= count_ ? 0 : window + 1;
     }
     if (count_ == most || bytes > window_bytes_) return false;
-    offsets_[count_] = std::min(begin, last_window_);
+    const source_bytes run = *std::prev(std::ranges::upper_bound(runs_, begin, {}, &source_bytes::begin));
+    if (run.end - run.begin < window_bytes_ || run.end - begin < bytes) return false;
+    offsets_[count_] = std::min(begin, run.end - window_bytes_);
     recent_ = following_[recent_] = static_cast<std::uint8_t>(count_++);
     return true;
   }
 
   std::int32_t window_bytes_ = 0;
-  std::int32_t last_window_ = 0;
   std::int32_t unit_ = 0;  ///< bytes
+  std::span<const source_bytes> runs_;
   sibling_axis siblings_;
+  bool fits_ = false;
+  std::int32_t anywhere_ = 0;  ///< where a window fits
   std::size_t covered_ = 0;
   std::size_t count_ = 0;
   std::size_t recent_ = 0;  ///< the window of the last unit
