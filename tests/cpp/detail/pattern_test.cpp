@@ -57,6 +57,8 @@ std::vector<std::int64_t> dense_strides(std::mt19937& random, const layout& l, s
 struct plan_counts {
   int rows = 0;      ///< with a pattern, of which several rows are moved together, but not all at a time
   int siblings = 0;  ///< with patterns that are looked up together
+  int bounded = 0;   ///< with tables for what is inside
+  int pieces = 0;    ///< of several rows of which others decide what is inside
   int masked = 0;
 };
 
@@ -78,6 +80,8 @@ int check_moves(const test::moves& moves, std::mt19937& random, plan_counts* cou
       const bool has_rows = p.repeats() && r.rows != no_axis;
       counts->rows += has_rows && r.rows_at_once > 1 && r.rows_at_once < p.axes[r.rows].extent ? 1 : 0;
       counts->siblings += r.siblings.extent > 1 ? 1 : 0;
+      counts->bounded += p.repeats() && r.bounded ? 1 : 0;
+      counts->pieces += p.repeats() && p.axes[r.along].bounded() && r.extent > 1 ? 1 : 0;
       counts->masked += p.masked ? 1 : 0;
     }
     CHECK((set != instruction_set::baseline || !p.repeats()));
@@ -155,17 +159,45 @@ layout windows(std::int64_t channels, std::int64_t height, std::int64_t width, s
 
 TEST_CASE("a pattern with a border is zero outside") {
   int patterns = 0;
-  for (unsigned seed = 0; seed < 200; ++seed) {
+  plan_counts counts;
+  for (unsigned seed = 0; seed < 300; ++seed) {
     INFO("seed ", seed);
     std::mt19937 random(seed);
     const std::int64_t size = draw(random, 1, 4);
-    const layout l = windows(draw(random, 1, 12), draw(random, size, 16), draw(random, size, 16), size,
+    const layout l = windows(draw(random, 1, 24), draw(random, size, 24), draw(random, size, 40), size,
                              draw(random, 1, 3), draw(random, 0, size), element_sizes[draw(random, 0, 7)]);
     patterns += check_moves(
-        without_margins(l, l.axes[4].source_stride / std::max<std::int64_t>(1, l.axes[4].bound_step)),
-        random);
+        without_margins(l, l.axes[4].source_stride / std::max<std::int64_t>(1, l.axes[4].bound_step)), random,
+        &counts);
   }
-  if (detect_instruction_set() != instruction_set::baseline) CHECK(patterns > 50);
+  if (detect_instruction_set() != instruction_set::baseline) {
+    CHECK(patterns > 50);
+    CHECK(counts.bounded > 20);
+    CHECK(counts.rows > 10);
+  }
+  if (detect_instruction_set() == instruction_set::lookup64) CHECK(counts.pieces > 10);
+}
+
+TEST_CASE("tables for what is inside are made only where they are used often") {
+  if (detect_instruction_set() == instruction_set::baseline) return;
+  for (const std::int64_t extent : {14, 20, 28, 32, 64}) {
+    for (const std::int64_t element_size : {1, 2, 4}) {
+      for (const std::int64_t stride : {1, 2}) {
+        INFO("extent ", extent, ", elements of ", element_size, " bytes, stride ", stride);
+        const auto most_made = [&](std::int64_t channels) {  // bytes of tables
+          const layout l = windows(channels, extent, extent, 5, stride, 2, element_size);
+          const plan p = plan_moves(without_margins(l, element_size).layout, element_size);
+          const auto piece = static_cast<std::int64_t>(p.repeated.bytes) * p.repeated.extent;
+          return p.repeats() && p.repeated.bounded ? piece * count_tables(p, p.repeated.inner) : 0;
+        };
+        for (const std::int64_t channels : {1, 3, 16, 64, 256}) {
+          const std::int64_t blocks = (extent - 1) / stride + 1;
+          const std::int64_t moved = channels * 25 * blocks * blocks * element_size;
+          CHECK(most_made(channels) <= moved / 10);
+        }
+      }
+    }
+  }
 }
 
 TEST_CASE("planes that windows shift are moved by masks, and nothing is read beyond them") {
@@ -242,7 +274,7 @@ TEST_CASE("a pattern repeats within rows that are inside, others are zero") {
 TEST_CASE("a piece of a pattern that depends on what is inside has several indices") {
   std::mt19937 random(1);
   int patterns = 0;
-  for (std::int64_t count = 2; count < 60; ++count) {
+  for (std::int64_t count = 2; count < 600; count += 7) {
     INFO("count ", count);
     layout l;  // rows of three, read two at a time in steps of two, the last one outside
     l.add({2, 16, 48 * count, 0, 2});

@@ -26,6 +26,7 @@ namespace reblock::detail {
 class pattern {
  public:
   static constexpr std::size_t most_bytes = pattern_units::most;
+  static constexpr std::int64_t least_window = 16;  ///< bytes without a gap that it reads at least
 
   /// Holds nothing, not even zeros: it is large, and most plans have none.
   pattern() noexcept {}  // NOLINT(modernize-use-equals-default): a default one would be cleared at times

@@ -115,11 +115,10 @@ inline void set_out_moves(plan& p, const layout& l, std::int64_t element_size, c
   if (sums != nullptr && !p.settles && !p.staged) shorten_tile(p, element_size);
   p.shifted = is_shifted(p, element_size);
   if (p.shifted) set_out_masks(p, element_size);
-  const bool is_small_plane =
-      p.shifted && p.leaf_tile.outer.extent * p.leaf_tile.inner.extent * element_size <=
-                       static_cast<std::int64_t>(pattern::most_bytes);
-  if ((is_small_plane || is_slow(p.leaf_tile, p.lookup_width)) &&
-      may_be_pattern(p, element_size, p.lookup_width)) {
+  const bool is_slow_tile =
+      p.shifted ? p.leaf_tile.outer.extent * p.leaf_tile.inner.extent * element_size <= small_plane
+                : is_slow(p.leaf_tile, p.lookup_width);
+  if (is_slow_tile && may_be_pattern(p, element_size, p.lookup_width)) {
     layout ordered;
     ordered.take(l);
     simplify(ordered, single_size);

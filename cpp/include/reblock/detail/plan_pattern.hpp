@@ -1,43 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Which axes of a layout are moved as a pattern, and how many at a time.
+// Plans with patterns: what repeats, and what is moved at a time.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <utility>
 
 #include <reblock/detail/instruction_set.hpp>
+#include <reblock/detail/pattern_axes.hpp>
 #include <reblock/detail/pattern_cache.hpp>
 #include <reblock/detail/plan.hpp>
 
 namespace reblock::detail {
-
-/// How many indices of an axis, `bytes` each, make up a piece of a pattern: as few registers as possible
-/// for all pieces, then as few indices as possible. 0 where a piece would not fill a register.
-constexpr std::int64_t choose_piece(std::int64_t extent, std::int64_t bytes, std::int64_t most_bytes,
-                                    std::int64_t width) noexcept {
-  std::int64_t best = 0;
-  std::int64_t best_count = 0;
-  for (std::int64_t piece = ceil_divide(width, bytes); piece <= extent; ++piece) {
-    if (best != 0 && piece * bytes > most_bytes) break;
-    const std::int64_t count = ceil_divide(extent, piece) * ceil_divide(piece * bytes, width);
-    // a longer piece has to save a sixteenth, since its table takes longer to work out
-    if (best == 0 || count * 17 < best_count * 16) {
-      best = piece;
-      best_count = count;
-    }
-  }
-  return best;
-}
-
-constexpr bool shares_bound(const layout& l, std::size_t i, std::size_t first) noexcept {
-  for (std::size_t j = first; j < l.rank; ++j) {
-    if (i != j && share_bound(l.axes[i], l.axes[j])) return true;
-  }
-  return false;
-}
 
 /// Finds an axis whose indices are moved together with the pieces of a pattern, `most_bytes` at a time, since
 /// each call for pieces has a table to load. Requires that none of the axes that are walked is bounded: then their
@@ -54,13 +29,19 @@ constexpr void set_out_rows(plan& p, std::int64_t most_bytes) noexcept {
   r.rows_at_once = std::max<std::int64_t>(1, ceil_divide(extent, ceil_divide(extent * bytes, most_bytes)));
 }
 
-/// How many indices of an axis may be siblings in a pattern: their sources lie so near each other that they share windows.
-constexpr std::int64_t shared_extent(const layout_axis& axis) noexcept {
-  constexpr std::int64_t near = 64;  // bytes
-  if (axis.bounded() || axis.source_stride <= 0) return 1;
-  auto extent = static_cast<std::int64_t>(sibling_axis::most);
-  while (extent > 1 && (axis.extent % extent != 0 || axis.source_stride > near / extent)) --extent;
-  return extent;
+/// The same where axes that are walked are bounded: finds one that is not, if pieces are so few that they are moved at once.
+constexpr void set_out_bounded_rows(plan& p, std::int64_t most_bytes) noexcept {
+  repetition& r = p.repeated;
+  if (r.at_once < p.axes[r.along].extent) return;
+  std::size_t rows = no_axis;
+  for (std::size_t i = 0; i < r.along; ++i) {
+    if (!p.axes[i].bounded() && (rows == no_axis || p.axes[i].extent > p.axes[rows].extent)) rows = i;
+  }
+  if (rows == no_axis) return;
+  rotate_axis(p, rows, r.along);
+  r.rows = r.along--;
+  const std::int64_t bytes = p.axes[r.along].extent * static_cast<std::int64_t>(r.bytes * r.siblings.extent);
+  r.rows_at_once = std::max<std::int64_t>(1, most_bytes / bytes);
 }
 
 /// The axis of [0, along) with the shortest stride in the source, if that can have siblings.
@@ -92,69 +73,10 @@ constexpr bool take_siblings(layout& l, const sibling_axis& siblings) noexcept {
   return true;
 }
 
-/// What of a layout makes up a pattern: the axes from `inner` on, and `piece` indices of axis `along`.
-struct pattern_axes {
-  std::size_t inner = 0;
-  std::size_t along = no_axis;  ///< no_axis: there is no pattern
-  std::int64_t piece = 1;
-  std::int64_t bytes = 0;  ///< of a piece
-};
-
-/// Chooses them for a layout that is in the order of the destination, `across_gaps` of the source or not.
-inline pattern_axes find_pattern(const layout& l, std::int64_t element_size, std::size_t lookup_width,
-                                 bool across_gaps) noexcept {
-  const bool is_wide = lookup_width == 64;
-  const std::int64_t usual = is_wide ? 400 : 200;  // bytes
-  const std::int64_t most = is_wide ? pattern::most_bytes : pattern::most_bytes / 2;
-  const std::int64_t often = is_wide ? 4 : 8;
-  const std::int64_t least = is_wide ? 32 : 16;
-  pattern_axes found{l.rank};
-  found.bytes = element_size;
-  while (found.along == no_axis && found.inner > 0) {
-    const layout_axis& next = l.axes[found.inner - 1];
-    if (next.destination_stride != found.bytes || !(across_gaps || l.in_source_run(next))) break;
-    if (is_wide && found.bytes >= 64 && shared_extent(next) > 1) break;  // its indices may be siblings
-    const std::int64_t with_next = found.bytes * next.extent;
-    if (!next.bounded() && with_next > (next.extent <= 4 ? most : usual)) {
-      found.piece = choose_piece(next.extent, found.bytes, usual, static_cast<std::int64_t>(lookup_width));
-      if (found.piece > 0 && next.extent >= often * found.piece) found.along = found.inner - 1;
-    }
-    if (found.along == no_axis) {
-      if (with_next > most) break;
-      found.bytes = with_next;
-      --found.inner;
-    }
-  }
-  if (found.along == no_axis) {
-    found.piece = 1;
-    for (std::size_t i = 0; i < found.inner; ++i) {
-      if (shares_bound(l, i, found.inner)) continue;
-      if (found.along == no_axis || l.axes[i].extent > l.axes[found.along].extent) found.along = i;
-    }
-  }
-  found.bytes *= found.piece;
-  if (found.bytes < least || found.bytes > most) found.along = no_axis;
-  return found;
-}
-
-/// Bytes of the least that lookups read, the window of a pattern.
-inline constexpr std::int64_t least_window = 16;
-
-/// Bytes of each part of a pattern that has no gaps in the source.
-constexpr std::int64_t run_of(const layout& l, const pattern_axes& axes, std::int64_t element_size) noexcept {
-  std::int64_t run = element_size;
-  const auto reach = [&](const layout_axis& axis, std::int64_t extent) {
-    if (l.in_source_run(axis)) run += wrapping_multiply(magnitude(axis.source_stride), extent - 1);
-  };
-  for (std::size_t i = axes.inner; i < l.rank; ++i) reach(l.axes[i], l.axes[i].extent);
-  if (axes.along != no_axis) reach(l.axes[axes.along], axes.piece);
-  return run;
-}
-
 /// Whether a pattern is worth a thought: it reads whole registers, and its table has to be worked out.
 inline bool may_be_pattern(const layout& l, std::int64_t element_size, std::size_t lookup_width) noexcept {
   constexpr std::int64_t least_total = 2048;  // bytes
-  return lookup_width != 0 && l.source_run > element_size && l.source_run >= least_window &&
+  return lookup_width != 0 && l.source_run > element_size && l.source_run >= pattern::least_window &&
          total_bytes(l, element_size) >= least_total;
 }
 
@@ -162,11 +84,7 @@ inline bool may_be_pattern(const layout& l, std::int64_t element_size, std::size
 /// another one. Requires may_be_pattern(l). Returns whether there is one; if not, `p` is as it was.
 inline bool set_out_pattern(plan& p, const layout& l, std::int64_t element_size) noexcept {
   const std::size_t lookup_width = p.lookup_width;
-  pattern_axes found = find_pattern(l, element_size, lookup_width, true);
-  if (run_of(l, found, element_size) < least_window) {
-    found = find_pattern(l, element_size, lookup_width, false);
-  }
-  auto [inner, along, piece, bytes] = found;
+  auto [inner, along, piece, bytes] = find_pattern(l, element_size, lookup_width);
   if (along == no_axis) return false;
 
   // first the axes that decide what is inside a pattern, then others, then the one along which it repeats
@@ -180,7 +98,15 @@ inline bool set_out_pattern(plan& p, const layout& l, std::int64_t element_size)
     rotate_axis(ordered, i, first++);
     bounded = true;
   }
-  if (bounded && p.masked) return false;  // a mask is made faster than a table
+  if (bounded) {
+    if (p.masked) return false;  // a mask is made faster than a table
+    // With fewer uses of a table the leaf, which is faster where rows are long, takes less than making it; measured.
+    constexpr std::int64_t least = 10'000;  // bytes
+    const std::int64_t row = l.axes[l.rank - 1].extent;
+    const std::int64_t least_uses = (40 + 10 * element_size) * row / (row + 16);
+    const std::int64_t made = bytes * count_tables(ordered, inner);
+    if (total_bytes(l, element_size) < least + least_uses * made) return false;
+  }
 
   repetition& r = p.repeated;
   layout one;
@@ -209,10 +135,6 @@ inline bool set_out_pattern(plan& p, const layout& l, std::int64_t element_size)
   const std::int64_t read = reach <= 2 * advance ? advance : written;
   constexpr std::int64_t least_at_once = 8;  // fewer take less than the call does
   r.at_once = std::max(least_at_once, at_once / wrapping_add(written, read)) * piece;
-  set_out_tile(p, element_size, inner);
-  p.leaf = nullptr;
-  p.extents_are_fixed = false;
-  p.settles = false;
   // Axes that reach into the source of a pattern come next to it, unless what is outside would then have to
   // be told from what is inside between the pieces.
   const auto is_bounded = [](const layout_axis& other) { return other.bounded(); };
@@ -227,8 +149,13 @@ inline bool set_out_pattern(plan& p, const layout& l, std::int64_t element_size)
       }
     }
     set_out_rows(p, at_once / 2);
+  } else {
+    set_out_bounded_rows(p, at_once / 2);
   }
-  note_decisions(p);
+  set_out_tile(p, element_size, inner);
+  p.leaf = nullptr;
+  p.extents_are_fixed = false;
+  p.settles = false;
   return true;
 }
 

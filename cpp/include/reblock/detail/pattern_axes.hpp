@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Which axes of a layout make up a pattern, and how many indices of the one along which it repeats.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include <reblock/detail/layout.hpp>
+#include <reblock/detail/pattern.hpp>
+#include <reblock/detail/plan.hpp>
+#include <reblock/detail/window_cover.hpp>
+
+namespace reblock::detail {
+
+/// How many indices of an axis, `bytes` each, make up a piece of a pattern: as few registers as possible
+/// for all pieces, then as few indices as possible. 0 where a piece would not fill a register.
+constexpr std::int64_t choose_piece(std::int64_t extent, std::int64_t bytes, std::int64_t most_bytes,
+                                    std::int64_t width) noexcept {
+  std::int64_t best = 0;
+  std::int64_t best_count = 0;
+  for (std::int64_t piece = ceil_divide(width, bytes); piece <= extent; ++piece) {
+    if (best != 0 && piece * bytes > most_bytes) break;
+    const std::int64_t count = ceil_divide(extent, piece) * ceil_divide(piece * bytes, width);
+    // a longer piece has to save a sixteenth, since its table takes longer to work out
+    if (best == 0 || count * 17 < best_count * 16) {
+      best = piece;
+      best_count = count;
+    }
+  }
+  return best;
+}
+
+constexpr bool shares_bound(const layout& l, std::size_t i, std::size_t first) noexcept {
+  for (std::size_t j = first; j < l.rank; ++j) {
+    if (i != j && share_bound(l.axes[i], l.axes[j])) return true;
+  }
+  return false;
+}
+
+/// Bytes of the largest part of a plane that has tables of its own for each place of a window.
+inline constexpr std::int64_t small_plane = 256;
+
+/// What indices of an axis are inside where others decide it, each in turn.
+struct inside_counts {
+  std::int64_t ranges = 1;  ///< how many there are, one after the other
+  std::int64_t least = 0;   ///< indices of the shortest one that is not empty; 0: there is none, or it does not matter
+};
+
+/// Of axis `i`, for the indices of axis `by`.
+inline inside_counts count_inside(const layout& l, std::size_t i, std::size_t by) noexcept {
+  constexpr std::int64_t most = 64;  // indices that are looked at
+  const layout_axis& axis = l.axes[i];
+  const layout_axis& other = l.axes[by];
+  if (other.extent > most) return {other.extent, 1};
+  inside_counts counts;
+  index_range last{};
+  for (std::int64_t index = 0; index < other.extent; ++index) {
+    const index_range inside = range_inside(l.bounds[axis.bound], index * other.bound_step, axis);
+    const std::int64_t extent = inside.end - inside.begin;
+    if (extent > 0 && (counts.least == 0 || extent < counts.least)) counts.least = extent;
+    counts.ranges += index > 0 && inside != last ? 1 : 0;
+    last = inside;
+  }
+  return counts;
+}
+
+/// Of an axis, for the one before it that decides what is inside, if there is one.
+inline inside_counts count_inside(const layout& l, std::size_t i) noexcept {
+  for (std::size_t by = 0; by < i; ++by) {
+    if (share_bound(l.axes[i], l.axes[by])) return count_inside(l, i, by);
+  }
+  return {};
+}
+
+/// How many tables there are for the axes from `first` on, since others decide what is inside.
+inline std::int64_t count_tables(const layout& l, std::size_t first) noexcept {
+  std::int64_t tables = 1;
+  for (std::size_t i = first; i < l.rank; ++i) {
+    for (std::size_t by = 0; by < first; ++by) {
+      if (share_bound(l.axes[i], l.axes[by])) tables *= count_inside(l, i, by).ranges;
+    }
+  }
+  return tables;
+}
+
+/// How many indices of an axis may be siblings in a pattern: their sources lie so near each other that they share windows.
+constexpr std::int64_t shared_extent(const layout_axis& axis) noexcept {
+  constexpr std::int64_t near = 64;  // bytes
+  if (axis.bounded() || axis.source_stride <= 0) return 1;
+  auto extent = static_cast<std::int64_t>(sibling_axis::most);
+  while (extent > 1 && (axis.extent % extent != 0 || axis.source_stride > near / extent)) --extent;
+  return extent;
+}
+
+/// What of a layout makes up a pattern: the axes from `inner` on, and `piece` indices of axis `along`.
+struct pattern_axes {
+  std::size_t inner = 0;
+  std::size_t along = no_axis;  ///< no_axis: there is no pattern
+  std::int64_t piece = 1;
+  std::int64_t bytes = 0;  ///< of a piece
+};
+
+/// Bytes of each part of a pattern that has no gaps in the source.
+constexpr std::int64_t run_of(const layout& l, const pattern_axes& axes, std::int64_t element_size) noexcept {
+  std::int64_t run = element_size;
+  const auto reach = [&](const layout_axis& axis, std::int64_t extent) {
+    if (l.in_source_run(axis)) run += wrapping_multiply(magnitude(axis.source_stride), extent - 1);
+  };
+  for (std::size_t i = axes.inner; i < l.rank; ++i) reach(l.axes[i], l.axes[i].extent);
+  if (axes.along != no_axis) reach(l.axes[axes.along], axes.piece);
+  return run;
+}
+
+/// How large patterns are, in bytes, for registers of 16 or 64.
+struct pattern_sizes {
+  std::int64_t width;
+  std::int64_t least;  ///< of a pattern: a store
+  std::int64_t usual;  ///< of a pattern that could be larger
+  std::int64_t most;
+  std::int64_t often;  ///< pieces of an axis, no bytes: else it is taken as a whole
+
+  static constexpr pattern_sizes of(std::size_t lookup_width) noexcept {
+    const auto most = static_cast<std::int64_t>(pattern::most_bytes);
+    return lookup_width == 64 ? pattern_sizes{64, 32, 400, most, 4} : pattern_sizes{16, 16, 200, most / 2, 8};
+  }
+};
+
+/// How many indices of axis `i`, `bytes` each, make up a piece that is inside as a whole, since an axis before it decides
+/// what is: a pattern with all of the axis would have a table for each range of it. 0 where these are few.
+inline std::int64_t choose_decided_piece(const layout& l, std::int64_t element_size, std::size_t i,
+                                         std::int64_t bytes, const pattern_sizes& sizes) noexcept {
+  const std::int64_t all = bytes * l.axes[i].extent;
+  const std::int64_t least_inside = count_inside(l, i).least;
+  if (least_inside == 0 || all <= sizes.width) return 0;
+  std::int64_t with_deciding = all;
+  for (std::size_t by = 0; by < i; ++by) with_deciding *= shares_bound(l, by, i) ? l.axes[by].extent : 1;
+  if (with_deciding <= sizes.most) return 0;  // the pattern can have these axes as well, and needs one table
+  const std::int64_t often = 256 / element_size;
+  if (all <= small_plane && total_bytes(l, element_size) >= often * all * count_tables(l, i)) return 0;
+  const std::int64_t piece = ceil_divide(sizes.least, bytes);  // larger tables take longer to make
+  return piece <= least_inside ? piece : 0;
+}
+
+/// Chooses them for a layout that is in the order of the destination, `across_gaps` of the source or not.
+inline pattern_axes find_pattern(const layout& l, std::int64_t element_size, std::size_t lookup_width,
+                                 bool across_gaps) noexcept {
+  const pattern_sizes sizes = pattern_sizes::of(lookup_width);
+  pattern_axes found{l.rank};
+  found.bytes = element_size;
+  while (found.along == no_axis && found.inner > 0) {
+    const std::size_t i = found.inner - 1;
+    const layout_axis& next = l.axes[i];
+    if (next.destination_stride != found.bytes || !(across_gaps || l.in_source_run(next))) break;
+    if (sizes.width == 64 && found.bytes >= 64 && shared_extent(next) > 1) break;  // its indices may be siblings
+    const std::int64_t with_next = found.bytes * next.extent;
+    found.piece = 0;
+    if (!next.bounded() && with_next > (next.extent <= 4 ? sizes.most : sizes.usual)) {
+      found.piece = choose_piece(next.extent, found.bytes, sizes.usual, sizes.width);
+      if (next.extent < sizes.often * found.piece) found.piece = 0;
+    } else if (found.inner < l.rank) {
+      found.piece = choose_decided_piece(l, element_size, i, found.bytes, sizes);
+    }
+    if (found.piece > 0) {
+      found.along = i;
+    } else if (with_next > sizes.most) {
+      break;
+    } else {
+      found.bytes = with_next;
+      found.inner = i;
+    }
+  }
+  if (found.along == no_axis) {
+    // The nearest axis that is long enough for a call, else the longest one.
+    constexpr std::int64_t enough = 16;
+    found.piece = 1;
+    for (std::size_t i = found.inner; i-- > 0;) {
+      if (shares_bound(l, i, found.inner)) continue;
+      if (found.along == no_axis || l.axes[i].extent > l.axes[found.along].extent) found.along = i;
+      if (l.axes[found.along].extent >= enough) break;
+    }
+  }
+  found.bytes *= found.piece;
+  if (found.bytes < sizes.least || found.bytes > sizes.most) found.along = no_axis;
+  return found;
+}
+
+/// The same, across gaps where there are windows for what lies between them.
+inline pattern_axes find_pattern(const layout& l, std::int64_t element_size,
+                                 std::size_t lookup_width) noexcept {
+  constexpr std::int64_t least_window = pattern::least_window;
+  const pattern_axes found = find_pattern(l, element_size, lookup_width, true);
+  return run_of(l, found, element_size) >= least_window
+             ? found
+             : find_pattern(l, element_size, lookup_width, false);
+}
+
+}  // namespace reblock::detail
