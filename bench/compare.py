@@ -197,9 +197,9 @@ def show_groups(rows: list[dict[str, Any]]) -> None:
             row["group"],
             str(row["cases"]),
             _against(row["least"], row["least_aim"]),
-            f"{row['least_aim']:.2f}",
+            _show_aim(row["least_aim"]),
             _against(row["mean"], row["mean_aim"]),
-            f"{row['mean_aim']:.2f}",
+            _show_aim(row["mean_aim"]),
             f"{row['peer']:.2f}",
             f"{row['ahead_least']:.1f} .. {row['ahead_mean']:.1f} (mean)",
         )
@@ -228,7 +228,13 @@ def markdown(summary: dict[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _against(value: float, aim: float) -> str:
+def _show_aim(aim: float | None) -> str:
+    return "" if aim is None else f"{aim:.2f}"
+
+
+def _against(value: float, aim: float | None) -> str:
+    if aim is None:
+        return f"{value:.2f}"
     return f"[{'green' if value >= aim else 'red'}]{value:.2f}[/]"
 
 
