@@ -241,11 +241,11 @@ leaf_function choose_deinterleaving_leaf(const tile& t, bool is_wide) {
 }
 
 /// The leaf for a tile whose elements `Finish` is to see, or null where only as_is has one. It stays right for
-/// a narrower tile of the same strides only where `extents_are_fixed` is false. `lookup_width`: the processor's, as
+/// a tile of the same strides with narrower streams only where `streams_are_fixed` is false. `lookup_width`: the processor's, as
 /// detect_lookup_width() has it. A template, so that leaves are compiled where they are used and not where this header is
 /// included.
 template <class Finish = as_is>
-leaf_function choose_leaf(const tile& t, bool extents_are_fixed, std::size_t lookup_width) {
+leaf_function choose_leaf(const tile& t, bool streams_are_fixed, std::size_t lookup_width) {
   constexpr bool moves = Finish::element_size == 0;
   constexpr std::size_t width{sizeof(register_bytes)};
   const auto size = static_cast<std::int64_t>(t.element_size);
@@ -258,11 +258,11 @@ leaf_function choose_leaf(const tile& t, bool extents_are_fixed, std::size_t loo
   const bool are_streams = outer.source_stride == size && inner.destination_stride == size;
   return with_fixed_size(t.element_size, [&]<std::size_t Size>(fixed_size<Size>) -> leaf_function {
     if constexpr (Size != 0 && Size <= width && (moves || Size == Finish::element_size)) {
-      if (extents_are_fixed && interleaves(t)) {
+      if (streams_are_fixed && interleaves(t)) {
         if (const leaf_function leaf = choose_interleaving_leaf<Size, Finish>(t, is_wide)) return leaf;
       }
       if constexpr (moves) {
-        if (extents_are_fixed && separates(t)) {
+        if (streams_are_fixed && separates(t)) {
           if (const leaf_function leaf = choose_deinterleaving_leaf<Size>(t, is_wide)) return leaf;
         }
       }
@@ -279,7 +279,7 @@ struct settling {
   /// A leaf that makes sums of the terms that a tile of the destination holds.
   leaf_function settle = nullptr;
   /// Chooses a leaf that does so while it moves them; null where there is none.
-  leaf_function (*choose_leaf)(const tile&, bool extents_are_fixed, std::size_t lookup_width) = nullptr;
+  leaf_function (*choose_leaf)(const tile&, bool streams_are_fixed, std::size_t lookup_width) = nullptr;
 };
 
 /// Whether looking bytes up moves a tile faster than its leaf does. The limits are measured: below them

@@ -61,6 +61,8 @@ struct plan : layout {
   tile leaf_tile{};
   /// Whether tiles always have the extents of leaf_tile, or are narrowed to what lies inside the bounds.
   bool extents_are_fixed = false;
+  /// Whether its inner two axes always have these extents, so that only its rows and slices may be fewer.
+  bool streams_are_fixed = false;
   /// What moves a tile. Null: what choose_leaf() has for it, which the traversal asks, and not who plans, so
   /// that leaves are compiled only where operators run.
   leaf_function leaf = nullptr;
@@ -81,11 +83,21 @@ struct plan : layout {
   /// Where there is one, the axes that are not walked are moved as a pattern, not by the leaf.
   repetition repeated;
 
+  /// The tile with no more rows and slices than there always are, for which leaves are chosen.
+  constexpr tile least_tile() const noexcept;
   constexpr bool repeats() const noexcept { return repeated.along != no_axis; }
   /// All that is moved: the axes, and the siblings of a pattern.
   constexpr layout whole() const noexcept;
 };
 static_assert(std::is_trivially_copyable_v<plan>);
+
+constexpr tile plan::least_tile() const noexcept {
+  tile least = leaf_tile;
+  for (std::size_t i = walked; i < rank; ++i) {
+    if (axes[i].bounded()) (least.*tile_axes[tile_axes.size() - rank + i]).extent = 1;
+  }
+  return least;
+}
 
 constexpr layout plan::whole() const noexcept {
   layout all = *this;
@@ -300,9 +312,12 @@ constexpr void set_out_tile(plan& p, std::int64_t element_size, std::size_t leas
   p.leaf_tile.element_size = static_cast<std::size_t>(element_size);
   if (p.rank - p.walked >= 3) p.leaf_tile.joined = p.joined;
   if (p.rank == 0) p.leaf_tile.inner = {1, element_size, element_size};
-  p.extents_are_fixed = true;
+  const std::size_t streams = p.leaf_tile.joined == tile::axis::neither ? 2 : 3;  // axes
+  p.extents_are_fixed = p.streams_are_fixed = true;
   for (std::size_t i = p.walked; i < p.rank; ++i) {
-    p.extents_are_fixed = p.extents_are_fixed && !p.axes[i].bounded();
+    if (!p.axes[i].bounded()) continue;
+    p.extents_are_fixed = false;
+    if (i + streams >= p.rank) p.streams_are_fixed = false;
   }
 
   p.dense_from = p.rank;

@@ -109,7 +109,7 @@ inline void set_out_moves(plan& p, const layout& l, std::int64_t element_size, c
   set_out_tile(p, element_size);
   stream_output(p, element_size);
   if (sums != nullptr && sums->choose_leaf != nullptr) {
-    p.leaf = sums->choose_leaf(p.leaf_tile, p.extents_are_fixed, p.lookup_width);
+    p.leaf = sums->choose_leaf(p.least_tile(), p.streams_are_fixed, p.lookup_width);
   }
   p.settles = p.leaf != nullptr;
   if (sums != nullptr && !p.settles && !p.staged) shorten_tile(p, element_size);

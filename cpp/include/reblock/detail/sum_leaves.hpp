@@ -323,8 +323,33 @@ inline void sum_rows(const tile& t, const row_functions& by, term_list& terms, c
 /// have masks, rows are contiguous and least_run long.
 using sum_function = void (*)(const tile&, term_list&, const std::byte* source, std::byte* destination);
 
+/// Makes sums of no terms, which have no bits set: as many bytes at a time as follow each other.
+template <class T>
+void clear_tile(const tile& t, std::byte* destination) {
+  constexpr std::int64_t size{sizeof(T)};
+  const auto [outer, inner] = std::pair(t.outer, t.inner);
+  const bool are_runs = inner.destination_stride == size;
+  const bool are_joined = are_runs && outer.destination_stride == inner.extent * size;
+  const std::int64_t run = are_runs ? inner.extent * size : size;
+  for_each_row(t, destination, destination, [=](const std::byte*, std::byte* to) {
+    if (are_joined) {
+      std::memset(to, 0, static_cast<std::size_t>(outer.extent * run));
+      return;
+    }
+    for (std::int64_t i = 0; i < outer.extent; ++i) {
+      std::byte* const row = to + i * outer.destination_stride;
+      if (are_runs) {
+        std::memset(row, 0, static_cast<std::size_t>(run));
+        continue;
+      }
+      for (std::int64_t j = 0; j < inner.extent; ++j) std::memset(row + j * inner.destination_stride, 0, size);
+    }
+  });
+}
+
 template <class T>
 void sum_tile(const tile& t, term_list& terms, const std::byte* source, std::byte* destination) {
+  if (terms.size() == 0) return clear_tile<T>(t, destination);
   using part = typename parts_of<T>::type;
   constexpr std::int64_t parts = parts_of<T>::count;
   constexpr std::int64_t size{sizeof(T)};

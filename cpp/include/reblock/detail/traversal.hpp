@@ -91,7 +91,7 @@ class traversal {
  public:
   traversal(const plan& p, const std::byte* source, std::byte* destination)
       : plan_(p),
-        leaf_(p.leaf != nullptr ? p.leaf : choose_leaf(p.leaf_tile, p.extents_are_fixed, p.lookup_width)),
+        leaf_(p.leaf != nullptr ? p.leaf : choose_leaf(p.least_tile(), p.streams_are_fixed, p.lookup_width)),
         source_(source),
         destination_(destination) {
     for (std::size_t i = 0; i < p.rank; ++i) ranges_[i] = {0, p.axes[i].extent};
