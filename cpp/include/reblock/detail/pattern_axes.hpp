@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
 #include <reblock/detail/layout.hpp>
 #include <reblock/detail/pattern.hpp>
@@ -74,12 +75,16 @@ inline inside_counts count_inside(const layout& l, std::size_t i) noexcept {
   return {};
 }
 
-/// How many tables there are for the axes from `first` on, since others decide what is inside.
+/// How many tables are made for the axes from `first` on, since others decide what is inside: one for each range of the last
+/// of these, as often as those before lead there.
 inline std::int64_t count_tables(const layout& l, std::size_t first) noexcept {
   std::int64_t tables = 1;
-  for (std::size_t i = first; i < l.rank; ++i) {
-    for (std::size_t by = 0; by < first; ++by) {
-      if (share_bound(l.axes[i], l.axes[by])) tables *= count_inside(l, i, by).ranges;
+  std::int64_t before = 1;
+  for (std::size_t by = 0; by < first; ++by) {
+    for (std::size_t i = first; i < l.rank; ++i) {
+      if (!share_bound(l.axes[i], l.axes[by])) continue;
+      tables = before * count_inside(l, i, by).ranges;
+      before *= l.axes[by].extent;
     }
   }
   return tables;
@@ -102,13 +107,16 @@ struct pattern_axes {
   std::int64_t bytes = 0;  ///< of a piece
 };
 
-/// Bytes of each part of a pattern that has no gaps in the source.
-constexpr std::int64_t run_of(const layout& l, const pattern_axes& axes, std::int64_t element_size) noexcept {
+/// Bytes of the shortest part of a pattern that has no gaps in the source.
+inline std::int64_t run_of(const layout& l, const pattern_axes& axes, std::int64_t element_size) noexcept {
   std::int64_t run = element_size;
   const auto reach = [&](const layout_axis& axis, std::int64_t extent) {
     if (l.in_source_run(axis)) run += wrapping_multiply(magnitude(axis.source_stride), extent - 1);
   };
-  for (std::size_t i = axes.inner; i < l.rank; ++i) reach(l.axes[i], l.axes[i].extent);
+  for (std::size_t i = axes.inner; i < l.rank; ++i) {
+    const std::int64_t least_inside = count_inside(l, i).least;
+    reach(l.axes[i], least_inside > 0 ? least_inside : l.axes[i].extent);
+  }
   if (axes.along != no_axis) reach(l.axes[axes.along], axes.piece);
   return run;
 }
@@ -134,11 +142,15 @@ inline std::int64_t choose_decided_piece(const layout& l, std::int64_t element_s
   const std::int64_t all = bytes * l.axes[i].extent;
   const std::int64_t least_inside = count_inside(l, i).least;
   if (least_inside == 0 || all <= sizes.width) return 0;
-  std::int64_t with_deciding = all;
-  for (std::size_t by = 0; by < i; ++by) with_deciding *= shares_bound(l, by, i) ? l.axes[by].extent : 1;
+  std::int64_t with_deciding = 0;
+  for (std::size_t by = 0; by < i; ++by) {
+    if (with_deciding == 0 && shares_bound(l, by, i)) with_deciding = all;
+    with_deciding *= l.axes[by].extent;
+  }
   if (with_deciding <= sizes.most) return 0;  // the pattern can have these axes as well, and needs one table
-  const std::int64_t often = 256 / element_size;
-  if (all <= small_plane && total_bytes(l, element_size) >= often * all * count_tables(l, i)) return 0;
+  const std::int64_t often = 512 / element_size;
+  const bool is_short = bytes < sizes.least && all <= 2 * small_plane;  // pieces would fill stores badly
+  if (is_short && total_bytes(l, element_size) >= often * all * count_tables(l, i)) return 0;
   const std::int64_t piece = ceil_divide(sizes.least, bytes);  // larger tables take longer to make
   return piece <= least_inside ? piece : 0;
 }
@@ -172,12 +184,14 @@ inline pattern_axes find_pattern(const layout& l, std::int64_t element_size, std
     }
   }
   if (found.along == no_axis) {
-    // The nearest axis that is long enough for a call, else the longest one.
-    constexpr std::int64_t enough = 16;
+    // The longest axis, but where others are bounded, which have to be walked, one that is long enough for a call.
+    const auto is_bounded = [](const layout_axis& axis) { return axis.bounded(); };
+    const bool are_free = std::none_of(l.axes.begin(), l.axes.begin() + found.inner, is_bounded);
+    const std::int64_t enough = are_free ? std::numeric_limits<std::int64_t>::max() : 16;
     found.piece = 1;
     for (std::size_t i = found.inner; i-- > 0;) {
       if (shares_bound(l, i, found.inner)) continue;
-      if (found.along == no_axis || l.axes[i].extent > l.axes[found.along].extent) found.along = i;
+      if (found.along == no_axis || l.axes[i].extent >= l.axes[found.along].extent) found.along = i;
       if (l.axes[found.along].extent >= enough) break;
     }
   }
@@ -186,14 +200,14 @@ inline pattern_axes find_pattern(const layout& l, std::int64_t element_size, std
   return found;
 }
 
-/// The same, across gaps where there are windows for what lies between them.
-inline pattern_axes find_pattern(const layout& l, std::int64_t element_size,
-                                 std::size_t lookup_width) noexcept {
-  constexpr std::int64_t least_window = pattern::least_window;
-  const pattern_axes found = find_pattern(l, element_size, lookup_width, true);
-  return run_of(l, found, element_size) >= least_window
-             ? found
-             : find_pattern(l, element_size, lookup_width, false);
+/// The same, `across_gaps` only where there is none without, and where there are windows for what lies between them.
+inline pattern_axes choose_pattern(const layout& l, std::int64_t element_size, std::size_t lookup_width,
+                                   bool across_gaps) noexcept {
+  pattern_axes found = find_pattern(l, element_size, lookup_width, false);
+  if (found.along != no_axis || !across_gaps) return found;
+  found = find_pattern(l, element_size, lookup_width, true);
+  if (run_of(l, found, element_size) < pattern::least_window) found.along = no_axis;
+  return found;
 }
 
 }  // namespace reblock::detail

@@ -116,7 +116,8 @@ inline void set_out_moves(plan& p, const layout& l, std::int64_t element_size, c
   p.shifted = is_shifted(p, element_size);
   if (p.shifted) set_out_masks(p, element_size);
   const bool is_slow_tile =
-      p.shifted ? p.leaf_tile.outer.extent * p.leaf_tile.inner.extent * element_size <= small_plane
+      p.shifted ? p.leaf_tile.outer.extent * p.leaf_tile.inner.extent * element_size <=
+                      static_cast<std::int64_t>(pattern::most_bytes)
                 : is_slow(p.leaf_tile, p.lookup_width);
   if (is_slow_tile && may_be_pattern(p, element_size, p.lookup_width)) {
     layout ordered;

@@ -29,10 +29,11 @@ constexpr void set_out_rows(plan& p, std::int64_t most_bytes) noexcept {
   r.rows_at_once = std::max<std::int64_t>(1, ceil_divide(extent, ceil_divide(extent * bytes, most_bytes)));
 }
 
-/// The same where axes that are walked are bounded: finds one that is not, if pieces are so few that they are moved at once.
+/// The same for pieces of an axis that others decide, if they are so few that they are moved at once: finds one that has no
+/// bound.
 constexpr void set_out_bounded_rows(plan& p, std::int64_t most_bytes) noexcept {
   repetition& r = p.repeated;
-  if (r.at_once < p.axes[r.along].extent) return;
+  if (!p.axes[r.along].bounded() || r.at_once < p.axes[r.along].extent) return;
   std::size_t rows = no_axis;
   for (std::size_t i = 0; i < r.along; ++i) {
     if (!p.axes[i].bounded() && (rows == no_axis || p.axes[i].extent > p.axes[rows].extent)) rows = i;
@@ -84,7 +85,12 @@ inline bool may_be_pattern(const layout& l, std::int64_t element_size, std::size
 /// another one. Requires may_be_pattern(l). Returns whether there is one; if not, `p` is as it was.
 inline bool set_out_pattern(plan& p, const layout& l, std::int64_t element_size) noexcept {
   const std::size_t lookup_width = p.lookup_width;
-  auto [inner, along, piece, bytes] = find_pattern(l, element_size, lookup_width);
+  // Leaves for runs and streams do not care about gaps, and patterns across them take longer; measured.
+  const tile& t = p.leaf_tile;
+  const bool are_runs = t.inner.source_stride == element_size && t.inner.destination_stride == element_size;
+  const bool are_streams =
+      has_squares(element_size) && (interleaves(t) || (separates(t) && t.outer_extent() >= 8));
+  auto [inner, along, piece, bytes] = choose_pattern(l, element_size, lookup_width, !are_runs && !are_streams);
   if (along == no_axis) return false;
 
   // first the axes that decide what is inside a pattern, then others, then the one along which it repeats
@@ -99,11 +105,12 @@ inline bool set_out_pattern(plan& p, const layout& l, std::int64_t element_size)
     bounded = true;
   }
   if (bounded) {
-    if (p.masked) return false;  // a mask is made faster than a table
+    const bool is_long_run = p.shifted && t.outer.extent * t.outer.destination_stride > small_plane;
+    if (p.masked || is_long_run) return false;  // masks are made faster than tables, and so are the ends of a run
     // With fewer uses of a table the leaf, which is faster where rows are long, takes less than making it; measured.
-    constexpr std::int64_t least = 10'000;  // bytes
+    const std::int64_t least = ordered.axes[along].bounded() ? 10'000 : 0;  // bytes: it is walked several times
     const std::int64_t row = l.axes[l.rank - 1].extent;
-    const std::int64_t least_uses = (40 + 10 * element_size) * row / (row + 16);
+    const std::int64_t least_uses = (33 + 5 * element_size) * row / (row + 30);
     const std::int64_t made = bytes * count_tables(ordered, inner);
     if (total_bytes(l, element_size) < least + least_uses * made) return false;
   }
