@@ -21,8 +21,7 @@ std::vector<std::vector<std::int64_t>> indices_inside(const layout& l) {
   std::vector<std::vector<std::int64_t>> inside(static_cast<std::size_t>(l.axes[0].extent));
   for (std::int64_t i = 0; i < l.axes[0].extent; ++i) {
     for (std::int64_t j = 0; j < l.axes[1].extent; ++j) {
-      const std::int64_t place =
-          l.bounds[0].offset + i * l.axes[0].bound_step + j * l.axes[1].bound_step;
+      const std::int64_t place = l.bounds[0].offset + i * l.axes[0].bound_step + j * l.axes[1].bound_step;
       if (0 <= place && place < l.bounds[0].extent) inside[static_cast<std::size_t>(i)].push_back(j);
     }
   }

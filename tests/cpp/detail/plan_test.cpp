@@ -158,7 +158,7 @@ TEST_CASE("channels-first depth_to_space interleaves and its inverse deinterleav
     const plan p = plan_moves(l, element_size, nullptr, instruction_set::baseline);
     CHECK(p.rank == 2);  // channels and blocks nest
     CHECK(p.walked == 0);
-    return choose_leaf(p.leaf_tile, p.extents_are_fixed, p.lookup_width);
+    return choose_leaf(p.least_tile(), p.streams_are_fixed, p.lookup_width);
   };
   CHECK((leaf(rows_to_interleave(2, 10, 4), 4, false) == move_interleaved<4, 2>));
   CHECK((leaf(rows_to_interleave(3, 10, 1), 1, false) == move_interleaved<1, 3>));
@@ -180,7 +180,38 @@ TEST_CASE("channels-first depth_to_space with a square block keeps four axes") {
   CHECK(p.walked == 0);  // all of them are the leaf's
   CHECK(p.leaf_tile.rows.extent == 2);
   CHECK(p.leaf_tile.slices.extent == 4);
-  CHECK((choose_leaf(p.leaf_tile, p.extents_are_fixed, p.lookup_width) == move_interleaved<4, 2>));
+  CHECK((choose_leaf(p.least_tile(), p.streams_are_fixed, p.lookup_width) == move_interleaved<4, 2>));
+}
+
+TEST_CASE("a border above and below leaves streams as wide as they are") {
+  // (c, ky, kx, y, x): windows of 3 x 3 every third column, one row of zeros above and below 3 of 30 elements.
+  layout l = of({{50, 90, 270}, {3, 30, 90}, {3, 1, 30}, {3, 30, 10}, {10, 3, 1}}, 4);
+  for (const std::size_t i : {1u, 3u}) {
+    l.axes[i].bound = 0;
+    l.axes[i].bound_step = 1;
+  }
+  l.bounds[0] = {-1, 3};
+  l.bound_count = 1;
+  const plan p = plan_moves(l, 4, nullptr, instruction_set::baseline);
+  CHECK_FALSE(p.extents_are_fixed);
+  CHECK(p.streams_are_fixed);
+  CHECK(p.least_tile().rows.extent == 1);
+  CHECK((choose_leaf(p.least_tile(), p.streams_are_fixed, p.lookup_width) == move_deinterleaved<4, 3>));
+}
+
+TEST_CASE("short rows of which a border is outside are moved together with others") {
+  // (n c, kx, x): windows of 5 along rows of 20 elements, with 2 zeros before and behind.
+  layout l = of({{100, 20, 100}, {5, 1, 20}, {20, 1, 1}}, 4);
+  for (const std::size_t i : {1u, 2u}) {
+    l.axes[i].bound = 0;
+    l.axes[i].bound_step = 1;
+  }
+  l.bounds[0] = {-2, 20};
+  l.bound_count = 1;
+  const plan p = plan_moves(l, 4, nullptr, instruction_set::baseline);
+  CHECK(p.walked == 1);  // the places of a window
+  CHECK(p.leaf_tile.outer.extent == 100);
+  CHECK(p.leaf_tile.inner.extent == 20);
 }
 
 TEST_CASE("streams at distances of 4096 bytes are taken a few at a time") {

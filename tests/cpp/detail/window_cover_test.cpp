@@ -60,7 +60,8 @@ std::vector<source_bytes> runs_of(const std::vector<std::int32_t>& units, std::i
   return runs;
 }
 
-TEST_CASE("each covered unit and its siblings have a place in a window within a run, and no window is wasted") {
+TEST_CASE(
+    "each covered unit and its siblings have a place in a window within a run, and no window is wasted") {
   int whole = 0;
   int whole_of_runs = 0;
   for (unsigned seed = 0; seed < 3000; ++seed) {

@@ -46,7 +46,8 @@ inline constexpr std::int64_t small_plane = 256;
 /// What indices of an axis are inside where others decide it, each in turn.
 struct inside_counts {
   std::int64_t ranges = 1;  ///< how many there are, one after the other
-  std::int64_t least = 0;   ///< indices of the shortest one that is not empty; 0: there is none, or it does not matter
+  std::int64_t least =
+      0;  ///< indices of the shortest one that is not empty; 0: there is none, or it does not matter
 };
 
 /// Of axis `i`, for the indices of axis `by`.
@@ -165,7 +166,8 @@ inline pattern_axes find_pattern(const layout& l, std::int64_t element_size, std
     const std::size_t i = found.inner - 1;
     const layout_axis& next = l.axes[i];
     if (next.destination_stride != found.bytes || !(across_gaps || l.in_source_run(next))) break;
-    if (sizes.width == 64 && found.bytes >= 64 && shared_extent(next) > 1) break;  // its indices may be siblings
+    if (sizes.width == 64 && found.bytes >= 64 && shared_extent(next) > 1)
+      break;  // its indices may be siblings
     const std::int64_t with_next = found.bytes * next.extent;
     found.piece = 0;
     if (!next.bounded() && with_next > (next.extent <= 4 ? sizes.most : sizes.usual)) {

@@ -76,6 +76,25 @@ constexpr void shorten_tile(plan& p, std::int64_t element_size) noexcept {
   set_out_tile(p, element_size, first);
 }
 
+/// Where tiles are small, since the axis before them decides what of them is inside, brings one that is free between the two,
+/// if the output may stay in a cache while it is gone over several times.
+constexpr void widen_tile(plan& p, std::int64_t element_size) noexcept {
+  constexpr std::int64_t small_tile = 1024;  // bytes
+  constexpr std::int64_t most = std::int64_t{16} * 1024 * 1024;
+  if (p.rank - p.walked == tile_axes.size() || p.staged || p.leaf_tile.streamed || p.sums != nullptr) return;
+  std::int64_t bytes = element_size;
+  for (std::size_t i = p.walked; i < p.rank; ++i) bytes *= p.axes[i].extent;
+  if (bytes > small_tile || total_bytes(p, element_size) > most) return;
+  std::size_t rows = no_axis;
+  for (std::size_t i = 0; i < p.walked; ++i) {
+    if (p.axes[i].bounded()) continue;
+    if (rows == no_axis || p.axes[i].extent > p.axes[rows].extent) rows = i;
+  }
+  if (rows == no_axis || p.axes[rows].extent < 4) return;
+  rotate_axis(p, rows, p.walked - 1);
+  set_out_tile(p, element_size);
+}
+
 /// Has the planes of a shifted plan moved by masks: brings the longest axis that is free next to them.
 constexpr void set_out_masks(plan& p, std::int64_t element_size) noexcept {
   if (p.rank < 3 || p.staged || p.leaf_tile.streamed || p.sums != nullptr) return;
@@ -113,12 +132,12 @@ inline void set_out_moves(plan& p, const layout& l, std::int64_t element_size, c
   }
   p.settles = p.leaf != nullptr;
   if (sums != nullptr && !p.settles && !p.staged) shorten_tile(p, element_size);
+  widen_tile(p, element_size);
   p.shifted = is_shifted(p, element_size);
   if (p.shifted) set_out_masks(p, element_size);
-  const bool is_slow_tile =
-      p.shifted ? p.leaf_tile.outer.extent * p.leaf_tile.inner.extent * element_size <=
-                      static_cast<std::int64_t>(pattern::most_bytes)
-                : is_slow(p.leaf_tile, p.lookup_width);
+  const bool is_slow_tile = p.shifted ? p.leaf_tile.outer.extent * p.leaf_tile.inner.extent * element_size <=
+                                            static_cast<std::int64_t>(pattern::most_bytes)
+                                      : is_slow(p.leaf_tile, p.lookup_width);
   if (is_slow_tile && may_be_pattern(p, element_size, p.lookup_width)) {
     layout ordered;
     ordered.take(l);

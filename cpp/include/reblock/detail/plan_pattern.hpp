@@ -90,7 +90,8 @@ inline bool set_out_pattern(plan& p, const layout& l, std::int64_t element_size)
   const bool are_runs = t.inner.source_stride == element_size && t.inner.destination_stride == element_size;
   const bool are_streams =
       has_squares(element_size) && (interleaves(t) || (separates(t) && t.outer_extent() >= 8));
-  auto [inner, along, piece, bytes] = choose_pattern(l, element_size, lookup_width, !are_runs && !are_streams);
+  auto [inner, along, piece, bytes] =
+      choose_pattern(l, element_size, lookup_width, !are_runs && !are_streams);
   if (along == no_axis) return false;
 
   // first the axes that decide what is inside a pattern, then others, then the one along which it repeats
@@ -106,9 +107,11 @@ inline bool set_out_pattern(plan& p, const layout& l, std::int64_t element_size)
   }
   if (bounded) {
     const bool is_long_run = p.shifted && t.outer.extent * t.outer.destination_stride > small_plane;
-    if (p.masked || is_long_run) return false;  // masks are made faster than tables, and so are the ends of a run
+    if (p.masked || is_long_run)
+      return false;  // masks are made faster than tables, and so are the ends of a run
     // With fewer uses of a table the leaf, which is faster where rows are long, takes less than making it; measured.
-    const std::int64_t least = ordered.axes[along].bounded() ? 10'000 : 0;  // bytes: it is walked several times
+    const std::int64_t least =
+        ordered.axes[along].bounded() ? 10'000 : 0;  // bytes: it is walked several times
     const std::int64_t row = l.axes[l.rank - 1].extent;
     const std::int64_t least_uses = (33 + 5 * element_size) * row / (row + 30);
     const std::int64_t made = bytes * count_tables(ordered, inner);

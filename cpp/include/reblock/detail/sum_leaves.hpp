@@ -342,7 +342,8 @@ void clear_tile(const tile& t, std::byte* destination) {
         std::memset(row, 0, static_cast<std::size_t>(run));
         continue;
       }
-      for (std::int64_t j = 0; j < inner.extent; ++j) std::memset(row + j * inner.destination_stride, 0, size);
+      for (std::int64_t j = 0; j < inner.extent; ++j)
+        std::memset(row + j * inner.destination_stride, 0, size);
     }
   });
 }
