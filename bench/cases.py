@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import random
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -46,6 +47,7 @@ FOLD = Group("fold (against a copy of its columns)", 0.7, 0.9)
 SMALL_IMAGES = Group("small images, outputs of less than 128 KiB")
 LARGE_DEPTH_SPACE = Group("depth/space, 128 MiB and up", 1.2, 1.4)
 LARGE_UNFOLD = Group("unfold, 128 MiB and up", 1.5, 1.7)
+RANDOM = Group("random")
 FRESH = Group("fresh output, 128 MiB and up, against x.copy()", 0.9, 1.0)
 
 GROUPS = [
@@ -61,6 +63,7 @@ GROUPS = [
     LARGE_DEPTH_SPACE,
     LARGE_UNFOLD,
     FRESH,
+    RANDOM,
 ]
 
 
@@ -90,9 +93,9 @@ class Case:
     @property
     def input_part(self) -> tuple[slice, ...]:
         """What the input is of the last axes of a larger array."""
-        inside = slice(1, -1)
+        inside = (slice(1, -1),) * (len(self.shape) - 2)
         channels = (slice(None),) if "channel_axis" in self.keywords else ()
-        cropped = (inside, inside, *channels)
+        cropped = (*inside, *channels)
         return {"dense": (), "strided": EVERY_SECOND_ROW, "cropped": cropped}[self.layout]
 
     @property
@@ -353,9 +356,47 @@ def all_cases() -> list[Case]:
     return [*depth_space_cases(), *window_cases(), *strided_cases(), *small_cases(), *large_cases()]
 
 
+def select_cases(only: str, *, quick: bool, random_count: int) -> list[Case]:
+    """Return those of the grid, or random ones, whose group or name contains `only`."""
+    cases = random_cases(random_count) if random_count else all_cases()
+    return [c for c in cases if (c.quick or not quick) and only in f"{c.group.name} {c.name}"]
+
+
 def sweep_cases() -> list[Case]:
     """One operator from 1 KiB to 1 GiB of output, by powers of two."""
     return [
         Case(IN_CACHE, "depth_to_space", (1, (1 << k) // 256, 8, 8), "float32", (2,))
         for k in range(10, 31)
     ]
+
+
+def random_cases(count: int) -> list[Case]:
+    """Return cases of any kind, of a hundred bytes to some MiB: the same ones every time."""
+    return [_random_case(random.Random(seed)) for seed in range(count)]
+
+
+def _random_case(draw: random.Random) -> Case:
+    dtype = draw.choice(["uint8", "uint16", "float32", "float64", "complex128"])
+    rank = draw.choice([1, 2, 2, 2, 3])
+    spatial = tuple(int(2 ** draw.uniform(0, 8 if rank < 3 else 5)) for _ in range(rank))
+    batch, channels = draw.choice([1, 1, 1, 2, 8, 32]), draw.choice([1, 2, 3, 4, 8, 16, 64, 100])
+    most = draw.choice([10**3, 10**4, 10**5, 10**6])  # elements
+    while batch * channels * math.prod(spatial) > most and batch * channels > 1:
+        batch, channels = (batch, channels // 2) if channels > 1 else (batch // 2, channels)
+    layout = draw.choice(["dense", "dense", "cropped"])
+    operator = draw.choice(["depth_to_space", "space_to_depth", "unfold", "fold"])
+    if operator in ("unfold", "fold"):
+        size = draw.randint(1, min(7, *spatial))
+        keywords = {"padding": draw.randint(0, size // 2), "strides": draw.randint(1, 3)}
+        layout = layout if operator == "unfold" else "dense"
+        shape = (batch, channels, *spatial)
+        return _window(operator, RANDOM, dtype, shape, size, layout=layout, **keywords)
+    block = tuple(draw.choice([1, 2, 2, 3, 4, 5, 8]) for _ in spatial)
+    depth: Shape = (channels * math.prod(block), *spatial)
+    space: Shape = (channels, *(s * b for s, b in zip(spatial, block, strict=True)))
+    shape = depth if operator == "depth_to_space" else space
+    keywords = {"order": draw.choice(["DCR", "CRD"])}
+    if draw.random() < 0.5:
+        shape = (*shape[1:], shape[0])
+        keywords["channel_axis"] = -1
+    return Case(RANDOM, operator, (batch, *shape), dtype, (block,), keywords, layout)

@@ -26,6 +26,7 @@ def parse() -> argparse.Namespace:
         "--quick", action="store_true", help="a selection, in less than two minutes"
     )
     parser.add_argument("--only", default="", help="only cases whose group or name contains this")
+    parser.add_argument("--random", type=int, default=0, help="so many random cases instead")
     parser.add_argument("--peers", help="comma-separated; by default all that are installed")
     parser.add_argument("--seconds", type=float, default=0.3, help="for each case")
     parser.add_argument("--json", type=Path, help="write the results here")
@@ -55,7 +56,7 @@ from rich.progress import track  # noqa: E402
 from rich.table import Table  # noqa: E402
 
 import reblock  # noqa: E402
-from cases import GROUPS, all_cases, sweep_cases  # noqa: E402
+from cases import GROUPS, select_cases, sweep_cases  # noqa: E402
 from peers import PEERS, installed, numpy_  # noqa: E402
 from timing import Run, geometric_mean, median_times  # noqa: E402
 
@@ -238,6 +239,15 @@ def _against(value: float, aim: float | None) -> str:
     return f"[{'green' if value >= aim else 'red'}]{value:.2f}[/]"
 
 
+def slowest(results: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return those cases that are furthest behind a peer, or least ahead."""
+    raced = [r for r in results if not math.isnan(best_peer(r))]
+    ahead = sorted(raced, key=lambda r: r["ratio"]["reblock"] / best_peer(r))
+    behind = sum(r["ratio"]["reblock"] < best_peer(r) for r in raced)
+    CONSOLE.print(f"{behind} of {len(raced)} cases are behind a peer; the slowest are")
+    return ahead[:20]
+
+
 def show_cases(results: list[dict[str, Any]], peers: list[str]) -> None:
     table = Table(title="Each case")
     table.add_column("case")
@@ -329,15 +339,10 @@ def main() -> None:
     CONSOLE.print("peers:", ", ".join(f"{name} {versions[name]}" for name in peers) or "none")
     if missing:
         CONSOLE.print("missing:", ", ".join(missing))
-    cases = [
-        case
-        for case in all_cases()
-        if (case.quick or not ARGUMENTS.quick)
-        and ARGUMENTS.only in f"{case.group.name} {case.name}"
-    ]
+    cases = select_cases(ARGUMENTS.only, quick=ARGUMENTS.quick, random_count=ARGUMENTS.random)
     seconds = 0.1 if ARGUMENTS.quick else ARGUMENTS.seconds
     results = [measure(case, peers, seconds) for case in track(cases, "cases", console=CONSOLE)]
-    show_cases(results, peers)
+    show_cases(slowest(results) if ARGUMENTS.random else results, peers)
     groups = group_rows(results)
     show_groups(groups)
     summary: dict[str, Any] = {
@@ -346,7 +351,7 @@ def main() -> None:
         "groups": groups,
         "cases": results,
     }
-    if not ARGUMENTS.only:
+    if not ARGUMENTS.only and not ARGUMENTS.random:
         summary["calls"] = measure_calls(peers, seconds)
         CONSOLE.print(
             "1 KiB, nanoseconds a call:", {k: round(v) for k, v in summary["calls"].items()}

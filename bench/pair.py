@@ -22,26 +22,25 @@ def parse() -> argparse.Namespace:
     parser.add_argument("new", type=Path, help="made likewise from other sources")
     parser.add_argument("--only", default="", help="only cases whose group or name contains this")
     parser.add_argument("--quick", action="store_true", help="a selection of the cases")
+    parser.add_argument("--random", type=int, default=0, help="so many random cases instead")
     parser.add_argument("--turns", type=int, default=5, help="for each build")
     parser.add_argument("--seconds", type=float, default=0.03, help="for each turn of a case")
     parser.add_argument("--json", type=Path, help="write the results here")
     return parser.parse_args()
 
 
-def work(only: str, quick: bool, seconds: float) -> None:
+def work(only: str, quick: bool, random: int, seconds: float) -> None:
     """Answer each number on stdin by the times of that case; the first line names the cases."""
     # only a process of one build imports these
     try:
         import reblock  # noqa: PLC0415
-        from cases import all_cases  # noqa: PLC0415
+        from cases import select_cases  # noqa: PLC0415
         from compare import measure  # noqa: PLC0415
     except ImportError as error:
         print(json.dumps({"from": f"nothing ({error})", "cases": []}), flush=True)
         return
 
-    cases = [
-        c for c in all_cases() if (c.quick or not quick) and only in f"{c.group.name} {c.name}"
-    ]
+    cases = select_cases(only, quick=quick, random_count=random)
     where = Path(reblock.__file__).parents[1]
     print(json.dumps({"from": str(where), "cases": [c.name for c in cases]}), flush=True)
     for line in sys.stdin:
@@ -52,7 +51,7 @@ class Build:
     """A process that has imported one of the builds."""
 
     def __init__(self, directory: Path, arguments: argparse.Namespace) -> None:
-        options = json.dumps([arguments.only, arguments.quick, arguments.seconds])
+        options = json.dumps([arguments.only, arguments.quick, arguments.random, arguments.seconds])
         self.process = subprocess.Popen(
             [sys.executable, __file__, "--work", options],
             stdin=subprocess.PIPE,

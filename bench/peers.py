@@ -68,7 +68,8 @@ def _window(case: Case) -> tuple[Any, int, int, int, int]:
 def numpy_(case: Case, x: Any) -> Work | None:
     if _is_depth_space(case):
         split, permutation, shape = _axes(case)
-        return lambda: np.ascontiguousarray(x.reshape(split).transpose(permutation)).reshape(shape)
+        # not ascontiguousarray(): where nothing changes its place that would not copy
+        return lambda: x.reshape(split).transpose(permutation).copy().reshape(shape)
     if case.operator == "fold":
         return None
     size, stride, dilation, padding, rank = _window(case)
@@ -83,7 +84,7 @@ def numpy_(case: Case, x: Any) -> Work | None:
         views = np.lib.stride_tricks.sliding_window_view(padded, span, axes)
         views = views[(slice(None), slice(None), *steps, *within)]
         order = (0, 1, *range(rank, rank + spatial), *range(2, rank))
-        return np.ascontiguousarray(views.transpose(order)).reshape(case.output_shape)
+        return views.transpose(order).copy().reshape(case.output_shape)
 
     return unfold
 

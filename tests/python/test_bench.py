@@ -55,6 +55,22 @@ def test_each_ratio_is_the_time_of_the_copy_by_that_of_the_library(summary: dict
             assert ratio == pytest.approx(case["seconds"]["copy"] / case["seconds"][name])
 
 
+def test_random_cases_are_the_same_every_time_and_checked(tmp_path: Path) -> None:
+    path = tmp_path / "results.json"
+    runs = []
+    for _ in range(2):
+        done = compare("", "--random", "60", *SMALL[1:], "--json", str(path))
+        assert done.returncode == 0, done.stderr
+        assert "cases are behind a peer" in done.stdout
+        runs.append(json.loads(path.read_text(encoding="utf-8"))["cases"])
+    names = [case["name"] for case in runs[0]]
+    assert names == [case["name"] for case in runs[1]]
+    assert len(names) == 60
+    for operator in ("depth_to_space", "space_to_depth", "unfold", "fold"):
+        assert any(name.startswith(operator) for name in names)
+    assert any(name.endswith("cropped") for name in names)
+
+
 def test_results_tell_machine_versions_and_command(summary: dict[str, Any]) -> None:
     assert "compare.py --quick --seconds 0.01" in summary["machine"]["command"]
     assert {"processor", "instruction_set", "reblock"} <= set(summary["machine"])
