@@ -40,14 +40,10 @@ constexpr bool shares_bound(const layout& l, std::size_t i, std::size_t first) n
   return false;
 }
 
-/// Bytes of the largest part of a plane that has tables of its own for each place of a window.
-inline constexpr std::int64_t small_plane = 256;
-
-/// What indices of an axis are inside where others decide it, each in turn.
+/// The ranges of an axis that are inside, one after the other, while another axis decides them.
 struct inside_counts {
-  std::int64_t ranges = 1;  ///< how many there are, one after the other
-  std::int64_t least =
-      0;  ///< indices of the shortest one that is not empty; 0: there is none, or it does not matter
+  std::int64_t ranges = 1;  ///< that differ from the one before
+  std::int64_t least = 0;   ///< indices of the shortest one that is not empty; 0: no axis decides, or all are
 };
 
 /// Of axis `i`, for the indices of axis `by`.
@@ -150,8 +146,8 @@ inline std::int64_t choose_decided_piece(const layout& l, std::int64_t element_s
   }
   if (with_deciding <= sizes.most) return 0;  // the pattern can have these axes as well, and needs one table
   const std::int64_t often = 512 / element_size;
-  const bool is_short = bytes < sizes.least && all <= 2 * small_plane;  // pieces would fill stores badly
-  if (is_short && total_bytes(l, element_size) >= often * all * count_tables(l, i)) return 0;
+  const bool are_short = bytes < sizes.least && all <= 512;  // pieces would fill stores badly
+  if (are_short && total_bytes(l, element_size) >= often * all * count_tables(l, i)) return 0;
   const std::int64_t piece = ceil_divide(sizes.least, bytes);  // larger tables take longer to make
   return piece <= least_inside ? piece : 0;
 }
@@ -166,8 +162,8 @@ inline pattern_axes find_pattern(const layout& l, std::int64_t element_size, std
     const std::size_t i = found.inner - 1;
     const layout_axis& next = l.axes[i];
     if (next.destination_stride != found.bytes || !(across_gaps || l.in_source_run(next))) break;
-    if (sizes.width == 64 && found.bytes >= 64 && shared_extent(next) > 1)
-      break;  // its indices may be siblings
+    const bool may_have_siblings = sizes.width == 64 && found.bytes >= 64 && shared_extent(next) > 1;
+    if (may_have_siblings) break;
     const std::int64_t with_next = found.bytes * next.extent;
     found.piece = 0;
     if (!next.bounded() && with_next > (next.extent <= 4 ? sizes.most : sizes.usual)) {

@@ -81,6 +81,21 @@ inline bool may_be_pattern(const layout& l, std::int64_t element_size, std::size
          total_bytes(l, element_size) >= least_total;
 }
 
+/// Whether tables for what is inside now take less than they save, in a layout in the order in which it would be walked.
+inline bool pays_for_tables(const plan& p, const layout& ordered, std::int64_t element_size,
+                            const pattern_axes& axes) noexcept {
+  constexpr std::int64_t small_plane = 256;  // bytes
+  const tile& t = p.leaf_tile;
+  const bool is_long_run = p.shifted && t.outer.extent * t.outer.destination_stride > small_plane;
+  if (p.masked || is_long_run) return false;  // masks, and the ends of a run, are made faster
+  // The leaf is faster where rows are long. Both limits are measured.
+  const std::int64_t row = ordered.axes[ordered.rank - 1].extent;
+  const std::int64_t least_uses = (33 + 5 * element_size) * row / (row + 30);
+  const std::int64_t least = ordered.axes[axes.along].bounded() ? 10'000 : 0;  // bytes
+  const std::int64_t made = axes.bytes * count_tables(ordered, axes.inner);
+  return total_bytes(ordered, element_size) >= least + least_uses * made;
+}
+
 /// Has the innermost axes of `l`, which is in the order of the destination, moved as a pattern that repeats along
 /// another one. Requires may_be_pattern(l). Returns whether there is one; if not, `p` is as it was.
 inline bool set_out_pattern(plan& p, const layout& l, std::int64_t element_size) noexcept {
@@ -105,18 +120,7 @@ inline bool set_out_pattern(plan& p, const layout& l, std::int64_t element_size)
     rotate_axis(ordered, i, first++);
     bounded = true;
   }
-  if (bounded) {
-    const bool is_long_run = p.shifted && t.outer.extent * t.outer.destination_stride > small_plane;
-    if (p.masked || is_long_run)
-      return false;  // masks are made faster than tables, and so are the ends of a run
-    // With fewer uses of a table the leaf, which is faster where rows are long, takes less than making it; measured.
-    const std::int64_t least =
-        ordered.axes[along].bounded() ? 10'000 : 0;  // bytes: it is walked several times
-    const std::int64_t row = l.axes[l.rank - 1].extent;
-    const std::int64_t least_uses = (33 + 5 * element_size) * row / (row + 30);
-    const std::int64_t made = bytes * count_tables(ordered, inner);
-    if (total_bytes(l, element_size) < least + least_uses * made) return false;
-  }
+  if (bounded && !pays_for_tables(p, ordered, element_size, {inner, along, piece, bytes})) return false;
 
   repetition& r = p.repeated;
   layout one;
