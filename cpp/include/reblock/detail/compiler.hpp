@@ -20,6 +20,8 @@
 
 #if defined(__aarch64__)
 #include <arm_neon.h>
+#elif defined(__GNUC__) && defined(__x86_64__)
+#include <cpuid.h>
 #endif
 
 #include <reblock/detail/tile.hpp>
@@ -461,7 +463,13 @@ template <std::size_t WindowBytes, std::size_t Windows, std::size_t Targets, std
 
 /// Whether sum_wide() and sum_halves() may be called.
 inline bool detect_wide_sums() noexcept {
-  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("f16c");
+  unsigned a = 0;
+  unsigned b = 0;
+  unsigned features = 0;
+  unsigned d = 0;
+  // not __builtin_cpu_supports("f16c"), which Clang 14 does not know
+  const bool has_halves = __get_cpuid(1, &a, &b, &features, &d) != 0 && (features & bit_F16C) != 0;
+  return __builtin_cpu_supports("avx2") && has_halves;
 }
 inline constexpr std::size_t wide_sum_bytes = 32;
 

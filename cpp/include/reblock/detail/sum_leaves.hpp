@@ -127,7 +127,9 @@ template <class T, class Unit, masking Masks, std::size_t Count>
 void sum_units(term_list& terms, const sum_place* places, std::size_t place_count, const sum_step& step) {
   constexpr std::size_t each = half<T> ? 2 : 1;  // registers for a unit's sums
   for (std::size_t p = 0; p < place_count; ++p) {
-    const auto [source, mask, destination] = places[p];
+    const std::byte* const source = places[p].source;
+    const std::byte* const mask = places[p].mask;
+    std::byte* const destination = places[p].destination;
     std::array<const std::byte*, Count> sources;
     std::array<const std::byte*, Count> masks;
     registers<each * Count> sums{};
@@ -327,7 +329,8 @@ using sum_function = void (*)(const tile&, term_list&, const std::byte* source, 
 template <class T>
 void clear_tile(const tile& t, std::byte* destination) {
   constexpr std::int64_t size{sizeof(T)};
-  const auto [outer, inner] = std::pair(t.outer, t.inner);
+  const tile_axis outer = t.outer;
+  const tile_axis inner = t.inner;
   const bool are_runs = inner.destination_stride == size;
   const bool are_joined = are_runs && outer.destination_stride == inner.extent * size;
   const std::int64_t run = are_runs ? inner.extent * size : size;
@@ -354,7 +357,8 @@ void sum_tile(const tile& t, term_list& terms, const std::byte* source, std::byt
   using part = typename parts_of<T>::type;
   constexpr std::int64_t parts = parts_of<T>::count;
   constexpr std::int64_t size{sizeof(T)};
-  const auto [outer, inner] = std::pair(t.outer, t.inner);
+  const tile_axis outer = t.outer;
+  const tile_axis inner = t.inner;
   if constexpr (sums_in_lanes<part>) {
     const bool masked = terms.masks().first != nullptr;
     const bool runs = inner.source_stride == size && inner.destination_stride == size;

@@ -71,7 +71,8 @@ void settle(const tile& t, const std::byte*, std::byte* destination) {
     if (axis.destination_stride != run) break;
     run *= std::exchange(axis.extent, 1);
   }
-  const auto [outer, inner] = std::pair(rest.outer, rest.inner);
+  const tile_axis outer = rest.outer;
+  const tile_axis inner = rest.inner;
   const std::size_t count = static_cast<std::size_t>(run) / sizeof(part);
   for_each_row(rest, destination, destination, [=](const std::byte*, std::byte* to) {
     for (std::int64_t i = 0; i < outer.extent; ++i) {
