@@ -387,15 +387,16 @@ def _random_case(draw: random.Random) -> Case:
     operator = draw.choice(["depth_to_space", "space_to_depth", "unfold", "fold"])
     if operator in ("unfold", "fold"):
         size = draw.randint(1, min(7, *spatial))
-        keywords = {"padding": draw.randint(0, size // 2), "strides": draw.randint(1, 3)}
+        padding, strides = draw.randint(0, size // 2), draw.randint(1, 3)
         layout = layout if operator == "unfold" else "dense"
         shape = (batch, channels, *spatial)
-        return _window(operator, RANDOM, dtype, shape, size, layout=layout, **keywords)
+        more = {"padding": padding, "strides": strides, "layout": layout}
+        return _window(operator, RANDOM, dtype, shape, size, **more)
     block = tuple(draw.choice([1, 2, 2, 3, 4, 5, 8]) for _ in spatial)
     depth: Shape = (channels * math.prod(block), *spatial)
     space: Shape = (channels, *(s * b for s, b in zip(spatial, block, strict=True)))
     shape = depth if operator == "depth_to_space" else space
-    keywords = {"order": draw.choice(["DCR", "CRD"])}
+    keywords: dict[str, Any] = {"order": draw.choice(["DCR", "CRD"])}
     if draw.random() < 0.5:
         shape = (*shape[1:], shape[0])
         keywords["channel_axis"] = -1

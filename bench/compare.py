@@ -74,7 +74,8 @@ def random_array(shape: tuple[int, ...], dtype: str, part: tuple[slice, ...] = (
         whole = random.integers(0, 200, larger, dtype=kind)
     else:
         whole = random.standard_normal(larger, np.float32).astype(kind)
-    return whole[(..., *part)]
+    index: Any = (..., *part)
+    return whole[index]
 
 
 def fold_slowly(case: Case, columns: Any) -> Any:
