@@ -183,15 +183,18 @@ TEST_CASE("channels-first depth_to_space with a square block keeps four axes") {
   CHECK((choose_leaf(p.least_tile(), p.streams_are_fixed, p.lookup_width) == move_interleaved<4, 2>));
 }
 
+/// Gives two axes of a layout a bound, in which a step along either is one.
+void give_bound(layout& l, std::size_t i, std::size_t j, const axis_bound& bound) {
+  l.axes[i].bound = l.axes[j].bound = 0;
+  l.axes[i].bound_step = l.axes[j].bound_step = 1;
+  l.bounds[0] = bound;
+  l.bound_count = 1;
+}
+
 TEST_CASE("a border above and below leaves streams as wide as they are") {
   // (c, ky, kx, y, x): windows of 3 x 3 every third column, one row of zeros above and below 3 of 30 elements.
   layout l = of({{50, 90, 270}, {3, 30, 90}, {3, 1, 30}, {3, 30, 10}, {10, 3, 1}}, 4);
-  for (const std::size_t i : {1u, 3u}) {
-    l.axes[i].bound = 0;
-    l.axes[i].bound_step = 1;
-  }
-  l.bounds[0] = {-1, 3};
-  l.bound_count = 1;
+  give_bound(l, 1, 3, {-1, 3});
   const plan p = plan_moves(l, 4, nullptr, instruction_set::baseline);
   CHECK_FALSE(p.extents_are_fixed);
   CHECK(p.streams_are_fixed);
@@ -202,12 +205,7 @@ TEST_CASE("a border above and below leaves streams as wide as they are") {
 TEST_CASE("short rows of which a border is outside are moved together with others") {
   // (n c, kx, x): windows of 5 along rows of 20 elements, with 2 zeros before and behind.
   layout l = of({{100, 20, 100}, {5, 1, 20}, {20, 1, 1}}, 4);
-  for (const std::size_t i : {1u, 2u}) {
-    l.axes[i].bound = 0;
-    l.axes[i].bound_step = 1;
-  }
-  l.bounds[0] = {-2, 20};
-  l.bound_count = 1;
+  give_bound(l, 1, 2, {-2, 20});
   const plan p = plan_moves(l, 4, nullptr, instruction_set::baseline);
   CHECK(p.walked == 1);  // the places of a window
   CHECK(p.leaf_tile.outer.extent == 100);
