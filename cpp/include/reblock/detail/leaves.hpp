@@ -240,10 +240,10 @@ leaf_function choose_deinterleaving_leaf(const tile& t, bool is_wide) {
   }
 }
 
-/// The leaf for a tile whose elements `Finish` is to see, or null where only as_is has one. It stays right for
-/// a tile of the same strides with narrower streams only where `streams_are_fixed` is false. `lookup_width`: the processor's, as
-/// detect_lookup_width() has it. A template, so that leaves are compiled where they are used and not where this header is
-/// included.
+/// The leaf for a tile whose elements `Finish` is to see, or null where only as_is has one. It stays right for a tile of the
+/// same strides with other rows and slices, and with narrower streams only where `streams_are_fixed` is false.
+/// `lookup_width`: the processor's, as detect_lookup_width() has it. A template, so that leaves are compiled where they are
+/// used and not where this header is included.
 template <class Finish = as_is>
 leaf_function choose_leaf(const tile& t, bool streams_are_fixed, std::size_t lookup_width) {
   constexpr bool moves = Finish::element_size == 0;
