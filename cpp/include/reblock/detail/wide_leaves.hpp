@@ -408,8 +408,12 @@ template <bool IsElement>
                                                                     std::byte* destination) {
   constexpr std::size_t least = 32;
   const std::size_t size = (IsElement ? 1 : static_cast<std::size_t>(t.inner.extent)) * t.element_size;
-  const auto [count, step_from, step_to] = IsElement ? t.inner : t.outer;
-  const tile_axis outer = IsElement ? t.outer : tile_axis{};
+  const bool streams = t.streamed && size >= least_streamed_run;
+  // The longer axis in the inner loop, since a loop over two runs costs as much as these; but lines that go past the caches
+  // are written in order.
+  const bool swaps = IsElement && !streams && t.inner.extent < t.outer.extent;
+  const auto [count, step_from, step_to] = IsElement && !swaps ? t.inner : t.outer;
+  const tile_axis outer = swaps ? t.inner : IsElement ? t.outer : tile_axis{};
   for (std::int64_t i = 0; i < t.slices.extent; ++i) {
     for (std::int64_t j = 0; j < t.rows.extent; ++j) {
       for (std::int64_t k = 0; k < outer.extent; ++k) {
@@ -417,7 +421,7 @@ template <bool IsElement>
             source + i * t.slices.source_stride + j * t.rows.source_stride + k * outer.source_stride;
         std::byte* const to = destination + i * t.slices.destination_stride + j * t.rows.destination_stride +
                               k * outer.destination_stride;
-        if (t.streamed && size >= least_streamed_run) {
+        if (streams) {
           for (std::int64_t l = 0; l < count; ++l) {
             stream_wide_run(to + l * step_to, from + l * step_from, size);
           }
