@@ -155,6 +155,27 @@ TEST_CASE("runs of any length, past the caches or not") {
   }
 }
 
+TEST_CASE("runs go past the caches in the widest words that all of them are made of") {
+  std::mt19937 random(1);
+  const std::vector<std::byte> bytes = test::draw_bytes(random, 65536);
+  for (const std::int64_t width : {1, 2, 4, 8, 16}) {
+    for (std::int64_t size = 16 + width; size <= 300; size += width) {
+      CAPTURE(width);
+      CAPTURE(size);
+      tile t{{3, 3 * size + 1, 2 * size}, {2, size + 3, size}};
+      t.rows = {2, size + 1, 6 * size + width};
+      t.slices = {2, 10 * size, 12 * size + 2 * width};
+      t.element_size = static_cast<std::size_t>(size);
+      t.streamed = true;
+      const bool are_words = has_streams && width >= 4;
+      CHECK(streamed_width(t) == (are_words ? static_cast<std::size_t>(width) : 0));
+      CHECK(leaves_move(t, t, true, bytes));
+      t.streamed = false;
+      CHECK(!streams_runs(t));
+    }
+  }
+}
+
 TEST_CASE("short rows that go on where the next one begins, along either axis") {
   for (const auto next : {&tile::rows, &tile::slices}) {
     const auto other = next == &tile::rows ? &tile::slices : &tile::rows;

@@ -290,14 +290,25 @@ TEST_CASE("a piece of a pattern that depends on what is inside has several indic
 
 TEST_CASE("a large output goes past the caches") {
   int streamed = 0;
+  int streamed_runs = 0;
   int staged = 0;
-  for (unsigned seed = 0; seed < 120; ++seed) {
+  for (unsigned seed = 0; seed < 240; ++seed) {
     INFO("seed ", seed);
     std::mt19937 random(seed);
     constexpr std::int64_t sizes[] = {1, 2, 4, 8, 16};
     const std::int64_t element_size = sizes[draw(random, 0, 4)];
     layout l;
-    if (test::flip_coin(random)) {
+    const std::int64_t kind = draw(random, 0, 3);
+    if (kind == 0) {  // a block of runs: pixels, channels last
+      const std::int64_t run = draw(random, 4, 160);
+      const std::int64_t width = draw(random, 1, 9);
+      const std::int64_t side = draw(random, 2, 5);
+      l.add({draw(random, 1, 5), side * width * run * element_size, side * width * run * element_size});
+      l.add({width, run * element_size, side * run * element_size});
+      l.add({side, width * run * element_size, run * element_size});
+      l.add({run, element_size, element_size});
+      if (test::flip_coin(random)) l.swap_sides();
+    } else if (kind == 1) {
       l = windows(2, draw(random, 20, 40), draw(random, 20, 40), 3, 1, 1, element_size);
     } else {  // streams are interleaved
       const std::int64_t streams = draw(random, 2, 8);
@@ -311,10 +322,12 @@ TEST_CASE("a large output goes past the caches") {
     const test::moves moves = without_margins(l, element_size);
     const plan p = plan_moves(moves.layout, element_size);
     streamed += p.leaf_tile.streamed ? 1 : 0;
+    streamed_runs += streams_runs(p.leaf_tile) ? 1 : 0;
     staged += p.staged ? 1 : 0;
     check_moves(moves, random);
   }
   CHECK(streamed > 10);
+  CHECK((streamed_runs > 10 || !has_streams));
   CHECK(staged > 10);
 }
 

@@ -262,19 +262,24 @@ TEST_CASE("channels-last axes that both sides share become a bigger element") {
   CHECK(crd.leaf_tile.inner.destination_stride == 1);
 }
 
-TEST_CASE("long runs of large outputs are walked pixel by pixel of the depth side") {
-  // {1, 512, 512, 512} <-> {1, 1024, 1024, 128}, DCR: axes c and j2 as one, j1, s1, s2
-  layout moves = of({{256, 1, 1}, {2, 256, 512 * 256}, {512, 512 * 512, 1024 * 256}, {512, 512, 256}}, 4);
-  const plan to_space = plan_moves(moves, 4);
-  CHECK(to_space.leaf_tile.element_size == 1024);
-  CHECK(to_space.leaf_tile.streamed);
-  CHECK(to_space.leaf_tile.inner.source_stride == 1024);
-  CHECK(to_space.leaf_tile.outer.source_stride == 2 * 1024);
-  moves.swap_sides();
-  const plan to_depth = plan_moves(moves, 4);
-  CHECK(to_depth.leaf_tile.streamed);
-  CHECK(to_depth.leaf_tile.inner.destination_stride == 1024);
-  CHECK(to_depth.leaf_tile.outer.destination_stride == 2 * 1024);
+TEST_CASE("runs of large outputs are walked pixel by pixel of the depth side") {
+  for (const std::int64_t run : {6, 256}) {
+    // {1, 4096, 512, 2 * run} <-> {1, 8192, 1024, run / 2}, DCR: axes c and j2 as one, j1, s1, s2
+    layout moves =
+        of({{run, 1, 1}, {2, run, 512 * run}, {4096, 1024 * run, 1024 * run}, {512, 2 * run, run}}, 4);
+    const std::int64_t bytes = 4 * run;
+    const plan to_space = plan_moves(moves, 4);
+    if (!has_streams && bytes < static_cast<std::int64_t>(least_streamed_run)) continue;
+    CHECK(to_space.leaf_tile.element_size == static_cast<std::size_t>(bytes));
+    CHECK(to_space.leaf_tile.streamed);
+    CHECK(to_space.leaf_tile.inner.source_stride == bytes);
+    CHECK(to_space.leaf_tile.outer.source_stride == 2 * bytes);
+    moves.swap_sides();
+    const plan to_depth = plan_moves(moves, 4);
+    CHECK(to_depth.leaf_tile.streamed);
+    CHECK(to_depth.leaf_tile.inner.destination_stride == bytes);
+    CHECK(to_depth.leaf_tile.outer.destination_stride == 2 * bytes);
+  }
 }
 
 }  // namespace

@@ -637,7 +637,10 @@ void sum_halves(const term*, std::size_t, const sum_place*, std::size_t, const s
 
 #if defined(__GNUC__) && defined(__x86_64__)
 
-/// Stores past the caches, to a multiple of 16 bytes. finish_streams() makes what was written visible to
+/// Whether there are stores past the caches.
+inline constexpr bool has_streams = true;
+
+/// Stores past the caches, to a multiple of its size. finish_streams() makes what was written visible to
 /// other threads.
 inline void stream(std::byte* destination, register_bytes value) noexcept {
   using words [[gnu::vector_size(16)]] = long long;
@@ -648,16 +651,38 @@ inline void stream(std::byte* destination, register_bytes value) noexcept {
 #endif
 }
 
+inline void stream(std::byte* destination, std::uint64_t value) noexcept {
+  __builtin_ia32_movnti64(reinterpret_cast<long long*>(destination), static_cast<long long>(value));
+}
+
+inline void stream(std::byte* destination, std::uint32_t value) noexcept {
+  __builtin_ia32_movnti(reinterpret_cast<int*>(destination), static_cast<int>(value));
+}
+
 inline void finish_streams() noexcept { __builtin_ia32_sfence(); }
 
 #else
 
-inline void stream(std::byte* destination, const register_bytes& value) noexcept {
+inline constexpr bool has_streams = false;
+
+template <class Word>
+void stream(std::byte* destination, const Word& value) noexcept {
   std::memcpy(destination, &value, sizeof(value));
 }
 
 inline void finish_streams() noexcept {}
 
 #endif
+
+/// Has what lies `offset` bytes behind `place` brought into the caches, if there is anything.
+inline void prefetch(const std::byte* place, std::size_t offset) noexcept {
+#if defined(__GNUC__)
+  // an integer, since a pointer must not leave what it points into
+  __builtin_prefetch(reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(place) + offset));
+#else
+  static_cast<void>(place);
+  static_cast<void>(offset);
+#endif
+}
 
 }  // namespace reblock::detail

@@ -16,6 +16,7 @@
 #include <reblock/detail/interleave.hpp>
 #include <reblock/detail/registers.hpp>
 #include <reblock/detail/runs.hpp>
+#include <reblock/detail/stream_runs.hpp>
 #include <reblock/detail/tile.hpp>
 #include <reblock/detail/wide_leaves.hpp>
 
@@ -254,6 +255,9 @@ leaf_function choose_leaf(const tile& t, bool streams_are_fixed, std::size_t loo
   if (inner.source_stride == size && inner.destination_stride == size) {
     return !moves ? nullptr : is_wide ? move_wide_runs<false> : move_runs;
   }
+  const bool are_long =
+      is_wide && t.element_size >= least_streamed_run;  // wide registers stream these, wherever they lie
+  if (moves && !are_long && streams_runs(t)) return choose_streaming_leaf(t);
   if (moves && is_wide && size > 32 && size != 48) return move_wide_runs<true>;  // 48: three registers do
   const bool are_streams = outer.source_stride == size && inner.destination_stride == size;
   return with_fixed_size(t.element_size, [&]<std::size_t Size>(fixed_size<Size>) -> leaf_function {
@@ -285,6 +289,7 @@ struct settling {
 /// Whether looking bytes up moves a tile faster than its leaf does. The limits are measured: below them
 /// leaves do little else than begin and end rows.
 inline bool is_slow(const tile& t, std::size_t lookup_width) noexcept {
+  if (streams_runs(t)) return false;
   const auto [outer, inner] = std::pair(t.outer, t.inner);
   const auto size = static_cast<std::int64_t>(t.element_size);
   const auto is_short_run = [](std::int64_t bytes) { return bytes < 32 && bytes != 16; };

@@ -14,11 +14,11 @@
 
 namespace reblock::detail {
 
-/// Where long runs that follow each other in the source go to a few places of the output, takes them together: else each
-/// part of the source would be passed by as often as there are places.
+/// Where runs that go past the caches follow each other in the source and go to a few places of the output, takes them
+/// together: else each part of the source would be passed by as often as there are places.
 constexpr void join_runs(plan& p, std::int64_t element_size) noexcept {
-  constexpr std::int64_t most = 4;  // places
-  if (element_size < std::int64_t{least_streamed_run}) return;
+  constexpr std::int64_t most = 16;  // places
+  if (element_size < std::int64_t{least_streamed_run} && streamed_width(p.leaf_tile) == 0) return;
   std::size_t next = no_axis;
   for (std::size_t i = 0; i < p.rank; ++i) {
     if (p.axes[i].bounded()) return;
