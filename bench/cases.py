@@ -46,6 +46,7 @@ UNFOLD_STRIDED = Group("unfold, strided, dilated, patches", 0.6, 0.85)
 FOLD = Group("fold (against a copy of its columns)", 0.7, 0.9)
 SMALL_IMAGES = Group("small images, outputs of less than 128 KiB")
 LARGE_DEPTH_SPACE = Group("depth/space, 128 MiB and up", 1.2, 1.4)
+LARGE_PIXELS = Group("depth/space channels-last, 128 MiB and up", 1.2, 1.4)
 LARGE_UNFOLD = Group("unfold, 128 MiB and up", 1.5, 1.7)
 RANDOM = Group("random")
 FRESH = Group("fresh output, 128 MiB and up, against x.copy()", 0.9, 1.0)
@@ -340,6 +341,27 @@ def large_cases() -> Iterator[Case]:
             target=256 * MEBI,
             order="DCR",
             quick=dtype == "float32" and block == 2,
+        )
+    for dtype, channels, block, order in (
+        ("float32", 3, 2, "DCR"),
+        ("float32", 3, 2, "CRD"),
+        ("float32", 16, 2, "DCR"),
+        ("float32", 64, 4, "DCR"),
+        ("uint8", 3, 2, "DCR"),
+        ("uint8", 3, 8, "DCR"),
+        ("uint16", 12, 3, "DCR"),
+    ):
+        width = 1920 // block
+        row = width * block**2 * channels * np.dtype(dtype).itemsize
+        yield from _depth_space(
+            LARGE_PIXELS,
+            dtype,
+            (LARGE // row + 1, width),
+            block,
+            target=LARGE,
+            order=order,
+            channels=channels,
+            quick=channels == 16,
         )
     for spatial in ((56, 56), (112, 112)):
         channels = _channels("float32", spatial, 3, {"padding": 1}, LARGE)

@@ -674,11 +674,12 @@ inline void finish_streams() noexcept {}
 
 #endif
 
-/// Has what lies `offset` bytes behind `place` brought into the caches, if there is anything.
-inline void prefetch(const std::byte* place, std::size_t offset) noexcept {
+/// Has what lies `offset` bytes from `place` brought into the caches, if there is anything.
+inline void prefetch(const std::byte* place, std::int64_t offset) noexcept {
 #if defined(__GNUC__)
   // an integer, since a pointer must not leave what it points into
-  __builtin_prefetch(reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(place) + offset));
+  __builtin_prefetch(reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(place) +
+                                                   static_cast<std::uintptr_t>(offset)));
 #else
   static_cast<void>(place);
   static_cast<void>(offset);

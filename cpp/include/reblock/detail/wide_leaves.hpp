@@ -368,6 +368,7 @@ template <class Row, bool Separates>
   stream_end(destination, source, i);
   for (; i + line <= size; i += line) {
     longs_64 value;
+    prefetch(source + i, 2048);
     std::memcpy(&value, source + i, line);
     auto* const to = reinterpret_cast<longs_64*>(destination + i);
 #if defined(__clang__)
