@@ -78,6 +78,10 @@ def test_results_tell_machine_versions_and_command(summary: dict[str, Any]) -> N
     assert summary["peers"]["no_such_peer"] is None
 
 
+def test_every_case_is_in_a_group(summary: dict[str, Any]) -> None:
+    assert sum(group["cases"] for group in summary["groups"]) == len(summary["cases"])
+
+
 def test_groups_have_the_least_and_the_mean_of_their_cases(summary: dict[str, Any]) -> None:
     for group in summary["groups"]:
         ratios = [c["ratio"]["reblock"] for c in summary["cases"] if c["group"] == group["group"]]
