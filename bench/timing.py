@@ -26,8 +26,8 @@ def median_times(runs: dict[str, Run], budget: float, least_rounds: int = 5) -> 
     end = time.perf_counter() + budget
     while time.perf_counter() < end or len(next(iter(times.values()))) < least_rounds:
         for name, run in runs.items():
-            if counts[name] > 1:  # what fits into a cache is there, whatever the one before left behind
-                run()
+            if counts[name] > 1:
+                run()  # what fits into a cache is there, whatever the one before left behind
             start = time.perf_counter()
             for _ in range(counts[name]):
                 run()
