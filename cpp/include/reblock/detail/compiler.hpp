@@ -677,9 +677,9 @@ inline void finish_streams() noexcept {}
 /// Has what lies `offset` bytes from `place` brought into the caches, if there is anything.
 inline void prefetch(const std::byte* place, std::int64_t offset) noexcept {
 #if defined(__GNUC__)
-  // an integer, since a pointer must not leave what it points into
-  __builtin_prefetch(reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(place) +
-                                                   static_cast<std::uintptr_t>(offset)));
+  // by way of an integer, since a pointer must not leave what it points into
+  __builtin_prefetch(
+      std::bit_cast<const void*>(std::bit_cast<std::uintptr_t>(place) + static_cast<std::uintptr_t>(offset)));
 #else
   static_cast<void>(place);
   static_cast<void>(offset);
