@@ -257,7 +257,7 @@ leaf_function choose_leaf(const tile& t, bool streams_are_fixed, std::size_t loo
   }
   const bool are_long =
       is_wide && t.element_size >= least_streamed_run;  // wide registers stream these, wherever they lie
-  if (moves && !are_long && streams_runs(t)) return choose_streaming_leaf(t);
+  if (moves && !are_long && streams_runs(t)) return stream_runs;
   if (moves && is_wide && size > 32 && size != 48) return move_wide_runs<true>;  // 48: three registers do
   const bool are_streams = outer.source_stride == size && inner.destination_stride == size;
   return with_fixed_size(t.element_size, [&]<std::size_t Size>(fixed_size<Size>) -> leaf_function {

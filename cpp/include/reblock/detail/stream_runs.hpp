@@ -65,32 +65,26 @@ class read_ahead {
 /// Whether stream_runs() moves a tile.
 constexpr bool streams_runs(const tile& t) noexcept { return t.streamed && streamed_width(t) != 0; }
 
-/// Any strides on either side, past the caches where the destination lies at a multiple of `Width` bytes, as it then has to.
-/// `Size` is the elements', or 0. Asks for what is read some time later, since processors do not foresee it where rows are
-/// read in turns. Requires Width <= streamed_width(t).
+/// By words of `Width` bytes, as all runs and the destination allow. `Size` is the elements', or 0.
 template <std::size_t Width, std::size_t Size>
-void stream_runs(const tile& t, const std::byte* source, std::byte* destination) {
+void stream_words(const tile& t, const std::byte* source, std::byte* destination) {
   constexpr std::size_t line = 64;  // bytes
   using word = std::conditional_t<Width == 4, std::uint32_t,
                                   std::conditional_t<Width == 8, std::uint64_t, register_bytes>>;
-  const bool fits = address_of(destination) % Width == 0;
   const read_ahead ahead(t);
-  for_each_row(t, source, destination, [t, fits, ahead](const std::byte* from, std::byte* to) {
-    const std::size_t size = Size != 0 ? Size : t.element_size;
+  for_each_row(t, source, destination, [t, ahead](const std::byte* from, std::byte* to) {
     for (std::int64_t i = 0; i < t.outer.extent; ++i) {
       const std::int64_t later = ahead.from(i);
       for (std::int64_t j = 0; j < t.inner.extent; ++j) {
         const std::byte* const run = from + i * t.outer.source_stride + j * t.inner.source_stride;
         std::byte* const place = to + i * t.outer.destination_stride + j * t.inner.destination_stride;
-        if (!fits) {
-          copy_run(place, run, size);
-        } else if constexpr (Size != 0) {
+        if constexpr (Size != 0) {
           if (address_of(run) % line < Size) prefetch(run, later);
           unrolled<Size / Width>([&](auto k) { stream(place + k * Width, read<word>(run + k * Width)); });
         } else {
-          for (std::size_t first = 0; first < size; first += line) {
+          for (std::size_t first = 0; first < t.element_size; first += line) {
             prefetch(run + first, later);
-            const std::size_t end = std::min(size, first + line);
+            const std::size_t end = std::min(t.element_size, first + line);
             for (std::size_t k = first; k < end; k += Width) stream(place + k, read<word>(run + k));
           }
         }
@@ -99,31 +93,37 @@ void stream_runs(const tile& t, const std::byte* source, std::byte* destination)
   });
 }
 
-/// The leaf for a tile for which streams_runs(). Loops of a known length make it faster for the shortest runs.
-inline leaf_function choose_streaming_leaf(const tile& t) noexcept {
-  switch (streamed_width(t)) {
-    case 16:
-      switch (t.element_size) {
-        case 32: return stream_runs<16, 32>;
-        case 48: return stream_runs<16, 48>;
-        default: return stream_runs<16, 0>;
-      }
-    case 8:
-      switch (t.element_size) {
-        case 24: return stream_runs<8, 24>;
-        case 32: return stream_runs<8, 32>;
-        case 40: return stream_runs<8, 40>;
-        case 48: return stream_runs<8, 48>;
-        default: return stream_runs<8, 0>;
-      }
+/// The same, by loops of a known length for elements of these sizes: that makes it faster for the shortest runs.
+template <std::size_t Width, std::size_t... Sizes>
+void stream_words_of(const tile& t, const std::byte* source, std::byte* destination) {
+  const auto streams = [&]<std::size_t Size>(std::integral_constant<std::size_t, Size>) {
+    if (t.element_size == Size) stream_words<Width, Size>(t, source, destination);
+    return t.element_size == Size;
+  };
+  if (!(streams(std::integral_constant<std::size_t, Sizes>{}) || ...)) {
+    stream_words<Width, 0>(t, source, destination);
+  }
+}
+
+/// The leaf for a tile for which streams_runs(): any strides on either side. It writes past the caches where the destination
+/// lies at a multiple of 4 bytes, and asks for what is read some time later, since processors do not foresee it where rows
+/// are read in turns.
+inline void stream_runs(const tile& t, const std::byte* source, std::byte* destination) {
+  std::size_t width = streamed_width(t);
+  while (width >= 4 && address_of(destination) % width != 0) width /= 2;
+  switch (width) {
+    case 16: stream_words_of<16, 32, 48>(t, source, destination); break;
+    case 8: stream_words_of<8, 24, 32, 40, 48>(t, source, destination); break;
+    case 4: stream_words_of<4, 20, 24, 28, 36>(t, source, destination); break;
     default:
-      switch (t.element_size) {
-        case 20: return stream_runs<4, 20>;
-        case 24: return stream_runs<4, 24>;
-        case 28: return stream_runs<4, 28>;
-        case 36: return stream_runs<4, 36>;
-        default: return stream_runs<4, 0>;
-      }
+      for_each_row(t, source, destination, [t](const std::byte* from, std::byte* to) {
+        for (std::int64_t i = 0; i < t.outer.extent; ++i) {
+          for (std::int64_t j = 0; j < t.inner.extent; ++j) {
+            copy_run(to + i * t.outer.destination_stride + j * t.inner.destination_stride,
+                     from + i * t.outer.source_stride + j * t.inner.source_stride, t.element_size);
+          }
+        }
+      });
   }
 }
 
