@@ -223,31 +223,6 @@ TEST_CASE("streams whose axis is in two parts") {
   }
 }
 
-TEST_CASE("short rows that follow each other where they are dense") {
-  for (const std::int64_t rows : {1, 2, 3, 4, 7}) {
-    for (const std::int64_t gap : {0, 16}) {
-      CAPTURE(rows);
-      CAPTURE(gap);
-      check_tiles([=](std::int64_t size, std::int64_t streams, std::int64_t count) {
-        if (count * size > 32) return tile{};
-        const std::int64_t dense = streams * count * size + gap;
-        tile t{{count, size, streams * size}, {streams, rows * (count * size + 1), size}};
-        t.rows = {rows, count * size + 1, dense};
-        t.slices = {2, streams * t.inner.source_stride, rows * dense};
-        return t;
-      });
-      check_tiles([=](std::int64_t size, std::int64_t streams, std::int64_t count) {
-        if (count * size > 32) return tile{};
-        const std::int64_t dense = streams * count * size + gap;
-        tile t{{streams, size, rows * (count * size + 1)}, {count, streams * size, size}};
-        t.rows = {rows, dense, count * size + 1};
-        t.slices = {2, rows * dense, streams * t.outer.destination_stride};
-        return t;
-      });
-    }
-  }
-}
-
 TEST_CASE("runs are copied and the bytes between them left alone") {
   check_tiles([](std::int64_t size, std::int64_t streams, std::int64_t count) {
     return tile{{streams, count * size + 1, count * size + 5}, {count, size, size}};

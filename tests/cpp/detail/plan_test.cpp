@@ -180,7 +180,7 @@ TEST_CASE("channels-first depth_to_space with a square block keeps four axes") {
   CHECK(p.walked == 0);  // all of them are the leaf's
   CHECK(p.leaf_tile.rows.extent == 2);
   CHECK(p.leaf_tile.slices.extent == 4);
-  CHECK((choose_leaf(p.least_tile(), p.streams_are_fixed, p.lookup_width) == move_interleaved<4, 2>));
+  CHECK((choose_leaf(p.least_tile(), p.streams_are_fixed, 0) == move_interleaved<4, 2>));
 }
 
 /// Gives two axes of a layout a bound, in which a step along either is one.

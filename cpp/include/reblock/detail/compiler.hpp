@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // What depends on the compiler: how errors leave, when numbers are rounded, registers of 16 bytes, looking bytes up,
-// wide sums. Only wide_leaves.hpp does so as well. It defines no macro.
+// wide sums. Only wide_registers.hpp and what builds on it do so as well. It defines no macro.
 #pragma once
 
 #include <bit>
@@ -370,29 +370,6 @@ template <std::size_t Count>
     }
   }
   return (signed_bytes_64)__builtin_shufflevector(halves[0], halves[1], 0, 1, 2, 3, 4, 5, 6, 7);
-}
-
-/// The way back: to places `step` bytes apart.
-template <std::size_t Count>
-[[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] inline void store_parts(
-    std::byte* destination, std::int64_t step, signed_bytes_64 value) noexcept {
-  static_assert(Count == 2 || Count == 4);
-  const auto all = (longs_64)value;
-  const longs_32 halves[] = {__builtin_shufflevector(all, all, 0, 1, 2, 3),
-                             __builtin_shufflevector(all, all, 4, 5, 6, 7)};
-#pragma GCC unroll 2
-  for (const longs_32 half : halves) {
-    if constexpr (Count == 2) {
-      std::memcpy(destination, &half, sizeof(half));
-    } else {
-      const longs_16 low = __builtin_shufflevector(half, half, 0, 1);
-      const longs_16 high = __builtin_shufflevector(half, half, 2, 3);
-      std::memcpy(destination, &low, sizeof(low));
-      destination += step;
-      std::memcpy(destination, &high, sizeof(high));
-    }
-    destination += step;
-  }
 }
 
 /// Fills `Targets` registers by the same lookups for each index of two axes, and stores the first `Store` bytes of each.

@@ -18,7 +18,8 @@
 #include <reblock/detail/runs.hpp>
 #include <reblock/detail/stream_runs.hpp>
 #include <reblock/detail/tile.hpp>
-#include <reblock/detail/wide_leaves.hpp>
+#include <reblock/detail/wide_runs.hpp>
+#include <reblock/detail/wide_streams.hpp>
 
 namespace reblock::detail {
 
@@ -308,11 +309,11 @@ inline bool is_slow(const tile& t, std::size_t lookup_width) noexcept {
   };
   const auto has_leaf = [](std::int64_t streams) { return streams <= 4 || streams == 8; };
   if (interleaves(t)) {
-    if (is_wide && beats_lookups(wide_shape::of(t, false), size, false)) return false;
+    if (is_wide && beats_lookups(wide_shape::of(t, false), false)) return false;
     if (has_leaf(t.inner_extent())) return has_short_rows(t.inner_extent(), outer.extent * size);
   }
   if (separates(t)) {
-    if (is_wide && beats_lookups(wide_shape::of(t, true), size, true)) return false;
+    if (is_wide && beats_lookups(wide_shape::of(t, true), true)) return false;
     if (has_leaf(t.outer_extent())) return has_short_rows(t.outer_extent(), inner.extent * size);
   }
   const auto [shorter, longer] = std::minmax({t.outer_extent(), t.inner_extent()});
