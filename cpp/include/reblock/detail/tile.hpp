@@ -95,6 +95,12 @@ class stream_offsets {
       for (std::size_t k = 0; k < some; ++k) offsets_[k] = static_cast<std::int64_t>(k) * stride;
       return;
     }
+    place_joined(extent, stride, rows, row_stride);
+  }
+
+  /// Not inlined: leaves are many, and compilers make much of these loops.
+  [[gnu::noinline]] void place_joined(std::int64_t extent, std::int64_t stride, std::int64_t rows,
+                                      std::int64_t row_stride) noexcept {
     for (std::int64_t row = 0; row < rows; ++row) {
       for (std::int64_t index = 0; index < extent; ++index) {
         offsets_[static_cast<std::size_t>(row * extent + index)] = row * row_stride + index * stride;

@@ -22,12 +22,15 @@ struct wide_shape {
   std::int64_t streams;
   std::int64_t row_bytes;
   bool side_by_side;  ///< each row of a stream ends where that of the next stream begins
+  std::int64_t rows;  ///< of each stream
 
   static constexpr wide_shape of(const tile& t, bool separates) noexcept {
     const auto size = static_cast<std::int64_t>(t.element_size);
     const std::int64_t row_bytes = (separates ? t.inner.extent : t.outer.extent) * size;
     const std::int64_t stride = separates ? t.outer.destination_stride : t.inner.source_stride;
-    return {separates ? t.outer_extent() : t.inner_extent(), row_bytes, stride == row_bytes};
+    const auto [rows, slices] = t.repeated();
+    return {separates ? t.outer_extent() : t.inner_extent(), row_bytes, stride == row_bytes,
+            rows.extent * slices.extent};
   }
 };
 
@@ -61,6 +64,8 @@ struct wide_limits {
   /// side, and if their rows fill them.
   static constexpr wide_limits of_short_rows(const wide_shape& shape) noexcept {
     constexpr std::int64_t any = 8;  // shorter ones have not been measured
+    constexpr std::int64_t least_tile = 1800;  // bytes; smaller ones take less than a call of the leaf
+    if (shape.rows * shape.streams * shape.row_bytes < least_tile) return {any};
     const bool apart = !shape.side_by_side;
     const bool fills = shape.row_bytes == 16;
     switch (shape.streams) {
@@ -363,9 +368,7 @@ leaf_function choose_wide_leaf(const tile& t, bool separates) noexcept {
     if (!beats_baseline(shape)) return nullptr;
     const std::int64_t streams = shape.streams;
     // few shuffles of the baseline suffice for large elements
-    const bool suffices = Size == 8
-                              ? streams == 8 || (streams == 4 && separates)
-                              : Size == 4 && separates && (streams == 4 || streams == 7 || streams == 8);
+    const bool suffices = streams == 8 && (Size == 8 || (Size == 4 && separates));
     if (suffices && shape.row_bytes >= 64) return nullptr;
     switch (streams) {
       case 2: return choose_wide_leaf<Size, 2>(shape, separates);
