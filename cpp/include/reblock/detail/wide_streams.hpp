@@ -63,7 +63,7 @@ struct wide_limits {
   /// Of rows of which several fit into a register. What is looked up has windows for several streams if these lie side by
   /// side, and if their rows fill them.
   static constexpr wide_limits of_short_rows(const wide_shape& shape) noexcept {
-    constexpr std::int64_t any = 8;  // shorter ones have not been measured
+    constexpr std::int64_t any = 8;            // shorter ones have not been measured
     constexpr std::int64_t least_tile = 1800;  // bytes; smaller ones take less than a call of the leaf
     if (shape.rows * shape.streams * shape.row_bytes < least_tile) return {any};
     const bool apart = !shape.side_by_side;
@@ -125,24 +125,30 @@ struct wide_step {
       return from<Separates>(To * elements + k) % (2 * elements);
     }
   };
-  /// What has been picked from the registers before `Next`, or from those behind them.
+  /// What has been picked from the registers before `Next`, or else from those behind them, or from the last one itself.
   template <bool Separates, std::size_t To, std::size_t Next>
   struct choice {
     static constexpr std::size_t of(std::size_t k) noexcept {
-      return from<Separates>(To * elements + k) < Next * elements ? k : elements + k;
+      const std::size_t all = from<Separates>(To * elements + k);
+      if (all < Next * elements) return k;
+      return elements + (Next + 1 == count ? all % elements : k);
     }
   };
 
   template <bool Separates, std::size_t To, std::size_t First = 0>
   [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] static wide_bytes pick_from(
       const registers& v) noexcept {
-    constexpr auto all = std::make_index_sequence<elements>{};
-    constexpr std::size_t next = First + 2;
-    wide_bytes picked = pick<Size, place<Separates, To>>(v[First], v[std::min(First + 1, count - 1)], all);
-    if constexpr (next < count) {
-      picked = pick<Size, choice<Separates, To, next>>(picked, pick_from<Separates, To, next>(v), all);
+    if constexpr (First > 0 && First + 1 == count) {
+      return v[First];
+    } else {
+      constexpr auto all = std::make_index_sequence<elements>{};
+      constexpr std::size_t next = First + 2;
+      wide_bytes picked = pick<Size, place<Separates, To>>(v[First], v[std::min(First + 1, count - 1)], all);
+      if constexpr (next < count) {
+        picked = pick<Size, choice<Separates, To, next>>(picked, pick_from<Separates, To, next>(v), all);
+      }
+      return picked;
     }
-    return picked;
   }
 
   template <bool Separates, std::size_t... To>
