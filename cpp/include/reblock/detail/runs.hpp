@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Runs of bytes: copied, and copied under a mask.
+// Runs of bytes: copied, also under a mask, and the leaves that copy one after the other.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 
 #include <reblock/detail/registers.hpp>
+#include <reblock/detail/tile.hpp>
 
 namespace reblock::detail {
 
@@ -65,6 +67,41 @@ inline void move_masked(std::byte* destination, const std::byte* source, const s
   for (; i + 4 * width <= size; i += 4 * width) unrolled<4>([&](auto k) { move_at(i + k * width); });
   for (; i + width <= size; i += width) move_at(i);
   if (i != size) move_at(size - width);
+}
+
+template <std::size_t Size>
+void move_element(std::byte* destination, const std::byte* source, std::size_t size) {
+  if constexpr (Size != 0) {
+    std::memcpy(destination, source, Size);
+  } else {
+    copy_run(destination, source, size);
+  }
+}
+
+/// Both sides contiguous along the inner axis: one copy for each index of the others.
+inline void move_runs(const tile& t, const std::byte* source, std::byte* destination) {
+  const tile_axis outer = t.outer;
+  const auto bytes = static_cast<std::size_t>(t.inner.extent) * t.element_size;
+  for_each_row(t, source, destination, [=](const std::byte* from, std::byte* to) {
+    for (std::int64_t i = 0; i < outer.extent; ++i) {
+      copy_run(to + i * outer.destination_stride, from + i * outer.source_stride, bytes);
+    }
+  });
+}
+
+/// Any strides on either side.
+template <std::size_t Size>
+void move_strided(const tile& t, const std::byte* source, std::byte* destination) {
+  for_each_row(t, source, destination, [t](const std::byte* from, std::byte* to) {
+    for (std::int64_t i = 0; i < t.outer.extent; ++i) {
+      const std::byte* const first = from + i * t.outer.source_stride;
+      std::byte* const to_first = to + i * t.outer.destination_stride;
+      for (std::int64_t j = 0; j < t.inner.extent; ++j) {
+        move_element<Size>(to_first + j * t.inner.destination_stride, first + j * t.inner.source_stride,
+                           t.element_size);
+      }
+    }
+  });
 }
 
 }  // namespace reblock::detail

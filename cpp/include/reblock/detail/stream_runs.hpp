@@ -115,15 +115,7 @@ inline void stream_runs(const tile& t, const std::byte* source, std::byte* desti
     case 16: stream_words_of<16, 32, 48>(t, source, destination); break;
     case 8: stream_words_of<8, 24, 32, 40, 48>(t, source, destination); break;
     case 4: stream_words_of<4, 20, 24, 28, 36>(t, source, destination); break;
-    default:
-      for_each_row(t, source, destination, [t](const std::byte* from, std::byte* to) {
-        for (std::int64_t i = 0; i < t.outer.extent; ++i) {
-          for (std::int64_t j = 0; j < t.inner.extent; ++j) {
-            copy_run(to + i * t.outer.destination_stride + j * t.inner.destination_stride,
-                     from + i * t.outer.source_stride + j * t.inner.source_stride, t.element_size);
-          }
-        }
-      });
+    default: move_strided<0>(t, source, destination);
   }
 }
 
