@@ -143,11 +143,13 @@ struct wide_step {
     } else {
       constexpr auto all = std::make_index_sequence<elements>{};
       constexpr std::size_t next = First + 2;
-      wide_bytes picked = pick<Size, place<Separates, To>>(v[First], v[std::min(First + 1, count - 1)], all);
+      const wide_bytes picked =
+          pick<Size, place<Separates, To>>(v[First], v[std::min(First + 1, count - 1)], all);
       if constexpr (next < count) {
-        picked = pick<Size, choice<Separates, To, next>>(picked, pick_from<Separates, To, next>(v), all);
+        return pick<Size, choice<Separates, To, next>>(picked, pick_from<Separates, To, next>(v), all);
+      } else {
+        return picked;
       }
-      return picked;
     }
   }
 
