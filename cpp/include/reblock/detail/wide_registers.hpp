@@ -45,68 +45,52 @@ constexpr std::uint64_t first_bits(std::size_t size) noexcept {
   return size < 64 ? (std::uint64_t{1} << size) - 1 : ~std::uint64_t{0};
 }
 
+using half_bytes [[gnu::vector_size(32)]] = char;
+using quarter_bytes [[gnu::vector_size(16)]] = char;
+
+/// What masked accesses to such a register point to, as compilers declare them.
+#if defined(__clang__)
+template <class Register>
+using masked_place = Register;
+#else
+template <class>
+using masked_place = char;
+#endif
+
 /// The bytes that have bits in `mask`; the others are not read, and are 0.
 [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] inline wide_bytes load_some(
     const std::byte* source, std::uint64_t mask) noexcept {
-#if defined(__clang__)
-  const auto* from = reinterpret_cast<const wide_bytes*>(source);
-#else
-  const auto* from = reinterpret_cast<const char*>(source);
-#endif
+  const auto* from = reinterpret_cast<const masked_place<wide_bytes>*>(source);
   return __builtin_ia32_loaddquqi512_mask(from, wide_bytes{}, mask);
 }
 
 /// Writes the bytes that have bits in `mask`.
 [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] inline void store_some(
     std::byte* destination, wide_bytes value, std::uint64_t mask) noexcept {
-#if defined(__clang__)
-  auto* to = reinterpret_cast<wide_bytes*>(destination);
-#else
-  auto* to = reinterpret_cast<char*>(destination);
-#endif
+  auto* to = reinterpret_cast<masked_place<wide_bytes>*>(destination);
   __builtin_ia32_storedquqi512_mask(to, value, mask);
 }
 
 /// The same for a half of a register, and for a quarter.
 [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] inline longs_32 load_half(
     const std::byte* source, std::uint64_t mask) noexcept {
-  using bytes [[gnu::vector_size(32)]] = char;
-#if defined(__clang__)
-  const auto* from = reinterpret_cast<const bytes*>(source);
-#else
-  const auto* from = reinterpret_cast<const char*>(source);
-#endif
-  return (longs_32)__builtin_ia32_loaddquqi256_mask(from, bytes{}, static_cast<std::uint32_t>(mask));
+  const auto* from = reinterpret_cast<const masked_place<half_bytes>*>(source);
+  return (longs_32)__builtin_ia32_loaddquqi256_mask(from, half_bytes{}, static_cast<std::uint32_t>(mask));
 }
 [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] inline longs_16 load_quarter(
     const std::byte* source, std::uint64_t mask) noexcept {
-  using bytes [[gnu::vector_size(16)]] = char;
-#if defined(__clang__)
-  const auto* from = reinterpret_cast<const bytes*>(source);
-#else
-  const auto* from = reinterpret_cast<const char*>(source);
-#endif
-  return (longs_16)__builtin_ia32_loaddquqi128_mask(from, bytes{}, static_cast<std::uint16_t>(mask));
+  const auto* from = reinterpret_cast<const masked_place<quarter_bytes>*>(source);
+  return (longs_16)__builtin_ia32_loaddquqi128_mask(from, quarter_bytes{}, static_cast<std::uint16_t>(mask));
 }
 [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] inline void store_half(
     std::byte* destination, longs_32 value, std::uint64_t mask) noexcept {
-  using bytes [[gnu::vector_size(32)]] = char;
-#if defined(__clang__)
-  auto* to = reinterpret_cast<bytes*>(destination);
-#else
-  auto* to = reinterpret_cast<char*>(destination);
-#endif
-  __builtin_ia32_storedquqi256_mask(to, (bytes)value, static_cast<std::uint32_t>(mask));
+  auto* to = reinterpret_cast<masked_place<half_bytes>*>(destination);
+  __builtin_ia32_storedquqi256_mask(to, (half_bytes)value, static_cast<std::uint32_t>(mask));
 }
 [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] inline void store_quarter(
     std::byte* destination, longs_16 value, std::uint64_t mask) noexcept {
-  using bytes [[gnu::vector_size(16)]] = char;
-#if defined(__clang__)
-  auto* to = reinterpret_cast<bytes*>(destination);
-#else
-  auto* to = reinterpret_cast<char*>(destination);
-#endif
-  __builtin_ia32_storedquqi128_mask(to, (bytes)value, static_cast<std::uint16_t>(mask));
+  auto* to = reinterpret_cast<masked_place<quarter_bytes>*>(destination);
+  __builtin_ia32_storedquqi128_mask(to, (quarter_bytes)value, static_cast<std::uint16_t>(mask));
 }
 
 /// A register of which one of so many `Slots` has what lies at each place, as far as there are bits in `mask`. No more is

@@ -54,7 +54,6 @@ inline constexpr std::size_t longest_wide_run = 4096;
 /// Copies 32 bytes or more.
 [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] inline void copy_wide(
     std::byte* destination, const std::byte* source, std::size_t size) noexcept {
-  using half_bytes [[gnu::vector_size(32)]] = char;
   if (size < sizeof(wide_bytes)) {
     half_bytes first;
     half_bytes last;
