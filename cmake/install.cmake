@@ -7,6 +7,10 @@ include(CMakePackageConfigHelpers)
 set(config_dir share/cmake/reblock)
 install(DIRECTORY cpp/include/ DESTINATION include)
 install(TARGETS reblock EXPORT reblockTargets)
+if(REBLOCK_BUILD_COMPILED)
+  include(GNUInstallDirs)
+  install(TARGETS reblock_compiled EXPORT reblockTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endif()
 install(EXPORT reblockTargets NAMESPACE reblock:: DESTINATION ${config_dir})
 configure_package_config_file(
   cmake/reblockConfig.cmake.in

@@ -52,11 +52,11 @@ void time_plan(benchmark::State& state, const layout& l, std::int64_t size, inst
   std::vector<std::byte> expected(source.size());
   std::vector<std::byte> result(source.size());
   move_elements_of(l, size, source.data(), expected.data());
-  const plan p = plan_moves(l, size, nullptr, set);
-  traversal<fill_outside>(p, source.data(), result.data()).run();
+  const plan p = plan_moves(l, size, engine::all_movers(), nullptr, set);
+  traversal(p, source.data(), result.data()).run();
   if (result != expected) return state.SkipWithError("wrong");
   for (auto _ : state) {
-    traversal<fill_outside>(p, source.data(), result.data()).run();
+    traversal(p, source.data(), result.data()).run();
     benchmark::ClobberMemory();
   }
   state.SetBytesProcessed(state.iterations() * bytes);
@@ -109,8 +109,8 @@ layout of_streams(std::int64_t streams, std::int64_t length, std::int64_t size, 
 
 /// Whether a wider instruction set makes any difference: a pattern, or another leaf.
 bool differs_from_baseline(const plan& p) {
-  return p.repeats() || choose_leaf(p.leaf_tile, p.extents_are_fixed, p.lookup_width) !=
-                            choose_leaf(p.leaf_tile, p.extents_are_fixed, 0);
+  return p.repeats() || engine::all_movers().choose_leaf(p.leaf_tile, p.extents_are_fixed, p.lookup_width) !=
+                            engine::all_movers().choose_leaf(p.leaf_tile, p.extents_are_fixed, 0);
 }
 
 template <class Run>
@@ -131,7 +131,7 @@ void add_all() {
               if (set > usable_instruction_set() || streams * length * size > bytes) continue;
               const layout l = of_streams(streams, length, size, bytes, separate);
               if (set != instruction_set::baseline &&
-                  !differs_from_baseline(plan_moves(l, size, nullptr, set))) {
+                  !differs_from_baseline(plan_moves(l, size, engine::all_movers(), nullptr, set))) {
                 continue;
               }
               add(std::string(separate ? "separate" : "interleave") + "/" + std::string(name_of(set)) +

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <pybind11/pybind11.h>
 
-#include <string>
-
-#include <reblock/detail/instruction_set.hpp>
+#include <reblock/detail/engine.hpp>
 #include <reblock/version.hpp>
 
 #include "register.hpp"
@@ -18,7 +16,7 @@ PYBIND11_MODULE(_core, m, pybind11::mod_gil_not_used()) {
   m.doc() = "The compiled part of reblock.";
   m.attr("__version__") = reblock::version;
   m.attr("compiler") = REBLOCK_COMPILER;
-  m.attr("instruction_set") = std::string(name_of(reblock::detail::usable_instruction_set()));
+  m.attr("instruction_set") = reblock::engine::instruction_set();
   reblock::python::register_depth_space(m);
   reblock::python::register_window(m);
   reblock::python::register_descriptors(m);

@@ -240,7 +240,8 @@ py::object move(py::handle x, py::handle block_size, py::handle order, py::handl
                                  to_order(order), to_int(channel_axis, "channel_axis"), itemsize, "x");
   return run(x, input, out, value_or_raise(geometry).output_extents(), to_threads(threads),
              [&](const operands& where, pool_executor executor) {
-               geometry->plan(where.input_strides, where.output_strides, itemsize)
+               detail::operation(geometry->moves(where.input_strides, where.output_strides, itemsize),
+                                 itemsize)
                    .run(where.input, where.output, executor);
              });
 }

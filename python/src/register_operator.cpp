@@ -196,12 +196,7 @@ py::object call(const compiled_operator& op, py::handle x, py::handle out, py::h
   }
   return run(x, input, out, op.output().sizes, to_threads(threads),
              [&](const operands& where, pool_executor executor) {
-               if (op.lie_as_described(where.input_strides, where.output_strides)) {
-                 op.dispatch(where.input, where.output, executor);
-               } else {
-                 op.plan(where.input_strides, where.output_strides)
-                     .run(where.input, where.output, executor, detail::sum_leaf(op.input().type));
-               }
+               op.dispatch(where.input, where.input_strides, where.output, where.output_strides, executor);
              });
 }
 

@@ -261,7 +261,8 @@ py::object unfold_array(py::handle x, py::handle window_sizes, py::handle stride
       to_int(channel_axis, "channel_axis"), itemsize, "x");
   return run(x, input, out, value_or_raise(geometry).columns(), to_threads(threads),
              [&](const operands& where, pool_executor executor) {
-               geometry->plan_unfold(where.input_strides, where.output_strides, itemsize)
+               detail::operation(geometry->moves(where.input_strides, where.output_strides, itemsize),
+                                 itemsize)
                    .run(where.input, where.output, executor);
              });
 }
@@ -277,7 +278,7 @@ py::object fold_array(py::handle columns, py::handle output_sizes, py::handle wi
       to_int(channel_axis, "channel_axis"), input.itemsize(), "columns");
   return run(columns, input, out, value_or_raise(geometry).image(), to_threads(threads),
              [&](const operands& where, pool_executor executor) {
-               geometry->plan_fold(where.input_strides, where.output_strides, sum)
+               detail::operation(geometry->sums(where.input_strides, where.output_strides, sum))
                    .run(where.input, where.output, executor);
              });
 }

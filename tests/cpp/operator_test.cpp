@@ -232,11 +232,12 @@ TEST_CASE("the same operation on tensors that lie in another way") {
   const auto op = compile(depth_to_space_desc{.input = floats({1, 8, 2, 3}), .block_size = 2});
   const std::vector<float> depth = examples::depth();
   std::vector<float> reversed(48);
-  const auto moves = op.plan({192, 24, 12, 4}, {-192, -96, -24, -4});
-  serial_executor serial;
-  moves.run(depth.data(), reversed.data() + 47, serial);
+  op.dispatch(depth.data(), {192, 24, 12, 4}, reversed.data() + 47, {-192, -96, -24, -4});
   const std::vector<float> space = examples::space_depth_column_row();
   CHECK(reversed == std::vector<float>(space.rbegin(), space.rend()));
+  std::vector<float> as_described(48);
+  op.dispatch(depth.data(), {192, 24, 12, 4}, as_described.data(), {192, 96, 24, 4});
+  CHECK(as_described == space);
 }
 
 TEST_CASE("depth and space are held to the table of feature levels") {

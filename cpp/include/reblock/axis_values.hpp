@@ -6,7 +6,9 @@
 #include <cstdint>
 #include <initializer_list>
 
-namespace reblock {
+#include <reblock/detail/configuration.hpp>
+
+namespace reblock::inline REBLOCK_NAMESPACE {
 
 /// The most axes that a tensor may have, as in DirectML.
 inline constexpr std::size_t max_rank = 8;
@@ -89,4 +91,4 @@ class spatial_values {
   bool uniform_ = false;
 };
 
-}  // namespace reblock
+}  // namespace reblock::inline REBLOCK_NAMESPACE

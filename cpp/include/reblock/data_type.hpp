@@ -4,7 +4,9 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace reblock {
+#include <reblock/detail/configuration.hpp>
+
+namespace reblock::inline REBLOCK_NAMESPACE {
 
 /// The element types of a tensor, with the names and values of DirectML's DML_TENSOR_DATA_TYPE.
 enum class data_type : std::uint32_t {
@@ -72,4 +74,4 @@ struct bfloat16 {
   std::uint16_t bits;
 };
 
-}  // namespace reblock
+}  // namespace reblock::inline REBLOCK_NAMESPACE

@@ -17,11 +17,22 @@
 
 #include <reblock/axis_values.hpp>
 #include <reblock/detail/arguments.hpp>
+#include <reblock/detail/configuration.hpp>
+#include <reblock/detail/engine.hpp>
+#include <reblock/detail/executor_reference.hpp>
+#include <reblock/detail/layout.hpp>
 #include <reblock/executor.hpp>
 #include <reblock/result.hpp>
 #include <reblock/tensor.hpp>
 
-namespace reblock {
+namespace reblock::inline REBLOCK_ENGINE_NAMESPACE::engine {
+
+/// Runs a depth_space_call; `done` is its status. See detail/engine.hpp.
+REBLOCK_ENGINE_FUNCTION void depth_space(const void* call, void* done) noexcept;
+
+}  // namespace reblock::inline REBLOCK_ENGINE_NAMESPACE::engine
+
+namespace reblock::inline REBLOCK_NAMESPACE {
 
 /// Which of block position and channel comes first in the depth tensor's channels, with the values of
 /// DirectML's DML_DEPTH_SPACE_ORDER.
@@ -158,15 +169,15 @@ class depth_space_geometry {
   /// One per spatial axis.
   constexpr const axis_values& block() const noexcept { return block_; }
 
-  /// Strides in bytes.
-  operation plan(const axis_values& input_strides, const axis_values& output_strides,
-                 std::int64_t element_size) const noexcept {
+  /// From the input to the output; strides in bytes.
+  constexpr layout moves(const axis_values& input_strides, const axis_values& output_strides,
+                         std::int64_t element_size) const noexcept {
     const bool from_depth = direction_ == depth_space_direction::depth_to_space;
-    layout moves =
+    layout described =
         from_depth ? describe(input_strides, output_strides) : describe(output_strides, input_strides);
-    if (!from_depth) moves.swap_sides();
-    moves.source_run = dense_run(input_extents(), input_strides, element_size);
-    return operation(moves, element_size);
+    if (!from_depth) described.swap_sides();
+    described.source_run = dense_run(input_extents(), input_strides, element_size);
+    return described;
   }
 
  private:
@@ -214,18 +225,26 @@ constexpr result<axis_values> depth_space_extents(depth_space_direction directio
   return geometry->output_extents();
 }
 
+/// A call of one of the operators on views.
+struct depth_space_call {
+  depth_space_direction direction;
+  operands views;
+  spatial_values block_size;
+  depth_space_order order;
+  std::int64_t channel_axis;
+  executor_reference executor;
+};
+
 template <class In, class T, class Executor>
 status run_depth_space(depth_space_direction direction, const tensor_view<In>& input,
                        const tensor_view<T>& output, const spatial_values& block_size,
                        depth_space_order order, Executor& executor, std::int64_t channel_axis) {
-  constexpr auto element_size = static_cast<std::int64_t>(sizeof(T));
-  const tensor_names names;
-  const auto geometry = depth_space_geometry::make(direction, input.extents(), block_size, order,
-                                                   channel_axis, element_size, names.input);
-  if (!geometry) return geometry.why();
-  return run_on_views(
-      input, output, geometry->output_extents(), names, executor,
-      [&](const axis_values& from, const axis_values& to) { return geometry->plan(from, to, element_size); });
+  held_executor<Executor> held(executor);
+  const depth_space_call call{direction, {input, output}, block_size, order, channel_axis, held.reference()};
+  status done = success{};
+  engine::depth_space(&call, &done);
+  held.rethrow();
+  return done;
 }
 
 }  // namespace detail
@@ -284,4 +303,8 @@ void space_to_depth(const tensor_view<In>& input, const tensor_view<T>& output,
   try_space_to_depth(input, output, block_size, order, executor, channel_axis).value();
 }
 
-}  // namespace reblock
+}  // namespace reblock::inline REBLOCK_NAMESPACE
+
+#if !defined(REBLOCK_COMPILED)
+#include <reblock/detail/depth_space_impl.hpp>
+#endif

@@ -4,7 +4,9 @@
 #include <concepts>
 #include <cstddef>
 
-namespace reblock {
+#include <reblock/detail/configuration.hpp>
+
+namespace reblock::inline REBLOCK_NAMESPACE {
 
 /// What runs the independent chunks of an operator. Bring your own thread pool by a type with
 ///
@@ -33,4 +35,4 @@ struct serial_executor {
   }
 };
 
-}  // namespace reblock
+}  // namespace reblock::inline REBLOCK_NAMESPACE

@@ -3,7 +3,9 @@
 
 #include <cstdint>
 
-namespace reblock {
+#include <reblock/detail/configuration.hpp>
+
+namespace reblock::inline REBLOCK_NAMESPACE {
 
 /// What a version of DirectML can do, with the names and values of DML_FEATURE_LEVEL. Each level
 /// includes those before it.
@@ -47,4 +49,4 @@ constexpr const char* name(feature_level level) noexcept {
   return nullptr;
 }
 
-}  // namespace reblock
+}  // namespace reblock::inline REBLOCK_NAMESPACE

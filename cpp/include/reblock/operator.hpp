@@ -4,22 +4,30 @@
 // description fails when it is compiled, never when it is dispatched.
 #pragma once
 
-#include <cstddef>
+#include <concepts>
 #include <cstdint>
 #include <optional>
-#include <type_traits>
-#include <variant>
 
 #include <reblock/axis_values.hpp>
 #include <reblock/data_type.hpp>
 #include <reblock/depth_space.hpp>
+#include <reblock/detail/arguments.hpp>
+#include <reblock/detail/configuration.hpp>
+#include <reblock/detail/engine.hpp>
 #include <reblock/executor.hpp>
 #include <reblock/feature_level.hpp>
 #include <reblock/result.hpp>
 #include <reblock/tensor.hpp>
 #include <reblock/window.hpp>
 
-namespace reblock {
+namespace reblock::inline REBLOCK_ENGINE_NAMESPACE::engine {
+
+/// Checks a compile_call; `checked` is a result<described_operator>. See detail/engine.hpp.
+REBLOCK_ENGINE_FUNCTION void check_description(const void* call, void* checked) noexcept;
+
+}  // namespace reblock::inline REBLOCK_ENGINE_NAMESPACE::engine
+
+namespace reblock::inline REBLOCK_NAMESPACE {
 
 /// DirectML's DML_DEPTH_TO_SPACE1_OPERATOR_DESC; also for 1 to 6 spatial axes and rectangular blocks.
 /// An output that is left out is packed, of the input's type and the extents that result.
@@ -54,13 +62,61 @@ struct fold_desc {
   reblock::window window{};
 };
 
+namespace detail {
+
+enum class operator_kind { depth_to_space, space_to_depth, unfold, fold };
+
+template <class Desc>
+inline constexpr operator_kind kind_of = operator_kind::fold;
+template <>
+inline constexpr operator_kind kind_of<depth_to_space_desc> = operator_kind::depth_to_space;
+template <>
+inline constexpr operator_kind kind_of<space_to_depth_desc> = operator_kind::space_to_depth;
+template <>
+inline constexpr operator_kind kind_of<unfold_desc> = operator_kind::unfold;
+
+/// One of the descriptions above.
+template <class T>
+concept described = std::same_as<T, fold_desc> || kind_of<T> != operator_kind::fold;
+
+/// A checked description.
+struct described_operator {
+  operator_kind kind;
+  tensor_desc input;
+  tensor_desc output;
+  depth_space_geometry blocks{};  ///< of the first two kinds
+  window_geometry windows{};      ///< of the others
+};
+
+/// A description that is to be checked.
+struct compile_call {
+  operator_kind kind;
+  const void* desc;
+  std::optional<feature_level> level;
+};
+
+constexpr axis_values strides_in_bytes(const tensor_desc& desc) noexcept {
+  return in_bytes(desc.strides_or_packed(), static_cast<std::int64_t>(element_size(desc.type)));
+}
+
+}  // namespace detail
+
+class compiled_operator;
+
+/// Checks and plans one of the four descriptions. The error names the member that does not fit. With a feature level,
+/// what DirectML does not take at that level is refused as well; without one, all that the library can do is taken.
+/// It refuses what try_total_size_in_bytes() refuses, what the functions on views refuse about extents and
+/// parameters, tensors of two types, and an output whose elements overlap.
+template <detail::described Desc>
+result<compiled_operator> try_compile(const Desc& desc, std::optional<feature_level> level = std::nullopt);
+
 /// An operator with its plan: a trivially copyable value that any number of threads may use at once.
 class compiled_operator {
  public:
   /// What the buffers of dispatch() hold: total_size_in_bytes() of it, laid out as it says.
   /// @{
-  constexpr const tensor_desc& input() const noexcept { return input_; }
-  constexpr const tensor_desc& output() const noexcept { return output_; }
+  constexpr const tensor_desc& input() const noexcept { return described_.input; }
+  constexpr const tensor_desc& output() const noexcept { return described_.output; }
   /// @}
 
   /// Reads the elements of `input` and writes those of `output`; what lies between them is left alone.
@@ -68,219 +124,51 @@ class compiled_operator {
   /// share memory: nothing is checked. Allocates nothing, and throws only what the executor throws.
   template <class Executor = serial_executor>
   void dispatch(const void* input, void* output, Executor&& executor = Executor()) const {
-    operation_.run(input, output, executor, detail::sum_leaf(input_.type));
+    operation_.run(input, output, executor);
   }
 
-  /// Whether tensors with these strides, in bytes, lie as the buffers of dispatch() do.
-  constexpr bool lie_as_described(const axis_values& input_strides,
-                                  const axis_values& output_strides) const noexcept {
-    return input_strides == strides_in_bytes(input_) && output_strides == strides_in_bytes(output_);
+  /// The same for tensors of the described types and sizes that lie in another way: strides in bytes, one per size,
+  /// of either sign. The pointers are to the elements of index 0. It plans anew unless they lie as described.
+  template <class Executor = serial_executor>
+  void dispatch(const void* input, const axis_values& input_strides, void* output,
+                const axis_values& output_strides, Executor&& executor = Executor()) const {
+    const bool lie_as_described = input_strides == detail::strides_in_bytes(described_.input) &&
+                                  output_strides == detail::strides_in_bytes(described_.output);
+    if (lie_as_described) return operation_.run(input, output, executor);
+    detail::operation(described_, input_strides, output_strides).run(input, output, executor);
   }
-
-  /// The same operation on tensors of the described types and sizes that lie in another way: strides in
-  /// bytes, one per size, of either sign.
-  detail::operation plan(const axis_values& input_strides, const axis_values& output_strides) const;
 
  private:
-  struct unfold_geometry : detail::window_geometry {};
-  struct fold_geometry : detail::window_geometry {};
-  using geometry = std::variant<detail::depth_space_geometry, unfold_geometry, fold_geometry>;
+  template <detail::described Desc>
+  friend result<compiled_operator> try_compile(const Desc& desc, std::optional<feature_level> level);
 
-  compiled_operator(const tensor_desc& input, const tensor_desc& output, const geometry& checked)
-      : input_(input),
-        output_(output),
-        geometry_(checked),
-        operation_(plan(strides_in_bytes(input), strides_in_bytes(output))) {}
+  template <class Described>
+  explicit compiled_operator(const Described& described) noexcept
+      : described_(described),
+        operation_(described, detail::strides_in_bytes(described.input),
+                   detail::strides_in_bytes(described.output)) {}
 
-  static constexpr axis_values strides_in_bytes(const tensor_desc& desc) noexcept {
-    return detail::in_bytes(desc.strides_or_packed(), static_cast<std::int64_t>(element_size(desc.type)));
-  }
-
-  template <class Desc>
-  static result<compiled_operator> compile_depth_space(const Desc& desc,
-                                                       detail::depth_space_direction direction,
-                                                       std::optional<feature_level> level);
-  friend result<compiled_operator> try_compile(const depth_to_space_desc&, std::optional<feature_level>);
-  friend result<compiled_operator> try_compile(const space_to_depth_desc&, std::optional<feature_level>);
-  friend result<compiled_operator> try_compile(const unfold_desc&, std::optional<feature_level>);
-  friend result<compiled_operator> try_compile(const fold_desc&, std::optional<feature_level>);
-
-  tensor_desc input_;
-  tensor_desc output_;
-  geometry geometry_;
+  detail::described_operator described_;
   detail::operation operation_;
 };
 
-/// Checks and plans. The error names the member that does not fit. With a feature level, what DirectML
-/// does not take at that level is refused as well; without one, all that the library can do is taken.
-/// It refuses what try_total_size_in_bytes() refuses, what the functions on views refuse about extents and
-/// parameters, tensors of two types, and an output whose elements overlap.
-/// @{
-result<compiled_operator> try_compile(const depth_to_space_desc& desc,
-                                      std::optional<feature_level> level = std::nullopt);
-result<compiled_operator> try_compile(const space_to_depth_desc& desc,
-                                      std::optional<feature_level> level = std::nullopt);
-result<compiled_operator> try_compile(const unfold_desc& desc,
-                                      std::optional<feature_level> level = std::nullopt);
-result<compiled_operator> try_compile(const fold_desc& desc,
-                                      std::optional<feature_level> level = std::nullopt);
-/// @}
-
 /// As try_compile; throws std::invalid_argument.
-template <class Desc>
+template <detail::described Desc>
 compiled_operator compile(const Desc& desc, std::optional<feature_level> level = std::nullopt) {
   return try_compile(desc, level).value();
 }
 
-namespace detail {
-
-inline status check_known(feature_level level) {
-  if (name(level) != nullptr) return success{};
-  return error() << "feature_level must be one of DirectML's, LEVEL_1_0 (4096) to LEVEL_6_4 (25600), got "
-                 << static_cast<std::uint32_t>(level);
+template <detail::described Desc>
+result<compiled_operator> try_compile(const Desc& desc, std::optional<feature_level> level) {
+  const detail::compile_call call{detail::kind_of<Desc>, &desc, level};
+  result<detail::described_operator> checked = error();
+  engine::check_description(&call, &checked);
+  if (!checked) return checked.why();
+  return compiled_operator(*checked);
 }
 
-/// The rows of DirectML's tables for depth_to_space and space_to_depth.
-inline status check_depth_space_level(const tensor_desc& input, const axis_values& block,
-                                      depth_space_order order, feature_level level) {
-  if (const status known = check_known(level); !known) return known;
-  const std::size_t bytes = element_size(input.type);
-  const bool small_float = input.type == data_type::float32 || input.type == data_type::float16;
-  if (!small_float &&
-      (level < feature_level::level_2_1 || (bytes == 8 && level < feature_level::level_5_0))) {
-    return error() << "input: data_type " << name(input.type) << " needs feature_level "
-                   << name(bytes == 8 ? feature_level::level_5_0 : feature_level::level_2_1) << ", got "
-                   << name(level);
-  }
-  if (order != depth_space_order::depth_column_row && level < feature_level::level_2_1) {
-    return error() << "order COLUMN_ROW_DEPTH needs feature_level LEVEL_2_1, got " << name(level);
-  }
-  if (input.sizes.size() != 4) {
-    return error() << "input: sizes must have 4 values with a feature_level, got " << input.sizes;
-  }
-  if (block[0] != block[1]) {
-    return error() << "block_size must be the same along both axes with a feature_level, got " << block;
-  }
-  return success{};
-}
+}  // namespace reblock::inline REBLOCK_NAMESPACE
 
-inline status check_window_level(feature_level level) {
-  if (const status known = check_known(level); !known) return known;
-  if (level >= feature_level::level_6_4) return success{};
-  return error() << "unfold and fold need feature_level LEVEL_6_4, got " << name(level);
-}
-
-/// The last three sizes of a columns tensor; those before them must be 1, and there are no more than
-/// the image has.
-inline result<axis_values> columns_part(const axis_values& sizes, std::size_t image_rank,
-                                        const char* argument) {
-  bool fits = sizes.size() >= 3 && sizes.size() <= image_rank;
-  for (std::size_t i = 0; fits && i + 3 < sizes.size(); ++i) fits = sizes[i] == 1;
-  if (fits) return axis_values{*(sizes.end() - 3), *(sizes.end() - 2), *(sizes.end() - 1)};
-  return error() << argument << ": sizes must be 3, or up to " << image_rank
-                 << " with leading sizes of 1, got " << sizes;
-}
-
-/// The output as it is described, or else as it is inferred from the input.
-inline result<tensor_desc> check_output(const std::optional<tensor_desc>& output, const tensor_desc& input,
-                                        const axis_values& sizes) {
-  const tensor_desc checked = output.value_or(tensor_desc{input.type, sizes});
-  if (const auto bytes = try_total_size_in_bytes(checked, "output"); !bytes) return bytes.why();
-  if (checked.type != input.type) {
-    return error() << "output: data_type must be the input's, " << name(input.type) << ", got "
-                   << name(checked.type);
-  }
-  if (checked.sizes != sizes) {
-    return error() << "output: sizes must be " << sizes << ", got " << checked.sizes;
-  }
-  if (overlaps_itself(checked.sizes, checked.strides_or_packed(), 1)) {
-    return error() << "output: strides must not make elements overlap, got sizes " << checked.sizes
-                   << " with strides " << checked.strides_or_packed();
-  }
-  return checked;
-}
-
-}  // namespace detail
-
-inline detail::operation compiled_operator::plan(const axis_values& input_strides,
-                                                 const axis_values& output_strides) const {
-  const auto last_three = [](const axis_values& strides) {
-    return axis_values{*(strides.end() - 3), *(strides.end() - 2), *(strides.end() - 1)};
-  };
-  const auto size = static_cast<std::int64_t>(element_size(input_.type));
-  if (const auto* unfold = std::get_if<unfold_geometry>(&geometry_)) {
-    return unfold->plan_unfold(input_strides, last_three(output_strides), size);
-  }
-  if (const auto* fold = std::get_if<fold_geometry>(&geometry_)) {
-    return fold->plan_fold(last_three(input_strides), output_strides, detail::summation_of(input_.type));
-  }
-  return std::get_if<detail::depth_space_geometry>(&geometry_)->plan(input_strides, output_strides, size);
-}
-
-template <class Desc>
-result<compiled_operator> compiled_operator::compile_depth_space(const Desc& desc,
-                                                                 detail::depth_space_direction direction,
-                                                                 std::optional<feature_level> level) {
-  if (const auto bytes = try_total_size_in_bytes(desc.input, "input"); !bytes) return bytes.why();
-  const auto geometry =
-      detail::depth_space_geometry::make(direction, desc.input.sizes, desc.block_size, desc.order, 1,
-                                         static_cast<std::int64_t>(element_size(desc.input.type)), "input");
-  if (!geometry) return geometry.why();
-  if (level) {
-    const status fits = detail::check_depth_space_level(desc.input, geometry->block(), desc.order, *level);
-    if (!fits) return fits.why();
-  }
-  const auto output = detail::check_output(desc.output, desc.input, geometry->output_extents());
-  if (!output) return output.why();
-  return compiled_operator(desc.input, *output, *geometry);
-}
-
-inline result<compiled_operator> try_compile(const depth_to_space_desc& desc,
-                                             std::optional<feature_level> level) {
-  return compiled_operator::compile_depth_space(desc, detail::depth_space_direction::depth_to_space, level);
-}
-
-inline result<compiled_operator> try_compile(const space_to_depth_desc& desc,
-                                             std::optional<feature_level> level) {
-  return compiled_operator::compile_depth_space(desc, detail::depth_space_direction::space_to_depth, level);
-}
-
-inline result<compiled_operator> try_compile(const unfold_desc& desc, std::optional<feature_level> level) {
-  if (const auto bytes = try_total_size_in_bytes(desc.input, "input"); !bytes) return bytes.why();
-  if (level) {
-    if (const status fits = detail::check_window_level(*level); !fits) return fits.why();
-  }
-  const auto geometry = detail::window_geometry::make(
-      desc.input.sizes, desc.window, 1, static_cast<std::int64_t>(element_size(desc.input.type)), "input");
-  if (!geometry) return geometry.why();
-  axis_values sizes = geometry->columns();
-  if (desc.output) {
-    const auto columns = detail::columns_part(desc.output->sizes, desc.input.sizes.size(), "output");
-    if (!columns) return columns.why();
-    if (*columns == sizes) sizes = desc.output->sizes;
-  }
-  const auto output = detail::check_output(desc.output, desc.input, sizes);
-  if (!output) return output.why();
-  return compiled_operator(desc.input, *output, compiled_operator::unfold_geometry{*geometry});
-}
-
-inline result<compiled_operator> try_compile(const fold_desc& desc, std::optional<feature_level> level) {
-  if (const auto bytes = try_total_size_in_bytes(desc.input, "input"); !bytes) return bytes.why();
-  if (const auto bytes = try_total_size_in_bytes(desc.output, "output"); !bytes) return bytes.why();
-  if (level) {
-    if (const status fits = detail::check_window_level(*level); !fits) return fits.why();
-  }
-  const axis_values& image = desc.output.sizes;
-  if (const status fits = detail::check_extents(image, "output"); !fits) return fits.why();
-  const auto columns = detail::columns_part(desc.input.sizes, image.size(), "input");
-  if (!columns) return columns.why();
-  const auto geometry = detail::window_geometry::make_from_columns(
-      *columns, detail::spatial_part(image, 1), desc.window, 1,
-      static_cast<std::int64_t>(element_size(desc.input.type)), "input");
-  if (!geometry) return geometry.why();
-  const auto output = detail::check_output(desc.output, desc.input, geometry->image());
-  if (!output) return output.why();
-  return compiled_operator(desc.input, *output, compiled_operator::fold_geometry{*geometry});
-}
-
-}  // namespace reblock
+#if !defined(REBLOCK_COMPILED)
+#include <reblock/detail/operator_impl.hpp>
+#endif

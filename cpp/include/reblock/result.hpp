@@ -7,9 +7,10 @@
 #include <type_traits>
 
 #include <reblock/axis_values.hpp>
-#include <reblock/detail/compiler.hpp>
+#include <reblock/detail/configuration.hpp>
+#include <reblock/detail/fail.hpp>
 
-namespace reblock {
+namespace reblock::inline REBLOCK_NAMESPACE {
 
 /// Why a call was refused: a message that names the argument, what it got and what would fit. It lives
 /// in place, without a heap; a message beyond its capacity of 639 characters is cut.
@@ -102,4 +103,4 @@ class [[nodiscard]] result {
 struct success {};
 using status = result<success>;
 
-}  // namespace reblock
+}  // namespace reblock::inline REBLOCK_NAMESPACE

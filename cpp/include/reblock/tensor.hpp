@@ -9,10 +9,11 @@
 #include <reblock/axis_values.hpp>
 #include <reblock/data_type.hpp>
 #include <reblock/detail/checked.hpp>
+#include <reblock/detail/configuration.hpp>
 #include <reblock/detail/overlap.hpp>
 #include <reblock/result.hpp>
 
-namespace reblock {
+namespace reblock::inline REBLOCK_NAMESPACE {
 
 namespace detail {
 
@@ -128,4 +129,4 @@ constexpr std::uint64_t total_size_in_bytes(const tensor_desc& desc) {
   return try_total_size_in_bytes(desc).value();
 }
 
-}  // namespace reblock
+}  // namespace reblock::inline REBLOCK_NAMESPACE

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-namespace reblock {
+#include <reblock/detail/configuration.hpp>
+
+namespace reblock::inline REBLOCK_NAMESPACE {
 
 /// The version of the library: the one place that holds it. CMake and pyproject.toml read this line.
 inline constexpr char version[] = "0.1.0";
 
-}  // namespace reblock
+}  // namespace reblock::inline REBLOCK_NAMESPACE

@@ -18,11 +18,26 @@
 
 #include <reblock/axis_values.hpp>
 #include <reblock/detail/arguments.hpp>
+#include <reblock/detail/configuration.hpp>
+#include <reblock/detail/engine.hpp>
+#include <reblock/detail/executor_reference.hpp>
+#include <reblock/detail/layout.hpp>
+#include <reblock/detail/summand.hpp>
 #include <reblock/executor.hpp>
 #include <reblock/result.hpp>
 #include <reblock/tensor.hpp>
 
-namespace reblock {
+namespace reblock::inline REBLOCK_ENGINE_NAMESPACE::engine {
+
+/// Run a window_call; `done` is its status. See detail/engine.hpp.
+/// @{
+REBLOCK_ENGINE_FUNCTION void unfold(const void* call, void* done) noexcept;
+REBLOCK_ENGINE_FUNCTION void fold(const void* call, void* done) noexcept;
+/// @}
+
+}  // namespace reblock::inline REBLOCK_ENGINE_NAMESPACE::engine
+
+namespace reblock::inline REBLOCK_NAMESPACE {
 
 /// How a window slides over the spatial axes: one value for all of them, or one each.
 ///
@@ -154,21 +169,22 @@ class window_geometry {
   /// {N, C*K, L}
   constexpr const axis_values& columns() const noexcept { return columns_; }
 
-  /// The moves of unfold. Strides in bytes.
-  operation plan_unfold(const axis_values& image_strides, const axis_values& columns_strides,
-                        std::int64_t element_size) const noexcept {
-    layout moves = describe(image_strides, columns_strides);
-    moves.source_run = dense_run(image_, image_strides, element_size);
-    return operation(moves, element_size);
+  /// The moves of unfold; strides in bytes.
+  constexpr layout moves(const axis_values& image_strides, const axis_values& columns_strides,
+                         std::int64_t element_size) const noexcept {
+    layout described = describe(image_strides, columns_strides);
+    described.source_run = dense_run(image_, image_strides, element_size);
+    return described;
   }
 
-  /// The sums of fold. Strides in bytes.
-  operation plan_fold(const axis_values& columns_strides, const axis_values& image_strides,
-                      const summation& sum) const noexcept {
-    layout moves = describe(image_strides, columns_strides);
-    moves.swap_sides();
-    moves.source_run = dense_run(columns_, columns_strides, sum.element_size);
-    return plan_sums(moves, channels_second(image_), channels_second(image_strides), sum);
+  /// The sums of fold; strides in bytes.
+  constexpr sum_request sums(const axis_values& columns_strides, const axis_values& image_strides,
+                             const summation& sum) const noexcept {
+    sum_request request{describe(image_strides, columns_strides), channels_second(image_),
+                        channels_second(image_strides), sum};
+    request.moves.swap_sides();
+    request.moves.source_run = dense_run(columns_, columns_strides, sum.element_size);
+    return request;
   }
 
  private:
@@ -261,6 +277,15 @@ class window_geometry {
   std::size_t channel_axis_ = 1;
 };
 
+/// A call of unfold, or of fold, on views.
+struct window_call {
+  operands views;
+  const window& parameters;
+  std::int64_t channel_axis;
+  executor_reference executor;
+  summation sum{};  ///< of fold
+};
+
 }  // namespace detail
 
 constexpr result<axis_values> try_unfold_extents(const axis_values& input, const window& window,
@@ -291,32 +316,25 @@ constexpr axis_values fold_extents(const axis_values& columns, const spatial_val
 template <class In, class T, class Executor>
 status try_unfold(const tensor_view<In>& input, const tensor_view<T>& columns, const window& window,
                   Executor&& executor, std::int64_t channel_axis) {
-  constexpr auto element_size = static_cast<std::int64_t>(sizeof(T));
-  const auto geometry =
-      detail::window_geometry::make(input.extents(), window, channel_axis, element_size, "input");
-  if (!geometry) return geometry.why();
-  return detail::run_on_views(input, columns, geometry->columns(), {"input", "columns"}, executor,
-                              [&](const axis_values& from, const axis_values& to) {
-                                return geometry->plan_unfold(from, to, element_size);
-                              });
+  detail::held_executor held(executor);
+  const detail::window_call call{{input, columns}, window, channel_axis, held.reference()};
+  status done = success{};
+  engine::unfold(&call, &done);
+  held.rethrow();
+  return done;
 }
 
 template <class In, class T, class Executor>
 status try_fold(const tensor_view<In>& columns, const tensor_view<T>& output, const window& window,
                 Executor&& executor, std::int64_t channel_axis) {
   static_assert(detail::summable<T>, "fold needs an element type that has a sum");
-  constexpr auto element_size = static_cast<std::int64_t>(sizeof(T));
-  if (const status fits = detail::check_extents(output.extents(), "output"); !fits) return fits;
-  const auto axis = detail::check_channel_axis(channel_axis, output.extents().size());
-  if (!axis) return axis.why();
-  const auto geometry = detail::window_geometry::make_from_columns(
-      columns.extents(), detail::spatial_part(output.extents(), *axis), window, channel_axis, element_size,
-      "columns");
-  if (!geometry) return geometry.why();
-  return detail::run_on_views(columns, output, geometry->image(), {"columns", "output"}, executor,
-                              [&](const axis_values& from, const axis_values& to) {
-                                return geometry->plan_fold(from, to, detail::summation_of<T>());
-                              });
+  detail::held_executor held(executor);
+  const detail::window_call call{
+      {columns, output}, window, channel_axis, held.reference(), detail::summation_of<T>()};
+  status done = success{};
+  engine::fold(&call, &done);
+  held.rethrow();
+  return done;
 }
 
 template <class In, class T, class Executor>
@@ -331,4 +349,8 @@ void fold(const tensor_view<In>& columns, const tensor_view<T>& output, const wi
   try_fold(columns, output, window, executor, channel_axis).value();
 }
 
-}  // namespace reblock
+}  // namespace reblock::inline REBLOCK_NAMESPACE
+
+#if !defined(REBLOCK_COMPILED)
+#include <reblock/detail/window_impl.hpp>
+#endif

@@ -11,6 +11,7 @@
 #include <doctest/doctest.h>
 
 #include <reblock/detail/leaves.hpp>
+#include <reblock/detail/movers.hpp>
 
 #include "layout_oracle.hpp"
 
@@ -71,8 +72,9 @@ bool moves_rightly(const tile& t, leaf_function leaf, std::size_t misalignments,
 /// Whether each leaf for `whole`, with registers of each width that the processor has, moves `t`.
 bool leaves_move(const tile& t, const tile& whole, bool extents_are_fixed,
                  const std::vector<std::byte>& bytes) {
-  const leaf_function leaf = choose_leaf(whole, extents_are_fixed, 0);
-  const leaf_function wide = choose_leaf(whole, extents_are_fixed, detect_lookup_width());
+  const leaf_function leaf = engine::all_movers().choose_leaf(whole, extents_are_fixed, 0);
+  const leaf_function wide =
+      engine::all_movers().choose_leaf(whole, extents_are_fixed, detect_lookup_width());
   return moves_rightly(t, leaf, 16, bytes) && (wide == leaf || moves_rightly(t, wide, 64, bytes));
 }
 
@@ -293,7 +295,7 @@ TEST_CASE("rows are read backwards") {
         std::memcpy(expected.data() + i * size, source.data() + (count - 1 - i) * size, element_size);
       }
       const tile t{{1, 0, 0}, {count, -size, size}, element_size};
-      choose_leaf(t, true, 0)(t, source.data() + (count - 1) * size, result.data());
+      engine::all_movers().choose_leaf(t, true, 0)(t, source.data() + (count - 1) * size, result.data());
       CHECK(same(result, expected));
     }
   }

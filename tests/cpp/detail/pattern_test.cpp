@@ -17,6 +17,7 @@
 #include <reblock/detail/traversal.hpp>
 
 #include "layout_oracle.hpp"
+#include "planning.hpp"
 
 namespace reblock {
 namespace {
@@ -71,11 +72,10 @@ int check_moves(const test::moves& moves, std::mt19937& random, plan_counts* cou
   const auto expected = moves.expected(source, before, true);
   for (const instruction_set set : instruction_sets()) {
     INFO("instruction set ", name_of(set));
-    const plan p = plan_moves(moves.layout, moves.element_size, nullptr, set);
+    const plan p = test::plan_of(moves.layout, moves.element_size, set);
     patterns += p.repeats() ? 1 : 0;
     const repetition& r = p.repeated;
-    const plan again =
-        plan_moves(p.whole(), static_cast<std::int64_t>(p.leaf_tile.element_size), nullptr, set);
+    const plan again = test::plan_of(p.whole(), static_cast<std::int64_t>(p.leaf_tile.element_size), set);
     if (counts != nullptr) {
       const bool has_rows = p.repeats() && r.rows != no_axis;
       counts->rows += has_rows && r.rows_at_once > 1 && r.rows_at_once < p.axes[r.rows].extent ? 1 : 0;
@@ -89,11 +89,11 @@ int check_moves(const test::moves& moves, std::mt19937& random, plan_counts* cou
     for (const std::size_t shift : {0u, 1u, 7u}) {
       std::vector<std::byte> result(moves.destination_bytes + shift);
       std::memcpy(result.data() + shift, before.data(), before.size());
-      traversal<fill_outside>(p, source.data(), result.data() + shift).run();
+      traversal(p, source.data(), result.data() + shift).run();
       CHECK(std::memcmp(result.data() + shift, expected.data(), expected.size()) == 0);
     }
     std::vector<std::byte> result = before;
-    traversal<fill_outside>(again, source.data(), result.data()).run();
+    traversal(again, source.data(), result.data()).run();
     CHECK(std::memcmp(result.data(), expected.data(), expected.size()) == 0);
   }
   return patterns;
@@ -186,7 +186,7 @@ TEST_CASE("tables for what is inside are made only where they are used often") {
         INFO("extent ", extent, ", elements of ", element_size, " bytes, stride ", stride);
         const auto most_made = [&](std::int64_t channels) {  // bytes of tables
           const layout l = windows(channels, extent, extent, 5, stride, 2, element_size);
-          const plan p = plan_moves(without_margins(l, element_size).layout, element_size);
+          const plan p = test::plan_of(without_margins(l, element_size).layout, element_size);
           const auto piece = static_cast<std::int64_t>(p.repeated.bytes) * p.repeated.extent;
           return p.repeats() && p.repeated.bounded ? piece * count_tables(p, p.repeated.inner) : 0;
         };
@@ -320,7 +320,7 @@ TEST_CASE("a large output goes past the caches") {
     }
     l.whole_bytes = 2 * streamed_bytes;
     const test::moves moves = without_margins(l, element_size);
-    const plan p = plan_moves(moves.layout, element_size);
+    const plan p = test::plan_of(moves.layout, element_size);
     streamed += p.leaf_tile.streamed ? 1 : 0;
     streamed_runs += streams_runs(p.leaf_tile) ? 1 : 0;
     staged += p.staged ? 1 : 0;

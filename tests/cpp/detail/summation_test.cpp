@@ -148,8 +148,8 @@ T sum_of(T first, T second) {
   const term_list::axis axis{2, sizeof(T), 0};
   term_list terms({&axis, 1});
   T result;
-  summation_of<T>().sum({{}, {1, sizeof(T), sizeof(T)}, sizeof(T)}, terms,
-                        reinterpret_cast<const std::byte*>(values), reinterpret_cast<std::byte*>(&result));
+  sum_functions_of<T>.sum({{}, {1, sizeof(T), sizeof(T)}, sizeof(T)}, terms,
+                          reinterpret_cast<const std::byte*>(values), reinterpret_cast<std::byte*>(&result));
   return result;
 }
 
@@ -185,20 +185,28 @@ TEST_CASE("a sum of bools is a logical or, and any byte but 0 is true") {
       const term_list::axis axis{2, 1, 0};
       term_list terms({&axis, 1});
       std::byte total{0xff};
-      summation_of<bool>().sum({{}, {1, 1, 1}, 1}, terms, values, &total);
+      sum_functions_of<bool>.sum({{}, {1, 1, 1}, 1}, terms, values, &total);
       CHECK(static_cast<int>(total) == (first != 0 || second != 0 ? 1 : 0));
     }
   }
 }
 
-TEST_CASE("every data type has its summation") {
+TEST_CASE("types that have the same sums are summed by the same functions") {
+  CHECK(summand_of<std::int8_t>() == summand_of<char>());
+  CHECK(summand_of<std::int64_t>() == summand_of<std::uint64_t>());
+  CHECK(summand_of<std::complex<float>>() == summand_of<float>());
+  CHECK(summation_of<std::complex<float>>().is_pair);
+  CHECK_FALSE(summation_of<float>().is_pair);
+  CHECK(summand_of<bool>() != summand_of<std::uint8_t>());
+}
+
+TEST_CASE("every data type has a summand") {
   for (std::uint32_t value = 1; value <= 11; ++value) {
     const auto type = static_cast<data_type>(value);
     INFO(name(type));
-    const summation sum = summation_of(type);
-    CHECK(sum.element_size == static_cast<std::int64_t>(element_size(type)));
-    CHECK((sum_leaf(type) != nullptr));
-    CHECK(sum.least_masked >= 4);
+    CHECK((find_sum_functions<summand::integer8, summand::integer16, summand::integer32, summand::integer64,
+                              summand::half_float, summand::single_float, summand::double_float>(
+               summand_of(type)) != nullptr));
   }
 }
 

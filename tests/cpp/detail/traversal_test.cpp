@@ -11,6 +11,7 @@
 #include <reblock/detail/traversal.hpp>
 
 #include "layout_oracle.hpp"
+#include "planning.hpp"
 
 namespace reblock {
 namespace {
@@ -21,9 +22,9 @@ using namespace detail;
 void check_moves(const test::moves& moves, std::mt19937& random) {
   const auto source = test::draw_bytes(random, moves.source_bytes);
   const auto before = test::draw_bytes(random, moves.destination_bytes);
-  const plan p = plan_moves(moves.layout, moves.element_size);
+  const plan p = test::plan_of(moves.layout, moves.element_size);
   auto filled = before;
-  traversal<fill_outside>(p, source.data(), filled.data()).run();
+  traversal(p, source.data(), filled.data()).run();
   CHECK(filled == moves.expected(source, before, true));
 }
 
@@ -69,7 +70,7 @@ TEST_CASE("where nothing lies inside, everything outside is filled") {
     check_moves(moves, random);
     std::vector<std::byte> filled(moves.destination_bytes, std::byte{1});
     const std::vector<std::byte> source(moves.source_bytes);
-    traversal<fill_outside>(plan_moves(moves.layout, 4), source.data(), filled.data()).run();
+    traversal(test::plan_of(moves.layout, 4), source.data(), filled.data()).run();
     CHECK(std::count(filled.begin(), filled.end(), std::byte{0}) == 3 * 2 * 2 * 4);
   }
 }

@@ -11,13 +11,11 @@
 
 #include <reblock/axis_values.hpp>
 #include <reblock/detail/checked.hpp>
-#include <reblock/detail/operation.hpp>
-#include <reblock/detail/overlap.hpp>
-#include <reblock/executor.hpp>
+#include <reblock/detail/configuration.hpp>
 #include <reblock/result.hpp>
 #include <reblock/tensor.hpp>
 
-namespace reblock::detail {
+namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
 /// What the caller calls the tensors, for messages.
 struct tensor_names {
@@ -94,60 +92,37 @@ constexpr axis_values in_bytes(const axis_values& strides, std::int64_t element_
   return bytes;
 }
 
-template <class T>
-placement placement_of(const tensor_view<T>& view) noexcept {
-  const auto size = static_cast<std::int64_t>(sizeof(T));
-  return {static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(view.data())), view.extents(),
-          in_bytes(view.strides(), size), size};
-}
+/// A tensor_view that has forgotten its type.
+struct untyped_view {
+  const void* data;
+  axis_values extents;
+  axis_values strides;  ///< elements
+  std::int64_t element_size;
 
-/// One stride per axis, and offsets that can be computed without overflow.
-template <class T>
-constexpr status check_strides(const tensor_view<T>& view, const char* name) {
-  if (view.strides().size() != view.extents().size()) {
-    return error() << name << " must have one stride for each of its " << view.extents().size()
-                   << " axes, got strides " << view.strides();
+  template <class T>
+  explicit untyped_view(const tensor_view<T>& view) noexcept
+      : data(view.data()),
+        extents(view.extents()),
+        strides(view.strides()),
+        element_size(static_cast<std::int64_t>(sizeof(T))) {
+    static_assert(std::is_trivially_copyable_v<T>, "elements are moved as bytes");
   }
-  checked_size span = 1;
-  for (std::size_t i = 0; i < view.extents().size(); ++i) {
-    const std::int64_t stride = view.strides()[i];
-    if (view.extents()[i] < 2) continue;
-    if (stride == std::numeric_limits<std::int64_t>::min()) {
-      span *= std::numeric_limits<std::int64_t>::max();  // its magnitude has no type
-    } else {
-      span += checked_size(view.extents()[i] - 1) * (stride < 0 ? -stride : stride);
-    }
-  }
-  span *= static_cast<std::int64_t>(4 * sizeof(T));
-  if (span.overflow()) {
-    return error() << name << " of shape " << view.extents() << " with strides " << view.strides()
-                   << " spans more than can be addressed";
-  }
-  return success{};
-}
 
-/// Runs an operator on views: checks what is not about the operator itself, plans, moves. `plan` makes
-/// the operation from the strides of input and output, in bytes.
-template <class In, class T, executor Executor, class Plan>
-status run_on_views(const tensor_view<In>& input, const tensor_view<T>& output,
-                    const axis_values& output_extents, const tensor_names& names, Executor& executor,
-                    Plan&& plan) {
-  static_assert(std::same_as<std::remove_const_t<In>, T>, "input and output must have one element type");
-  static_assert(std::is_trivially_copyable_v<T>, "elements are moved as bytes");
-  if (const status fits = check_strides(input, names.input); !fits) return fits;
-  if (const status fits = check_strides(output, names.output); !fits) return fits;
-  if (output.extents() != output_extents) {
-    return error() << names.output << " must have shape " << output_extents << ", got " << output.extents();
-  }
-  const placement from = placement_of(input);
-  const placement to = placement_of(output);
-  if (overlaps_itself(to.extents, to.strides, to.element_size)) {
-    return error() << names.output << " must not overlap itself, got shape " << output.extents()
-                   << " with strides " << output.strides();
-  }
-  if (share_memory(from, to)) return error() << names.output << " must not share memory with " << names.input;
-  plan(from.strides, to.strides).run(input.data(), output.data(), executor);
-  return success{};
-}
+  axis_values strides_in_bytes() const noexcept { return in_bytes(strides, element_size); }
+};
 
-}  // namespace reblock::detail
+/// An operator's two tensors, of one type.
+struct operands {
+  untyped_view input;
+  untyped_view output;
+
+  template <class In, class T>
+  operands(const tensor_view<In>& from, const tensor_view<T>& to) noexcept : input(from), output(to) {
+    static_assert(std::same_as<std::remove_const_t<In>, T>, "input and output must have one element type");
+  }
+
+  /// The output's data, which was not const.
+  void* destination() const noexcept { return const_cast<void*>(output.data); }
+};
+
+}  // namespace reblock::inline REBLOCK_NAMESPACE::detail

@@ -7,8 +7,9 @@
 #include <limits>
 
 #include <reblock/axis_values.hpp>
+#include <reblock/detail/configuration.hpp>
 
-namespace reblock::detail {
+namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
 /// A size that is not negative and remembers whether it left the range of its type on the way.
 class checked_size {
@@ -73,4 +74,4 @@ constexpr std::int64_t ceil_divide(std::int64_t a, std::int64_t b) noexcept {
   return a / b + (a % b > 0 ? 1 : 0);
 }
 
-}  // namespace reblock::detail
+}  // namespace reblock::inline REBLOCK_NAMESPACE::detail

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What depends on the compiler: how errors leave, when numbers are rounded, registers of 16 bytes, looking bytes up,
+// What depends on the compiler: when numbers are rounded, registers of 16 bytes, looking bytes up,
 // wide sums. Only wide_registers.hpp and what builds on it do so as well. It defines no macro.
 #pragma once
 
@@ -11,33 +11,16 @@
 #include <cstring>
 #include <type_traits>
 
-#if defined(__cpp_exceptions)
-#include <stdexcept>
-#else
-#include <cstdio>
-#include <cstdlib>
-#endif
-
 #if defined(__aarch64__)
 #include <arm_neon.h>
 #elif defined(__GNUC__) && defined(__x86_64__)
 #include <cpuid.h>
 #endif
 
+#include <reblock/detail/configuration.hpp>
 #include <reblock/detail/tile.hpp>
 
-namespace reblock::detail {
-
-/// How an error leaves a call that returns no status: std::invalid_argument, or, where exceptions are
-/// switched off, the message on stderr and std::abort().
-[[noreturn]] inline void fail(const char* message) {
-#if defined(__cpp_exceptions)
-  throw std::invalid_argument(message);
-#else
-  std::fprintf(stderr, "reblock: %s\n", message);
-  std::abort();
-#endif
-}
+namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
 /// `value` with the digits that its type has. x87's registers have more, and when they are stored is the compiler's
 /// choice.
@@ -663,4 +646,4 @@ inline void prefetch(const std::byte* place, std::int64_t offset) noexcept {
 #endif
 }
 
-}  // namespace reblock::detail
+}  // namespace reblock::inline REBLOCK_NAMESPACE::detail

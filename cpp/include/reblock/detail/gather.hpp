@@ -16,6 +16,8 @@
 #include <type_traits>
 
 #include <reblock/axis_values.hpp>
+#include <reblock/detail/configuration.hpp>
+#include <reblock/detail/engine.hpp>
 #include <reblock/detail/gather_axis.hpp>
 #include <reblock/detail/layout.hpp>
 #include <reblock/detail/piecewise_sum.hpp>
@@ -23,7 +25,7 @@
 #include <reblock/detail/summation.hpp>
 #include <reblock/detail/traversal.hpp>
 
-namespace reblock::detail {
+namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
 /// Bytes of a box: half of a usual first-level cache, the rest is for the columns.
 inline constexpr std::size_t box_bytes = 16 * 1024;
@@ -44,10 +46,8 @@ class gather {
  public:
   gather() = default;
 
-  /// The layout is that of unfold with its sides swapped: from the columns to the image, the axes
-  /// n, c, o_1..o_k, l_1..l_k. `output_strides` of n, c and the spatial axes, in bytes.
-  gather(const layout& moves, const axis_values& extents, const axis_values& output_strides,
-         const summation& sum) noexcept;
+  /// `by` moves boxes out of a buffer.
+  gather(const sum_request& sums, const sum_functions& sum, const movers& by) noexcept;
 
   std::int64_t boxes() const noexcept {
     std::int64_t count = 1;
@@ -55,9 +55,7 @@ class gather {
     return count;
   }
 
-  /// A template, as traversals are, so that leaves are compiled only where operators run.
-  template <class Outside = fill_outside>
-  void fill_box(std::int64_t number, const std::byte* columns, std::byte* image, sum_function leaf) const;
+  void fill_box(std::int64_t number, const std::byte* columns, std::byte* image) const noexcept;
 
  private:
   std::size_t spatial_axes() const noexcept { return columns_.rank; }
@@ -67,8 +65,7 @@ class gather {
   box box_of(std::int64_t number) const noexcept;
   box_target buffer_of(const box& some, std::byte* buffer) const noexcept;
   box_target image_of(const box& some, std::byte* image) const noexcept;
-  template <class Outside>
-  void write(const box& some, const box_target& sums, const box_target& places) const;
+  void write(const box& some, const box_target& sums, const box_target& places) const noexcept;
 
   columns_of_windows columns_;
   axis_values output_strides_;  ///< of n, c and the spatial axes, bytes
@@ -76,11 +73,12 @@ class gather {
   axis_values box_;             ///< as many of these as a box has
   bool buffered_ = false;       ///< whether a box is put together in a buffer
   bool has_gaps_ = false;       ///< whether there are phases without terms
+  movers movers_;
 };
 static_assert(std::is_trivially_copyable_v<gather>);
 
 /// Whether the windows lie side by side and cover all positions, so that each has exactly one term. The
-/// arguments are those of a gather.
+/// arguments are those of a sum_request.
 constexpr bool covers_once(const layout& moves, const axis_values& extents) noexcept {
   const std::size_t spatial = extents.size() - 2;
   for (std::size_t d = 0; d < spatial; ++d) {
@@ -95,15 +93,18 @@ constexpr bool covers_once(const layout& moves, const axis_values& extents) noex
   return true;
 }
 
-inline gather::gather(const layout& moves, const axis_values& extents, const axis_values& output_strides,
-                      const summation& sum) noexcept
-    : output_strides_(output_strides), places_(extents) {
+inline gather::gather(const sum_request& sums, const sum_functions& sum, const movers& by) noexcept
+    : output_strides_(sums.output_strides), places_(sums.extents), movers_(by) {
+  const layout& moves = sums.moves;
+  const axis_values& extents = sums.extents;
+  const std::int64_t element_size = sums.sum.element_size;
   const std::size_t spatial = extents.size() - 2;
   columns_.rank = spatial;
   columns_.offset = moves.source_offset;
-  columns_.sum = sum;
+  columns_.element_size = element_size;
+  columns_.sum = &sum;
   for (std::size_t i = 0; i < 2; ++i) columns_.strides[i] = moves.axes[i].source_stride;
-  std::int64_t size = sum.element_size;  // of a place of all phases, or more than a box
+  std::int64_t size = element_size;  // of a place of all phases, or more than a box
   for (std::size_t d = 0; d < spatial; ++d) {
     const layout_axis& offsets = moves.axes[2 + d];
     const layout_axis& blocks = moves.axes[2 + spatial + d];
@@ -116,7 +117,7 @@ inline gather::gather(const layout& moves, const axis_values& extents, const axi
             extents[2 + d],
             offsets.source_stride,
             blocks.source_stride,
-            output_strides[2 + d]};
+            sums.output_strides[2 + d]};
     places_[2 + d] = axis.places();
     has_gaps_ = has_gaps_ || axis.summed_phases() < axis.phases;
     constexpr std::int64_t too_large = 2 * box_bytes;
@@ -125,14 +126,14 @@ inline gather::gather(const layout& moves, const axis_values& extents, const axi
   if (std::all_of(moves.axes.begin(), moves.axes.begin() + moves.rank,
                   [&](const layout_axis& axis) { return axis.extent == 1 || moves.in_source_run(axis); })) {
     columns_.begin = columns_.offset;
-    columns_.end = columns_.offset + sum.element_size;
+    columns_.end = columns_.offset + element_size;
     for (std::size_t i = 0; i < moves.rank; ++i) {
       const std::int64_t reach = moves.axes[i].source_stride * (moves.axes[i].extent - 1);
       (reach < 0 ? columns_.begin : columns_.end) += reach;
     }
   }
   buffered_ = columns_.axes[spatial - 1].phases > 1 && size <= static_cast<std::int64_t>(box_bytes);
-  box_ = choose_box(places_, buffered_ ? size : sum.element_size);
+  box_ = choose_box(places_, buffered_ ? size : element_size);
 }
 
 inline box gather::box_of(std::int64_t number) const noexcept {
@@ -147,7 +148,7 @@ inline box gather::box_of(std::int64_t number) const noexcept {
 
 inline box_target gather::buffer_of(const box& some, std::byte* buffer) const noexcept {
   box_target result{buffer, some.extents, axis_values::repeat(spatial_axes(), 0)};
-  std::int64_t stride = columns_.sum.element_size;
+  std::int64_t stride = columns_.element_size;
   for (std::size_t i = some.extents.size(); i-- > 2;) {
     result.place_strides[i] = stride;
     stride *= some.extents[i];
@@ -175,8 +176,7 @@ inline box_target gather::image_of(const box& some, std::byte* image) const noex
   return result;
 }
 
-template <class Outside>
-void gather::write(const box& some, const box_target& sums, const box_target& places) const {
+inline void gather::write(const box& some, const box_target& sums, const box_target& places) const noexcept {
   // Along each axis the places that have all phases, then the last one of the image if it has not.
   axis_values full;
   axis_values counts;
@@ -201,19 +201,16 @@ void gather::write(const box& some, const box_target& sums, const box_target& pl
       moves.source_offset += place * from;
       moves.destination_offset = wrapping_add(moves.destination_offset, wrapping_multiply(place, to));
     }
-    const plan p = plan_moves(moves, columns_.sum.element_size);
-    traversal<Outside>(p, sums.first, places.first).run();
+    const plan p = plan_moves(moves, columns_.element_size, movers_);
+    traversal(p, sums.first, places.first).run();
   });
 }
 
-template <class Outside>
-void gather::fill_box(std::int64_t number, const std::byte* columns, std::byte* image,
-                      sum_function leaf) const {
-  if (columns_.sum.sum != nullptr) leaf = columns_.sum.sum;
+inline void gather::fill_box(std::int64_t number, const std::byte* columns, std::byte* image) const noexcept {
   const box some = box_of(number);
   const box_target places = image_of(some, image);
   if (!buffered_) {
-    piecewise_sum sums(columns_, leaf, columns, some, places);
+    piecewise_sum sums(columns_, columns, some, places);
     if (has_gaps_) sums.clear();
     sums.sum_phases();
     return;
@@ -221,8 +218,8 @@ void gather::fill_box(std::int64_t number, const std::byte* columns, std::byte* 
   alignas(64) std::byte buffer[box_bytes];
   const box_target phases = buffer_of(some, buffer);
   if (has_gaps_) std::memset(buffer, 0, sizeof(buffer));
-  piecewise_sum(columns_, leaf, columns, some, phases).sum_phases();
-  write<Outside>(some, phases, places);
+  piecewise_sum(columns_, columns, some, phases).sum_phases();
+  write(some, phases, places);
 }
 
-}  // namespace reblock::detail
+}  // namespace reblock::inline REBLOCK_NAMESPACE::detail

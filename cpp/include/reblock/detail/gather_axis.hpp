@@ -8,8 +8,9 @@
 #include <numeric>
 
 #include <reblock/detail/checked.hpp>
+#include <reblock/detail/configuration.hpp>
 
-namespace reblock::detail {
+namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
 /// Neighbouring places, to all of which the terms [first_term, end_term) add.
 struct segment {
@@ -94,4 +95,4 @@ struct gather_axis {
   }
 };
 
-}  // namespace reblock::detail
+}  // namespace reblock::inline REBLOCK_NAMESPACE::detail

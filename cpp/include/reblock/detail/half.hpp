@@ -13,12 +13,11 @@
 #include <type_traits>
 
 #include <reblock/data_type.hpp>
+#include <reblock/detail/configuration.hpp>
 #include <reblock/detail/registers.hpp>
+#include <reblock/detail/summand.hpp>
 
-namespace reblock::detail {
-
-template <class T>
-concept half = std::same_as<T, float16> || std::same_as<T, bfloat16>;
+namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
 constexpr std::uint32_t add_floats(std::uint32_t a, std::uint32_t b) noexcept {
   return std::bit_cast<std::uint32_t>(std::bit_cast<float>(a) + std::bit_cast<float>(b));
@@ -106,4 +105,4 @@ register_bytes narrow(const registers<2>& floats) noexcept {
   return shuffle<2, 3>(words)[lower];  // separates the lower halves of the words from the upper ones
 }
 
-}  // namespace reblock::detail
+}  // namespace reblock::inline REBLOCK_NAMESPACE::detail

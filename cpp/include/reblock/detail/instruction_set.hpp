@@ -8,8 +8,9 @@
 #include <string_view>
 
 #include <reblock/detail/compiler.hpp>
+#include <reblock/detail/configuration.hpp>
 
-namespace reblock::detail {
+namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
 /// Ascending: a processor that has one has those before it.
 enum class instruction_set : std::uint8_t {
@@ -54,4 +55,4 @@ inline instruction_set usable_instruction_set() noexcept {
   return usable;
 }
 
-}  // namespace reblock::detail
+}  // namespace reblock::inline REBLOCK_NAMESPACE::detail

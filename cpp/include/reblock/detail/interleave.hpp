@@ -10,10 +10,11 @@
 #include <cstdint>
 #include <cstring>
 
+#include <reblock/detail/configuration.hpp>
 #include <reblock/detail/registers.hpp>
 #include <reblock/detail/tile.hpp>
 
-namespace reblock::detail {
+namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
 /// Three streams of one register each, element by element in turn. Smaller elements move in pairs: of what has even
 /// places in its stream and of what comes next in turn.
@@ -286,4 +287,4 @@ void move_deinterleaved(const tile& t, const std::byte* source, std::byte* desti
   move_rows([](std::byte* place, register_bytes value) { store(place, value); });
 }
 
-}  // namespace reblock::detail
+}  // namespace reblock::inline REBLOCK_NAMESPACE::detail

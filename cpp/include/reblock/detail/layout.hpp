@@ -13,8 +13,9 @@
 
 #include <reblock/axis_values.hpp>
 #include <reblock/detail/checked.hpp>
+#include <reblock/detail/configuration.hpp>
 
-namespace reblock::detail {
+namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
 /// A tensor of rank 8 has 6 spatial axes. depth_to_space splits each in two, and so does unfold; fold splits
 /// each into phases, offsets within a phase, and blocks.
@@ -187,4 +188,4 @@ constexpr std::int64_t dense_run(const axis_values& extents, const axis_values& 
   return run;
 }
 
-}  // namespace reblock::detail
+}  // namespace reblock::inline REBLOCK_NAMESPACE::detail

@@ -10,6 +10,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <reblock/detail/configuration.hpp>
 #include <reblock/detail/interleave.hpp>
 #include <reblock/detail/registers.hpp>
 #include <reblock/detail/runs.hpp>
@@ -19,7 +20,7 @@
 #include <reblock/detail/wide_runs.hpp>
 #include <reblock/detail/wide_streams.hpp>
 
-namespace reblock::detail {
+namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
 /// An element size that is known at compile time, or 0 where it is known at run time only.
 template <std::size_t Size>
@@ -128,7 +129,7 @@ leaf_function choose_leaf(const tile& t, bool streams_are_fixed, std::size_t loo
 
 /// How single terms become sums.
 struct settling {
-  /// A leaf that makes sums of the terms that a tile of the destination holds.
+  /// A leaf that makes sums of the terms that a tile of the destination holds. Null: they are.
   leaf_function settle = nullptr;
   /// Chooses a leaf that does so while it moves them; null where there is none.
   leaf_function (*choose_leaf)(const tile&, bool streams_are_fixed, std::size_t lookup_width) = nullptr;
@@ -167,4 +168,4 @@ inline bool is_slow(const tile& t, std::size_t lookup_width) noexcept {
   return shorter * size < 16 || (is_wide && shorter <= 9 && longer * size <= 32);
 }
 
-}  // namespace reblock::detail
+}  // namespace reblock::inline REBLOCK_NAMESPACE::detail

@@ -11,8 +11,9 @@
 #include <cstdint>
 
 #include <reblock/axis_values.hpp>
+#include <reblock/detail/configuration.hpp>
 
-namespace reblock::detail {
+namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
 /// Sums of `count` or fewer steps of each stride, summed up over the strides.
 class stride_sums {
@@ -118,4 +119,4 @@ constexpr bool share_memory(const placement& a, const placement& b) noexcept {
   return sums.reach(distance - (a.element_size - 1), distance + (b.element_size - 1));
 }
 
-}  // namespace reblock::detail
+}  // namespace reblock::inline REBLOCK_NAMESPACE::detail

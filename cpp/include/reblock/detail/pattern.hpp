@@ -15,13 +15,15 @@
 #include <utility>
 
 #include <reblock/detail/compiler.hpp>
+#include <reblock/detail/configuration.hpp>
 #include <reblock/detail/layout.hpp>
+#include <reblock/detail/look_up.hpp>
 #include <reblock/detail/pattern_units.hpp>
 #include <reblock/detail/registers.hpp>
 #include <reblock/detail/tile.hpp>
 #include <reblock/detail/window_cover.hpp>
 
-namespace reblock::detail {
+namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
 class pattern {
  public:
@@ -53,34 +55,19 @@ class pattern {
   /// What moving it once, with its siblings, takes, as an estimate in tenths of a cycle.
   std::size_t cost() const noexcept { return cost_; }
 
-  /// Moves the pattern and its siblings for each index of two axes. A template, so that lookups are compiled where they
-  /// are used and not where this header is included.
-  template <class = void>
-  void move(const tile_axis& outer, const tile_axis& inner, const std::byte* source,
+  /// Moves the pattern and its siblings for each index of two axes.
+  void move(look_up_function look_up, const tile_axis& outer, const tile_axis& inner, const std::byte* source,
             std::byte* destination) const noexcept;
 
  private:
-  static constexpr std::size_t most_windows_of_one = 9;  ///< of a register that is looked up alone
   static constexpr std::size_t most_groups = 96;
   static constexpr std::size_t most_targets = 96;
   static constexpr std::size_t most_offsets = 192;
   static constexpr std::size_t most_places = 6144;
 
-  /// Registers of the destination that are looked up together. The last bytes may not be right yet: the next
-  /// group, which writes over them, has them.
-  struct group {
-    std::uint8_t store;  ///< bytes of each register
-    std::uint8_t window_bytes;
-    std::uint8_t windows;
-    std::uint8_t targets;
-
-    std::size_t tables(std::size_t width) const noexcept {
-      return std::max<std::size_t>(1, std::size_t{windows} * window_bytes / lookup_table_bytes(width));
-    }
-  };
   /// The best group so far, of those that might come next.
   struct choice {
-    group best{};
+    lookup_shape best{};
     std::size_t gain = 0;  ///< bytes that it makes right
     std::size_t cost = 0;
     /// Of all that is left to do, if it is this one that comes next.
@@ -98,9 +85,6 @@ class pattern {
                             std::size_t targets) const noexcept;
   std::size_t cost_of_rest(std::size_t rest, std::size_t cost, std::size_t gain) const noexcept;
   bool append(const choice& next, std::size_t bytes) noexcept;
-  template <class = void>
-  void move_group(const group& g, const lookups& l, const tile_axis& outer, const tile_axis& inner,
-                  const std::byte* source, std::byte* destination) const noexcept;
 
   std::size_t width_;
   std::size_t cost_;
@@ -110,7 +94,7 @@ class pattern {
   std::size_t target_count_;
   std::size_t offset_count_;
   std::size_t place_count_;
-  std::array<group, most_groups> groups_;
+  std::array<lookup_shape, most_groups> groups_;
   std::array<std::int64_t, most_targets> targets_;
   std::array<std::int64_t, most_offsets> offsets_;  ///< bytes from the source of the pattern to each window
   std::array<std::uint8_t, most_places> places_;
@@ -208,7 +192,8 @@ inline void pattern::consider(choice& next, const pattern_units& all, std::size_
     }
   };
   if (width_ == 16) {
-    for (std::size_t windows = 1; windows <= most_windows_of_one; ++windows) try_with(windows, 1);
+    for (std::size_t windows = 1; windows <= lookup_shape::most_windows_of_one; ++windows)
+      try_with(windows, 1);
   } else {
     for (std::size_t loaded = 1; loaded <= 4; loaded *= 2) {  // registers
       const bool is_alone = loaded == 1 && siblings == 1;
@@ -220,7 +205,7 @@ inline void pattern::consider(choice& next, const pattern_units& all, std::size_
 
 /// Returns whether there was room.
 inline bool pattern::append(const choice& next, std::size_t bytes) noexcept {
-  const group& g = next.best;
+  const lookup_shape& g = next.best;
   const std::size_t tables = g.tables(width_);
   if (group_count_ == most_groups || g.targets > most_targets - target_count_ ||
       g.windows > most_offsets - offset_count_ || g.targets * tables * g.store > most_places - place_count_) {
@@ -260,43 +245,16 @@ inline bool pattern::append(const choice& next, std::size_t bytes) noexcept {
   return true;
 }
 
-template <class>
-void pattern::move_group(const group& g, const lookups& l, const tile_axis& outer, const tile_axis& inner,
-                         const std::byte* source, std::byte* destination) const noexcept {
-  if (width_ == 16) {
-    unrolled<most_windows_of_one>([&](auto k) {
-      if (g.windows == k + 1) look_up_16<k + 1>(l, outer, inner, source, destination);
-    });
-    return;
-  }
-  const auto look_up = [&](auto wide, auto log_loaded, auto targets_before, auto half) {
-    constexpr std::size_t window_bytes = wide == 0 ? 16 : 32;
-    constexpr std::size_t windows = (std::size_t{64} << log_loaded) / window_bytes;
-    constexpr std::size_t targets = targets_before + 1;
-    constexpr std::size_t store = half == 0 ? 64 : 32;
-    if (g.window_bytes == window_bytes && g.windows == windows && g.targets == targets && g.store == store) {
-      look_up_64<window_bytes, windows, targets, store>(l, outer, inner, source, destination);
-    }
-  };
-  unrolled<2>([&](auto wide) {
-    unrolled<3>([&](auto log_loaded) {
-      unrolled<sibling_axis::most>(
-          [&](auto targets) { unrolled<2>([&](auto half) { look_up(wide, log_loaded, targets, half); }); });
-    });
-  });
-}
-
-template <class>
-void pattern::move(const tile_axis& outer, const tile_axis& inner, const std::byte* source,
-                   std::byte* destination) const noexcept {
+inline void pattern::move(look_up_function look_up, const tile_axis& outer, const tile_axis& inner,
+                          const std::byte* source, std::byte* destination) const noexcept {
   lookups l{offsets_.data(), places_.data(), targets_.data()};
   for (std::size_t i = 0; i < group_count_; ++i) {
-    const group& g = groups_[i];
-    move_group(g, l, outer, inner, source, destination);
+    const lookup_shape& g = groups_[i];
+    look_up(width_, g, l, outer, inner, source, destination);
     l.offsets += g.windows;
     l.places += g.targets * g.tables(width_) * g.store;
     l.targets += g.targets;
   }
 }
 
-}  // namespace reblock::detail
+}  // namespace reblock::inline REBLOCK_NAMESPACE::detail

@@ -8,12 +8,13 @@
 #include <cstdint>
 #include <limits>
 
+#include <reblock/detail/configuration.hpp>
 #include <reblock/detail/layout.hpp>
 #include <reblock/detail/pattern.hpp>
 #include <reblock/detail/plan.hpp>
 #include <reblock/detail/window_cover.hpp>
 
-namespace reblock::detail {
+namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
 /// How many indices of an axis, `bytes` each, make up a piece of a pattern: as few registers as possible
 /// for all pieces, then as few indices as possible. 0 where a piece would not fill a register.
@@ -208,4 +209,4 @@ inline pattern_axes choose_pattern(const layout& l, std::int64_t element_size, s
   return found;
 }
 
-}  // namespace reblock::detail
+}  // namespace reblock::inline REBLOCK_NAMESPACE::detail

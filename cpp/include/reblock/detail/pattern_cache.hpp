@@ -9,10 +9,11 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <reblock/detail/configuration.hpp>
 #include <reblock/detail/layout.hpp>
 #include <reblock/detail/pattern.hpp>
 
-namespace reblock::detail {
+namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
 class pattern_cache {
  public:
@@ -95,4 +96,4 @@ inline pattern_cache& recent_patterns() noexcept {
   return cache;
 }
 
-}  // namespace reblock::detail
+}  // namespace reblock::inline REBLOCK_NAMESPACE::detail

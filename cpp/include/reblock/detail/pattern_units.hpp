@@ -10,9 +10,10 @@
 #include <limits>
 #include <span>
 
+#include <reblock/detail/configuration.hpp>
 #include <reblock/detail/layout.hpp>
 
-namespace reblock::detail {
+namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
 /// Bytes of a source, begin <= offset < end, that may all be read.
 struct source_bytes {
@@ -144,4 +145,4 @@ inline bool pattern_units::find_runs(const layout& l, std::size_t first,
   return true;
 }
 
-}  // namespace reblock::detail
+}  // namespace reblock::inline REBLOCK_NAMESPACE::detail

@@ -13,11 +13,12 @@
 #include <utility>
 
 #include <reblock/axis_values.hpp>
+#include <reblock/detail/configuration.hpp>
 #include <reblock/detail/gather_axis.hpp>
 #include <reblock/detail/sum_leaves.hpp>
 #include <reblock/detail/summation.hpp>
 
-namespace reblock::detail {
+namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
 /// Where the terms are, and how they add up. Strides and offsets in bytes.
 struct columns_of_windows {
@@ -28,7 +29,8 @@ struct columns_of_windows {
   /// All bytes from the one to the other are elements, and may be read along with others.
   std::int64_t begin = 0;
   std::int64_t end = 0;
-  summation sum;
+  std::int64_t element_size = 0;  ///< bytes
+  const sum_functions* sum = nullptr;
 };
 
 /// Places [first, first + extents) of n, c and the spatial axes.
@@ -63,9 +65,9 @@ void for_each_choice(const axis_values& counts, Visit&& visit) {
 class piecewise_sum {
  public:
   /// `source` is the first element of the columns.
-  piecewise_sum(const columns_of_windows& columns, sum_function leaf, const std::byte* source, const box& all,
+  piecewise_sum(const columns_of_windows& columns, const std::byte* source, const box& all,
                 const box_target& sums) noexcept
-      : columns_(columns), leaf_(leaf), source_(source), box_(all), sums_(sums) {}
+      : columns_(columns), source_(source), box_(all), sums_(sums) {}
 
   /// The phases that have terms.
   void sum_phases() {
@@ -169,7 +171,7 @@ class piecewise_sum {
       if (terms_[i].extent == 0) return false;
     }
     if (!reads_columns_only(set_out(d, last_, {0, last_.places, 0, last_.terms}, at))) return false;
-    const std::int64_t row = last_.places * columns_.sum.element_size;
+    const std::int64_t row = last_.places * columns_.element_size;
     const auto follow = [row](const tile_axis& rows) {
       return rows.extent > 1 && rows.source_stride == row && rows.destination_stride == row;
     };
@@ -195,7 +197,7 @@ class piecewise_sum {
   bool reads_columns_only(offsets at) const noexcept {
     if (at.source < columns_.begin || at.source > columns_.end) return false;  // it may be anywhere
     std::int64_t low = at.source;
-    std::int64_t high = at.source + columns_.sum.element_size;
+    std::int64_t high = at.source + columns_.element_size;
     const auto reach = [&](std::int64_t extent, std::int64_t stride) {
       (stride < 0 ? low : high) += (extent - 1) * stride;
     };
@@ -208,7 +210,7 @@ class piecewise_sum {
   void make_masks() noexcept {
     const std::size_t d = rank() - 1;
     const gather_axis& axis = last_axis();
-    const std::int64_t size = columns_.sum.element_size;
+    const std::int64_t size = columns_.element_size;
     const std::int64_t places = last_.places;
     run_count_ = 0;
     has_period_ = false;
@@ -216,7 +218,8 @@ class piecewise_sum {
     const bool dense = columns_.begin != columns_.end;
     const bool contiguous = dense && axis.block_stride == size && sums_.place_strides[2 + d] == size;
     const bool whole = box_.first[2 + d] == 0 && box_.extents[2 + d] >= places;
-    if (!contiguous || !whole || columns_.sum.least_masked == 0 || places * size < columns_.sum.least_masked)
+    if (!contiguous || !whole || columns_.sum->least_masked == 0 ||
+        places * size < columns_.sum->least_masked)
       return;
     // where all terms count
     const std::int64_t begin =
@@ -240,7 +243,7 @@ class piecewise_sum {
   /// The masks of all terms are one row of zeros, ones and zeros, from which each takes its part. Returns
   /// whether there was room.
   bool add_run(std::int64_t begin, std::int64_t end) noexcept {
-    const std::int64_t size = columns_.sum.element_size;
+    const std::int64_t size = columns_.element_size;
     const std::int64_t before =
         (last_.terms - 1) * last_.advance;  // places of other masks before the first one's
     const std::int64_t room = (most_mask_bytes - used_) / size;
@@ -255,7 +258,7 @@ class piecewise_sum {
 
   /// A row of masks for each term, to be read across the ends of rows.
   bool add_periodic_run() noexcept {
-    const std::int64_t row = last_.places * columns_.sum.element_size;
+    const std::int64_t row = last_.places * columns_.element_size;
     const std::int64_t stride = row + mask_overrun;
     if (last_.terms > most_mask_bytes / stride) return false;
     for (std::int64_t t = 0; t < last_.terms; ++t) {
@@ -270,7 +273,7 @@ class piecewise_sum {
 
   /// Of `count` places from the block `first` on, those that are blocks.
   void write_mask(std::byte* mask, std::int64_t first, std::int64_t count) const noexcept {
-    const std::int64_t size = columns_.sum.element_size;
+    const std::int64_t size = columns_.element_size;
     const std::int64_t begin = std::clamp<std::int64_t>(-first, 0, count);
     const std::int64_t end = std::clamp<std::int64_t>(last_axis().blocks - first, begin, count);
     std::memset(mask, 0, static_cast<std::size_t>(count * size));
@@ -279,7 +282,7 @@ class piecewise_sum {
 
   void sum_piece(offsets at, term_masks masks) {
     tile t;
-    t.element_size = static_cast<std::size_t>(columns_.sum.element_size);
+    t.element_size = static_cast<std::size_t>(columns_.element_size);
     const std::span<const term_list::axis> term_axes = std::span(terms_).first(rank());
     term_list terms(term_axes, masks);
     std::size_t i = 1 + 2 * rank();
@@ -299,7 +302,8 @@ class piecewise_sum {
   /// Walks the axes [axis, end), which the tile does not have.
   void sum_tiles(const tile& t, term_list& terms, std::size_t axis, std::size_t end, offsets at) {
     if (axis == end) {
-      leaf_(t, terms, terms.size() == 0 ? source_ : source_ + at.source, sums_.first + at.destination);
+      columns_.sum->sum(t, terms, terms.size() == 0 ? source_ : source_ + at.source,
+                        sums_.first + at.destination);
       return;
     }
     const tile_axis& walked = axes_[axis];
@@ -313,7 +317,6 @@ class piecewise_sum {
   static constexpr std::int64_t most_mask_bytes = 8192;
 
   const columns_of_windows& columns_;
-  sum_function leaf_;
   const std::byte* source_;
   const box& box_;
   const box_target& sums_;
@@ -328,4 +331,4 @@ class piecewise_sum {
   std::array<std::byte, most_mask_bytes> masks_;
 };
 
-}  // namespace reblock::detail
+}  // namespace reblock::inline REBLOCK_NAMESPACE::detail

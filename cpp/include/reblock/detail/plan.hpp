@@ -12,11 +12,13 @@
 #include <type_traits>
 #include <utility>
 
+#include <reblock/detail/configuration.hpp>
 #include <reblock/detail/layout.hpp>
 #include <reblock/detail/leaves.hpp>
+#include <reblock/detail/movers.hpp>
 #include <reblock/detail/pattern.hpp>
 
-namespace reblock::detail {
+namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
 inline constexpr std::size_t no_axis = max_axes;
 /// Outputs from this size on go past the caches, if their sources are as large: both are more than the last of them
@@ -63,9 +65,9 @@ struct plan : layout {
   bool extents_are_fixed = false;
   /// Whether its inner two axes always have these extents, so that only its rows and slices may be fewer.
   bool streams_are_fixed = false;
-  /// What moves a tile. Null: what choose_leaf() has for it, which the traversal asks, and not who plans, so
-  /// that leaves are compiled only where operators run.
+  /// What moves a tile, and what looks patterns up.
   leaf_function leaf = nullptr;
+  look_up_function look_up = nullptr;
   /// Bytes of the registers that bytes are looked up in, and that leaves may use; 0: the baseline's alone.
   std::size_t lookup_width = 0;
   /// Not null: what is moved are terms, which become sums, by the leaf itself where it `settles`.
@@ -339,4 +341,4 @@ constexpr bool is_shifted(const plan& p, std::int64_t element_size) noexcept {
          outer.destination_stride == inner.extent * element_size;
 }
 
-}  // namespace reblock::detail
+}  // namespace reblock::inline REBLOCK_NAMESPACE::detail

@@ -7,12 +7,14 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <reblock/detail/configuration.hpp>
 #include <reblock/detail/instruction_set.hpp>
 #include <reblock/detail/leaves.hpp>
+#include <reblock/detail/movers.hpp>
 #include <reblock/detail/plan.hpp>
 #include <reblock/detail/plan_pattern.hpp>
 
-namespace reblock::detail {
+namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
 /// Where runs that go past the caches follow each other in the source and go to a few places of the output, takes them
 /// together: else each part of the source would be passed by as often as there are places.
@@ -113,9 +115,10 @@ constexpr void set_out_masks(plan& p, std::int64_t element_size) noexcept {
 }
 
 /// As plan_moves, in place, since plans are large. Requires plan(l).
-inline void set_out_moves(plan& p, const layout& l, std::int64_t element_size, const settling* sums,
-                          instruction_set set) noexcept {
+inline void set_out_moves(plan& p, const layout& l, std::int64_t element_size, const movers& by,
+                          const settling* sums, instruction_set set) noexcept {
   p.sums = sums;
+  p.look_up = by.look_up;
   p.lookup_width = lookup_width(set);
   p.empty = is_empty(l, element_size);
   if (p.empty) return;
@@ -144,15 +147,17 @@ inline void set_out_moves(plan& p, const layout& l, std::int64_t element_size, c
     simplify(ordered, single_size);
     if (set_out_pattern(p, ordered, element_size)) p.shifted = p.masked = false;
   }
+  if (p.leaf == nullptr) p.leaf = by.choose_leaf(p.least_tile(), p.streams_are_fixed, p.lookup_width);
 }
 
 /// Plans to move every element of `l`, each `element_size` bytes, in whatever order is best, as `sums` of one
 /// term each unless that is null. Requires that the destination does not overlap itself.
-inline plan plan_moves(const layout& l, std::int64_t element_size, const settling* sums = nullptr,
+inline plan plan_moves(const layout& l, std::int64_t element_size, const movers& by,
+                       const settling* sums = nullptr,
                        instruction_set set = usable_instruction_set()) noexcept {
   plan p(l);
-  set_out_moves(p, l, element_size, sums, set);
+  set_out_moves(p, l, element_size, by, sums, set);
   return p;
 }
 
-}  // namespace reblock::detail
+}  // namespace reblock::inline REBLOCK_NAMESPACE::detail

@@ -7,12 +7,13 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <reblock/detail/configuration.hpp>
 #include <reblock/detail/instruction_set.hpp>
 #include <reblock/detail/pattern_axes.hpp>
 #include <reblock/detail/pattern_cache.hpp>
 #include <reblock/detail/plan.hpp>
 
-namespace reblock::detail {
+namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
 /// Finds an axis whose indices are moved together with the pieces of a pattern, `most_bytes` at a time, since
 /// each call for pieces has a table to load. Requires that none of the axes that are walked is bounded: then their
@@ -173,4 +174,4 @@ inline bool set_out_pattern(plan& p, const layout& l, std::int64_t element_size)
   return true;
 }
 
-}  // namespace reblock::detail
+}  // namespace reblock::inline REBLOCK_NAMESPACE::detail

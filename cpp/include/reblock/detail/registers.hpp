@@ -13,8 +13,9 @@
 #include <utility>
 
 #include <reblock/detail/compiler.hpp>
+#include <reblock/detail/configuration.hpp>
 
-namespace reblock::detail {
+namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
 inline std::uintptr_t address_of(const std::byte* place) noexcept {
   return reinterpret_cast<std::uintptr_t>(place);
@@ -165,4 +166,4 @@ template <class Step>
   if (i != count) step(count - width);
 }
 
-}  // namespace reblock::detail
+}  // namespace reblock::inline REBLOCK_NAMESPACE::detail

@@ -7,10 +7,11 @@
 #include <cstdint>
 #include <cstring>
 
+#include <reblock/detail/configuration.hpp>
 #include <reblock/detail/registers.hpp>
 #include <reblock/detail/tile.hpp>
 
-namespace reblock::detail {
+namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
 /// Copies `size` bytes, in place of a call that would cost more than a few bytes do.
 inline void copy_short(std::byte* destination, const std::byte* source, std::size_t size) {
@@ -104,4 +105,4 @@ void move_strided(const tile& t, const std::byte* source, std::byte* destination
   });
 }
 
-}  // namespace reblock::detail
+}  // namespace reblock::inline REBLOCK_NAMESPACE::detail

@@ -11,11 +11,12 @@
 #include <type_traits>
 
 #include <reblock/detail/checked.hpp>
+#include <reblock/detail/configuration.hpp>
 #include <reblock/detail/registers.hpp>
 #include <reblock/detail/runs.hpp>
 #include <reblock/detail/tile.hpp>
 
-namespace reblock::detail {
+namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
 /// The most bytes that can be stored past the caches at a time in all runs of a tile: they are whole multiples of these, and
 /// lie at multiples of them from each other in the destination. 0 where there are none, or where elements are no runs.
@@ -119,4 +120,4 @@ inline void stream_runs(const tile& t, const std::byte* source, std::byte* desti
   }
 }
 
-}  // namespace reblock::detail
+}  // namespace reblock::inline REBLOCK_NAMESPACE::detail

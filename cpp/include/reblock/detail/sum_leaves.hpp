@@ -14,13 +14,14 @@
 #include <utility>
 
 #include <reblock/detail/checked.hpp>
+#include <reblock/detail/configuration.hpp>
 #include <reblock/detail/half.hpp>
 #include <reblock/detail/instruction_set.hpp>
 #include <reblock/detail/registers.hpp>
 #include <reblock/detail/sum_traits.hpp>
 #include <reblock/detail/tile.hpp>
 
-namespace reblock::detail {
+namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
 /// The bits of terms that count, of each row; the others may be of whatever lies beside the terms. Where there is a
 /// period, rows of that many bytes follow each other without gaps, and the masks are those of any row and of
@@ -355,7 +356,7 @@ template <class T>
 void sum_tile(const tile& t, term_list& terms, const std::byte* source, std::byte* destination) {
   if (terms.size() == 0) return clear_tile<T>(t, destination);
   using part = typename parts_of<T>::type;
-  constexpr std::int64_t parts = parts_of<T>::count;
+  constexpr std::int64_t parts{sizeof(T) / sizeof(part)};
   constexpr std::int64_t size{sizeof(T)};
   const tile_axis outer = t.outer;
   const tile_axis inner = t.inner;
@@ -383,4 +384,4 @@ void sum_tile(const tile& t, term_list& terms, const std::byte* source, std::byt
   });
 }
 
-}  // namespace reblock::detail
+}  // namespace reblock::inline REBLOCK_NAMESPACE::detail

@@ -3,7 +3,6 @@
 // The arithmetic of fold, the only operator that adds, without its types.
 #pragma once
 
-#include <array>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -12,12 +11,13 @@
 #include <utility>
 
 #include <reblock/data_type.hpp>
+#include <reblock/detail/configuration.hpp>
 #include <reblock/detail/half.hpp>
 #include <reblock/detail/leaves.hpp>
 #include <reblock/detail/sum_leaves.hpp>
 #include <reblock/detail/sum_traits.hpp>
 
-namespace reblock::detail {
+namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
 /// Makes a register of terms sums of one term each. An element is one or several terms.
 template <sums_in_lanes T, std::size_t Size = sizeof(T)>
@@ -83,71 +83,111 @@ void settle(const tile& t, const std::byte*, std::byte* destination) {
   });
 }
 
-template <class T>
-inline constexpr settling settling_of = [] {
-  using part = typename parts_of<T>::type;
-  settling result{settle<T>, nullptr};
-  if constexpr (sums_in_lanes<part> && !std::same_as<part, bool>) {
-    result.choose_leaf = detail::choose_leaf<settled<part, sizeof(T)>>;
-  }
-  return result;
-}();
-
-/// sum_traits without the type: what fold needs to know about its elements.
-struct summation {
-  std::int64_t element_size = 0;  ///< bytes of an element
-  sum_function sum = nullptr;     ///< null: who runs the operation says how, see sum_leaf
+/// What sums terms of one type.
+struct sum_functions {
+  sum_function sum;
   /// Bytes of the shortest run whose terms may have masks; 0: those of no run.
-  std::int64_t least_masked = 0;
-  /// Turns single terms into their sums; null where they are.
-  const detail::settling* settling = nullptr;
+  std::int64_t least_masked;
+  /// Turns single terms into their sums.
+  settling settle;
 };
 
 template <class T>
-concept summable = requires { typename sum_traits<T>::accumulator; };
-
-template <summable T>
-constexpr summation summation_without_leaf() noexcept {
-  summation result{sizeof(T), nullptr, least_run<typename parts_of<T>::type>, nullptr};
-  if constexpr (std::is_same_v<T, bool> || !std::integral<T>) result.settling = &settling_of<T>;
-  return result;
-}
-
-template <summable T>
-constexpr summation summation_of() noexcept {
-  summation result = summation_without_leaf<T>();
-  result.sum = sum_tile<T>;
-  return result;
-}
-
-/// Returns what `with` returns for a value of the type that sums those of a data type, which element_size() knows.
-template <class With>
-constexpr auto with_summed_type(data_type type, With with) noexcept {
-  switch (type) {
-    case data_type::float32: return with(float{});
-    case data_type::float64: return with(double{});
-    case data_type::float16: return with(float16{});
-    case data_type::uint8:
-    case data_type::int8: return with(std::uint8_t{});
-    case data_type::uint16:
-    case data_type::int16: return with(std::uint16_t{});
-    case data_type::uint32:
-    case data_type::int32: return with(std::uint32_t{});
-    case data_type::uint64:
-    case data_type::int64: return with(std::uint64_t{});
-    default: return decltype(with(float{})){};
+constexpr settling settling_of() noexcept {
+  using part = typename parts_of<T>::type;
+  if constexpr (std::is_integral_v<part> && !std::same_as<part, bool>) {
+    return {};  // they are sums already
+  } else if constexpr (sums_in_lanes<part> && !std::same_as<part, bool>) {
+    return {detail::settle<T>, choose_leaf<settled<part, sizeof(T)>>};
+  } else {
+    return {detail::settle<T>, nullptr};
   }
 }
 
-/// Without a leaf: a file that includes this and sums nothing need not compile them all.
-constexpr summation summation_of(data_type type) noexcept {
-  return with_summed_type(type, []<class T>(T) { return summation_without_leaf<T>(); });
+template <class T>
+inline constexpr sum_functions sum_functions_of{sum_tile<T>, least_run<typename parts_of<T>::type>,
+                                                settling_of<T>()};
+
+/// Two parts, as std::complex has them.
+template <class Part>
+struct pair_of_parts {
+  using value_type = Part;
+  Part real() const;
+  Part imag() const;
+  Part parts[2];
+};
+
+/// The types that stand for all that have the same sums.
+template <summand Part>
+struct summed {};
+template <>
+struct summed<summand::boolean> {
+  using type = bool;
+};
+template <>
+struct summed<summand::integer8> {
+  using type = std::uint8_t;
+};
+template <>
+struct summed<summand::integer16> {
+  using type = std::uint16_t;
+};
+template <>
+struct summed<summand::integer32> {
+  using type = std::uint32_t;
+};
+template <>
+struct summed<summand::integer64> {
+  using type = std::uint64_t;
+};
+template <>
+struct summed<summand::half_float> {
+  using type = float16;
+};
+template <>
+struct summed<summand::brain_float> {
+  using type = bfloat16;
+};
+template <>
+struct summed<summand::single_float> {
+  using type = float;
+};
+template <>
+struct summed<summand::double_float> {
+  using type = double;
+};
+template <>
+struct summed<summand::long_double> {
+  using type = long double;
+};
+
+/// The functions for one of some types of terms, or null.
+template <summand... Some>
+constexpr const sum_functions* find_sum_functions(summand part) noexcept {
+  const sum_functions* found = nullptr;
+  ((part == Some ? static_cast<void>(found = &sum_functions_of<typename summed<Some>::type>) : void()), ...);
+  return found;
 }
 
-/// The leaf that sums a data type. A template, so that leaves are compiled only where it is called from one.
-template <std::same_as<data_type> Type>
-constexpr sum_function sum_leaf(Type type) noexcept {
-  return with_summed_type(type, []<class T>(T) -> sum_function { return sum_tile<T>; });
+template <summand... Some>
+constexpr const sum_functions* find_pair_functions(summand part) noexcept {
+  const sum_functions* found = nullptr;
+  ((part == Some ? static_cast<void>(found = &sum_functions_of<pair_of_parts<typename summed<Some>::type>>)
+                 : void()),
+   ...);
+  return found;
 }
 
-}  // namespace reblock::detail
+#if !defined(REBLOCK_COMPILED)
+template <summable T>
+constexpr const sum_functions* functions_of() noexcept {
+  using part = typename summed<summand_of<T>()>::type;
+  if constexpr (complex_number<T>) {
+    return &sum_functions_of<pair_of_parts<part>>;
+  } else {
+    return &sum_functions_of<part>;
+  }
+}
+#endif
+
+}  // namespace reblock::inline REBLOCK_NAMESPACE::detail

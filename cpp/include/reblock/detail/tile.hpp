@@ -9,7 +9,9 @@
 #include <cstdint>
 #include <utility>
 
-namespace reblock::detail {
+#include <reblock/detail/configuration.hpp>
+
+namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
 struct tile_axis {
   std::int64_t extent = 1;
@@ -152,4 +154,4 @@ template <class GoesOn, class Move>
   move(some, source, destination, tile_axis{});
 }
 
-}  // namespace reblock::detail
+}  // namespace reblock::inline REBLOCK_NAMESPACE::detail

@@ -9,10 +9,11 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <reblock/detail/configuration.hpp>
 #include <reblock/detail/registers.hpp>
 #include <reblock/detail/tile.hpp>
 
-namespace reblock::detail {
+namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
 /// Whether a register has several elements of this size, so that squares of them can be transposed.
 constexpr bool has_squares(std::int64_t element_size) noexcept {
@@ -130,4 +131,4 @@ void move_transposed(const tile& t, const std::byte* source, std::byte* destinat
       });
 }
 
-}  // namespace reblock::detail
+}  // namespace reblock::inline REBLOCK_NAMESPACE::detail

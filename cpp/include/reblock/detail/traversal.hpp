@@ -11,9 +11,10 @@
 #include <span>
 #include <utility>
 
+#include <reblock/detail/configuration.hpp>
 #include <reblock/detail/plan.hpp>
 
-namespace reblock::detail {
+namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
 /// The destination elements whose source lies outside of the image become zero (all bits 0).
 class fill_outside {
@@ -84,20 +85,16 @@ class fill_outside {
 };
 
 /// Walks the axes of a plan and calls its leaf for each tile, narrowed to what lies inside the bounds;
-/// `Outside` gets the rest. The range of an axis is worked out once for each index of the axis that
-/// decides it, so no element is ever tested. A template, so that leaves are compiled only where it is used.
-template <class Outside = fill_outside>
+/// fill_outside gets the rest. The range of an axis is worked out once for each index of the axis that
+/// decides it, so no element is ever tested.
 class traversal {
  public:
-  traversal(const plan& p, const std::byte* source, std::byte* destination)
-      : plan_(p),
-        leaf_(p.leaf != nullptr ? p.leaf : choose_leaf(p.least_tile(), p.streams_are_fixed, p.lookup_width)),
-        source_(source),
-        destination_(destination) {
+  traversal(const plan& p, const std::byte* source, std::byte* destination) noexcept
+      : plan_(p), source_(source), destination_(destination) {
     for (std::size_t i = 0; i < p.rank; ++i) ranges_[i] = {0, p.axes[i].extent};
   }
 
-  void run() {
+  void run() noexcept {
     if (plan_.empty) return;
     walk(0, plan_.source_offset, plan_.destination_offset);
     if (plan_.staged || plan_.leaf_tile.streamed) finish_streams();
@@ -121,7 +118,7 @@ class traversal {
       if (decide(i, index)) {
         walk(i + 1, source, destination);
       } else {
-        Outside::range(plan_, i + 1, destination_, destination, 0, plan_.axes[i + 1].extent);
+        fill_outside::range(plan_, i + 1, destination_, destination, 0, plan_.axes[i + 1].extent);
       }
       source = wrapping_add(source, axis.source_stride);
       destination = wrapping_add(destination, axis.destination_stride);
@@ -178,10 +175,10 @@ class traversal {
     const layout_axis& axis = plan_.axes[r.along];
     const tile_axis pieces{indices_ / r.extent, axis.source_stride * r.extent,
                            axis.destination_stride * r.extent};
-    table_->move(rows, pieces, source, destination);
+    table_->move(plan_.look_up, rows, pieces, source, destination);
     if (indices_ % r.extent != 0) {
       const std::int64_t last = indices_ - r.extent;
-      table_->move(rows, {}, source + last * axis.source_stride,
+      table_->move(plan_.look_up, rows, {}, source + last * axis.source_stride,
                    destination + last * axis.destination_stride);
     }
     if (plan_.sums != nullptr) {
@@ -195,11 +192,11 @@ class traversal {
     }
   }
 
-  /// Hands what lies outside along axis `i` over to `Outside` and returns what lies inside.
+  /// Hands what lies outside along axis `i` over to fill_outside and returns what lies inside.
   index_range clip(std::size_t i, std::int64_t destination) const {
     const index_range inside = ranges_[i];
-    Outside::range(plan_, i, destination_, destination, 0, inside.begin);
-    Outside::range(plan_, i, destination_, destination, inside.end, plan_.axes[i].extent);
+    fill_outside::range(plan_, i, destination_, destination, 0, inside.begin);
+    fill_outside::range(plan_, i, destination_, destination, inside.end, plan_.axes[i].extent);
     return inside;
   }
 
@@ -249,7 +246,7 @@ class traversal {
   }
 
   void move_whole(const tile& t, const std::byte* source, std::byte* destination) const {
-    leaf_(t, source, destination);
+    plan_.leaf(t, source, destination);
     if (plan_.sums != nullptr && !plan_.settles) plan_.sums->settle(t, destination, destination);
   }
 
@@ -307,7 +304,7 @@ class traversal {
     t.outer.extent = 1;
   }
 
-  /// Hands what lies outside of a tile over to `Outside`; the axes from `narrowed` on are whole.
+  /// Hands what lies outside of a tile over to fill_outside; the axes from `narrowed` on are whole.
   void clip_tile(std::size_t i, std::size_t narrowed, std::int64_t destination) const {
     if (i == narrowed) return;
     const index_range inside = clip(i, destination);
@@ -317,8 +314,9 @@ class traversal {
     if (i + 2 == narrowed) {
       const index_range inner = ranges_[i + 1];
       const std::int64_t rows = inside.end - inside.begin;
-      Outside::ranges(plan_, i + 1, destination_, destination, rows, 0, inner.begin);
-      Outside::ranges(plan_, i + 1, destination_, destination, rows, inner.end, plan_.axes[i + 1].extent);
+      fill_outside::ranges(plan_, i + 1, destination_, destination, rows, 0, inner.begin);
+      fill_outside::ranges(plan_, i + 1, destination_, destination, rows, inner.end,
+                           plan_.axes[i + 1].extent);
       return;
     }
     for (std::int64_t index = inside.begin; index < inside.end; ++index) {
@@ -328,7 +326,6 @@ class traversal {
   }
 
   const plan& plan_;
-  leaf_function leaf_;
   const std::byte* source_;
   std::byte* destination_;
   std::array<index_range, max_axes> ranges_;  ///< those of the plan's axes
@@ -343,4 +340,4 @@ class traversal {
   bool has_mask_ = false;
 };
 
-}  // namespace reblock::detail
+}  // namespace reblock::inline REBLOCK_NAMESPACE::detail

@@ -11,8 +11,9 @@
 #include <utility>
 
 #include <reblock/detail/compiler.hpp>
+#include <reblock/detail/configuration.hpp>
 
-namespace reblock::detail {
+namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
 #if defined(__GNUC__) && defined(__x86_64__)
 
@@ -151,4 +152,4 @@ template <std::size_t Slots, std::size_t Count>
 
 #endif
 
-}  // namespace reblock::detail
+}  // namespace reblock::inline REBLOCK_NAMESPACE::detail

@@ -7,11 +7,12 @@
 #include <cstdint>
 #include <cstring>
 
+#include <reblock/detail/configuration.hpp>
 #include <reblock/detail/runs.hpp>
 #include <reblock/detail/tile.hpp>
 #include <reblock/detail/wide_registers.hpp>
 
-namespace reblock::detail {
+namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
 /// Bytes of the shortest run that goes past the caches: the ends of shorter ones take longer than that saves. Measured.
 inline constexpr std::size_t least_streamed_run = 512;
@@ -138,4 +139,4 @@ inline void move_wide_masked(std::byte*, const std::byte*, const std::byte*, std
 
 #endif
 
-}  // namespace reblock::detail
+}  // namespace reblock::inline REBLOCK_NAMESPACE::detail

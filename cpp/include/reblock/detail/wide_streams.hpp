@@ -12,10 +12,11 @@
 #include <utility>
 
 #include <reblock/detail/checked.hpp>
+#include <reblock/detail/configuration.hpp>
 #include <reblock/detail/tile.hpp>
 #include <reblock/detail/wide_registers.hpp>
 
-namespace reblock::detail {
+namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
 /// The streams of a tile, for registers of 64 bytes.
 struct wide_shape {
@@ -403,4 +404,4 @@ leaf_function choose_wide_leaf(const tile&, bool) noexcept {
 
 #endif
 
-}  // namespace reblock::detail
+}  // namespace reblock::inline REBLOCK_NAMESPACE::detail

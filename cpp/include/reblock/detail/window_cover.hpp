@@ -11,9 +11,10 @@
 #include <span>
 
 #include <reblock/detail/compiler.hpp>
+#include <reblock/detail/configuration.hpp>
 #include <reblock/detail/pattern_units.hpp>
 
-namespace reblock::detail {
+namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
 /// Patterns that differ in where they begin alone, and are looked up together.
 struct sibling_axis {
@@ -150,4 +151,4 @@ class window_cover {
   std::array<std::uint16_t, most_units> places_;
 };
 
-}  // namespace reblock::detail
+}  // namespace reblock::inline REBLOCK_NAMESPACE::detail

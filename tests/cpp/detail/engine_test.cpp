@@ -2,11 +2,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
+#include <stdexcept>
 #include <vector>
 
 #include <doctest/doctest.h>
 
-#include <reblock/detail/operation.hpp>
+#include <reblock/detail/engine.hpp>
 #include <reblock/operator.hpp>
 
 #include "../executors.hpp"
@@ -110,6 +111,48 @@ TEST_CASE("one compiled operator serves several threads at once") {
     std::vector<std::vector<std::uint16_t>> results(3, std::vector<std::uint16_t>(whole.size()));
     test::thread_executor{3}.run(3, [&](std::size_t i) { op.dispatch(input.data(), results[i].data()); });
     for (const auto& result : results) CHECK(result == whole);
+  }
+}
+
+/// Throws from one of its functions.
+struct failing_executor {
+  bool knows_concurrency = true;
+
+  std::size_t concurrency() const { return knows_concurrency ? 3 : throw std::runtime_error("concurrency"); }
+
+  template <class F>
+  void run(std::size_t, F&& chunk) const {
+    chunk(0);
+    throw std::runtime_error("run");
+  }
+};
+
+TEST_CASE("what an executor throws leaves the call that was given it") {
+  for (const compiled_operator& op : large_operators()) {
+    const std::vector<std::uint16_t> input = small_numbers(op);
+    std::vector<std::uint16_t> result(elements(op.output()), unwritten);
+    const auto dispatch = [&](bool knows_concurrency) {
+      op.dispatch(input.data(), result.data(), failing_executor{knows_concurrency});
+    };
+    CHECK_THROWS_WITH_AS(dispatch(false), "concurrency", std::runtime_error);
+    CHECK(result == std::vector<std::uint16_t>(result.size(), unwritten));
+    CHECK_THROWS_WITH_AS(dispatch(true), "run", std::runtime_error);
+  }
+}
+
+/// An executor that does not know how much runs at once.
+struct vague_executor : test::backward_executor {
+  std::size_t concurrency() const { return 0; }
+};
+
+TEST_CASE("an executor of no concurrency runs one chunk at a time") {
+  for (const compiled_operator& op : large_operators()) {
+    const std::vector<std::uint16_t> input = small_numbers(op);
+    std::vector<std::uint16_t> whole(elements(op.output()));
+    op.dispatch(input.data(), whole.data());
+    std::vector<std::uint16_t> result(whole.size(), unwritten);
+    op.dispatch(input.data(), result.data(), vague_executor{});
+    CHECK(result == whole);
   }
 }
 

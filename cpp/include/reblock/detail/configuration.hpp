@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The one header with macros: how the library is compiled, and the namespace that says so. reblock.hpp undefines all
+// of them at its end, so this header may be included again and has no #pragma once.
+//
+// All names live in an inline namespace. Its name carries the version and every option of the compiler that changes
+// code: two files of one program, or two libraries of one process, that differ in them share no function.
+//
+// REBLOCK_COMPILED is the user's: where it is defined, the headers only declare what the library
+// reblock::compiled, or a file that includes reblock/implementation.hpp, defines. What crosses that boundary, see
+// engine.hpp, has names that carry the version alone, since the two sides may be compiled with other options.
+#if !defined(REBLOCK_NAMESPACE)
+
+/// As version.hpp has it, which checks that.
+#define REBLOCK_VERSION_NAME v0_1_0
+
+// Errors leave as exceptions, or end the program.
+#if defined(__cpp_exceptions)
+#define REBLOCK_ERRORS
+#else
+#define REBLOCK_ERRORS _no_exceptions
+#endif
+
+#if defined(NDEBUG)
+#define REBLOCK_ASSERTIONS
+#else
+#define REBLOCK_ASSERTIONS _assertions
+#endif
+
+// Whether sums are those of IEEE 754.
+#if defined(__FAST_MATH__)
+#define REBLOCK_ARITHMETIC _fast_math
+#else
+#define REBLOCK_ARITHMETIC
+#endif
+
+// The instructions that compilers may use everywhere: the widest set of registers, then what comes apart from it.
+#if defined(__AVX512VBMI__)
+#define REBLOCK_REGISTERS _avx512vbmi
+#elif defined(__AVX512BW__)
+#define REBLOCK_REGISTERS _avx512bw
+#elif defined(__AVX512F__)
+#define REBLOCK_REGISTERS _avx512f
+#elif defined(__AVX2__)
+#define REBLOCK_REGISTERS _avx2
+#elif defined(__AVX__)
+#define REBLOCK_REGISTERS _avx
+#elif defined(__SSE4_2__)
+#define REBLOCK_REGISTERS _sse42
+#elif defined(__SSE4_1__)
+#define REBLOCK_REGISTERS _sse41
+#elif defined(__SSSE3__)
+#define REBLOCK_REGISTERS _ssse3
+#elif defined(__SSE3__)
+#define REBLOCK_REGISTERS _sse3
+#elif defined(__i386__) && defined(__SSE2_MATH__)
+#define REBLOCK_REGISTERS _sse2_math
+#elif defined(__i386__) && defined(__SSE2__)
+#define REBLOCK_REGISTERS _sse2
+#elif defined(__ARM_FEATURE_SVE2)
+#define REBLOCK_REGISTERS _sve2
+#elif defined(__ARM_FEATURE_SVE)
+#define REBLOCK_REGISTERS _sve
+#elif defined(__arm__) && defined(__ARM_NEON)
+#define REBLOCK_REGISTERS _neon
+#elif defined(__VEC__) || defined(__VSX__)
+#define REBLOCK_REGISTERS _vectors
+#else
+#define REBLOCK_REGISTERS
+#endif
+
+#if defined(__FMA__)
+#define REBLOCK_FUSED _fma
+#else
+#define REBLOCK_FUSED
+#endif
+
+#if defined(__BMI2__)
+#define REBLOCK_BITS _bmi2
+#elif defined(__BMI__)
+#define REBLOCK_BITS _bmi
+#else
+#define REBLOCK_BITS
+#endif
+
+#if defined(__LZCNT__) && defined(__POPCNT__)
+#define REBLOCK_COUNTS _lzcnt_popcnt
+#elif defined(__LZCNT__)
+#define REBLOCK_COUNTS _lzcnt
+#elif defined(__POPCNT__)
+#define REBLOCK_COUNTS _popcnt
+#else
+#define REBLOCK_COUNTS
+#endif
+
+#if defined(__MOVBE__) && defined(__F16C__)
+#define REBLOCK_OTHERS _movbe_f16c
+#elif defined(__MOVBE__)
+#define REBLOCK_OTHERS _movbe
+#elif defined(__F16C__)
+#define REBLOCK_OTHERS _f16c
+#else
+#define REBLOCK_OTHERS
+#endif
+
+#define REBLOCK_JOIN_EXPANDED(a, b, c, d, e, f, g, h, i) a##b##c##d##e##f##g##h##i
+#define REBLOCK_JOIN(a, b, c, d, e, f, g, h, i) REBLOCK_JOIN_EXPANDED(a, b, c, d, e, f, g, h, i)
+#define REBLOCK_NAMESPACE                                                                    \
+  REBLOCK_JOIN(REBLOCK_VERSION_NAME, REBLOCK_ERRORS, REBLOCK_ASSERTIONS, REBLOCK_ARITHMETIC, \
+               REBLOCK_REGISTERS, REBLOCK_FUSED, REBLOCK_BITS, REBLOCK_COUNTS, REBLOCK_OTHERS)
+
+// The namespace of the engine's boundary, and what its functions are where they are declared and where they are
+// defined: templates if they are compiled with their callers, so that a file that calls none compiles none.
+#if defined(REBLOCK_COMPILED)
+#define REBLOCK_ENGINE_NAMESPACE REBLOCK_JOIN(REBLOCK_VERSION_NAME, _compiled, , , , , , , )
+#define REBLOCK_ENGINE_FUNCTION
+#define REBLOCK_ENGINE_DEFINITION
+#else
+#define REBLOCK_ENGINE_NAMESPACE REBLOCK_NAMESPACE
+#define REBLOCK_ENGINE_FUNCTION template <class = void>
+#define REBLOCK_ENGINE_DEFINITION template <class>
+#endif
+
+#endif

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Undefines what configuration.hpp defines; it may be included again, as that one.
+#undef REBLOCK_VERSION_NAME
+#undef REBLOCK_ERRORS
+#undef REBLOCK_ASSERTIONS
+#undef REBLOCK_ARITHMETIC
+#undef REBLOCK_REGISTERS
+#undef REBLOCK_FUSED
+#undef REBLOCK_BITS
+#undef REBLOCK_COUNTS
+#undef REBLOCK_OTHERS
+#undef REBLOCK_JOIN_EXPANDED
+#undef REBLOCK_JOIN
+#undef REBLOCK_NAMESPACE
+#undef REBLOCK_ENGINE_NAMESPACE
+#undef REBLOCK_ENGINE_FUNCTION
+#undef REBLOCK_ENGINE_DEFINITION

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The engine's boundary. What is declared here is defined with its callers, or in the library reblock::compiled, or in
+// the one file that includes reblock/implementation.hpp: see configuration.hpp.
+//
+// Types cross it as bytes, since their names tell how the file that includes this is compiled. Nothing throws.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <reblock/axis_values.hpp>
+#include <reblock/detail/configuration.hpp>
+#include <reblock/detail/executor_reference.hpp>
+#include <reblock/detail/layout.hpp>
+#include <reblock/detail/summand.hpp>
+
+namespace reblock::inline REBLOCK_ENGINE_NAMESPACE::engine {
+
+/// Makes a plan of `moves` (a layout) in `operation`.
+REBLOCK_ENGINE_FUNCTION void plan_moves(void* operation, const void* moves,
+                                        std::int64_t element_size) noexcept;
+/// Makes a plan of `sums` (a sum_request) in `operation`.
+REBLOCK_ENGINE_FUNCTION void plan_sums(void* operation, const void* sums) noexcept;
+/// Makes a plan in `operation` of a described_operator and the strides of its input and output (axis_values), in bytes.
+REBLOCK_ENGINE_FUNCTION void plan_described(void* operation, const void* described, const void* input_strides,
+                                            const void* output_strides) noexcept;
+/// Runs a plan by `executor` (an executor_reference).
+REBLOCK_ENGINE_FUNCTION void run(const void* operation, const void* source, void* destination,
+                                 const void* executor) noexcept;
+/// The name of the widest instruction set that plans use on this processor.
+REBLOCK_ENGINE_FUNCTION const char* instruction_set() noexcept;
+
+}  // namespace reblock::inline REBLOCK_ENGINE_NAMESPACE::engine
+
+namespace reblock::inline REBLOCK_NAMESPACE::detail {
+
+/// What fold does: the moves are those of unfold with their sides swapped, from the columns to the image, over the
+/// axes n, c, o_1..o_k, l_1..l_k.
+struct sum_request {
+  layout moves;
+  axis_values extents;         ///< of the image: n, c and the spatial axes
+  axis_values output_strides;  ///< of the same axes, bytes
+  summation sum;
+};
+
+struct described_operator;  // see operator.hpp
+
+/// A plan: a trivially copyable value. Make it once, run it often.
+class operation {
+ public:
+  REBLOCK_ENGINE_FUNCTION operation(const layout& moves, std::int64_t element_size) noexcept {
+    engine::plan_moves(plan_, &moves, element_size);
+  }
+  REBLOCK_ENGINE_FUNCTION explicit operation(const sum_request& sums) noexcept {
+    engine::plan_sums(plan_, &sums);
+  }
+  REBLOCK_ENGINE_FUNCTION operation(const described_operator& described, const axis_values& input_strides,
+                                    const axis_values& output_strides) noexcept {
+    engine::plan_described(plan_, &described, &input_strides, &output_strides);
+  }
+
+  REBLOCK_ENGINE_FUNCTION void run_by(const void* source, void* destination,
+                                      const executor_reference& executor) const noexcept {
+    engine::run(plan_, source, destination, &executor);
+  }
+  /// `source` and `destination` point to the first element (index 0 on every axis) of each tensor, which must not
+  /// share memory. Throws what the executor throws.
+  template <executor Executor>
+  void run(const void* source, void* destination, Executor& executor) const {
+    held_executor<Executor> held(executor);
+    const executor_reference reference = held.reference();
+    engine::run(plan_, source, destination, &reference);
+    held.rethrow();
+  }
+
+  static constexpr std::size_t plan_bytes = 11 * 1024;
+
+ private:
+  alignas(8) std::byte plan_[plan_bytes];
+};
+
+}  // namespace reblock::inline REBLOCK_NAMESPACE::detail

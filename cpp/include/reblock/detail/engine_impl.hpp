@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The engine: what engine.hpp declares, and all that it compiles.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <type_traits>
+#include <variant>
+
+#include <reblock/detail/configuration.hpp>
+#include <reblock/detail/engine.hpp>
+#include <reblock/detail/gather.hpp>
+#include <reblock/detail/leaves.hpp>
+#include <reblock/detail/look_up.hpp>
+#include <reblock/detail/movers.hpp>
+#include <reblock/detail/plan_moves.hpp>
+#include <reblock/detail/summation.hpp>
+#include <reblock/detail/traversal.hpp>
+
+namespace reblock::inline REBLOCK_NAMESPACE::detail {
+
+/// Less than this many destination bytes a chunk are not worth handing to another thread.
+inline constexpr std::int64_t least_chunk_bytes = 64 * 1024;
+/// More chunks than this are not made, however many an executor asks for.
+inline constexpr std::size_t most_chunks = 1024;
+
+/// What an operation holds.
+using any_plan = std::variant<plan, gather>;
+static_assert(std::is_trivially_copyable_v<any_plan> && sizeof(any_plan) <= operation::plan_bytes &&
+              alignof(any_plan) <= 8);
+
+/// Where the share of the i-th of `chunks` begins.
+constexpr std::int64_t share(std::int64_t total, std::int64_t i, std::int64_t chunks) noexcept {
+  return total / chunks * i + std::min(i, total % chunks);
+}
+
+/// A plan that is run in chunks: what a chunk needs to know.
+struct chunked_moves {
+  const plan& moves;
+  layout whole;
+  std::size_t axis;  ///< that is cut
+  std::int64_t chunks;
+  movers by;
+  const std::byte* source;
+  std::byte* destination;
+
+  void run(std::size_t chunk) const noexcept {
+    const auto i = static_cast<std::int64_t>(chunk);
+    const std::int64_t extent = whole.axes[axis].extent;
+    layout part = whole;
+    part.narrow(axis, share(extent, i, chunks), share(extent, i + 1, chunks));
+    const auto element_size = static_cast<std::int64_t>(moves.leaf_tile.element_size);
+    const plan part_plan = plan_moves(part, element_size, by, moves.sums);
+    traversal(part_plan, source, destination).run();
+  }
+};
+
+struct chunked_sums {
+  const gather& sums;
+  std::int64_t chunks;
+  const std::byte* source;
+  std::byte* destination;
+
+  void run(std::size_t chunk) const noexcept {
+    const auto i = static_cast<std::int64_t>(chunk);
+    const std::int64_t boxes = sums.boxes();
+    for (std::int64_t box = share(boxes, i, chunks); box < share(boxes, i + 1, chunks); ++box) {
+      sums.fill_box(box, source, destination);
+    }
+  }
+};
+
+template <class Chunked>
+void run_chunks(const executor_reference& executor, const Chunked& chunked) {
+  executor.run(
+      executor.executor, static_cast<std::size_t>(chunked.chunks),
+      [](const void* self, std::size_t chunk) { static_cast<const Chunked*>(self)->run(chunk); }, &chunked);
+}
+
+/// The axis that cuts the output into the longest contiguous pieces among those that make enough of
+/// them; if none does, the longest.
+constexpr std::size_t axis_to_cut(const layout& moves, std::int64_t pieces) noexcept {
+  std::size_t best = 0;
+  const auto enough = [&](std::size_t i) { return moves.axes[i].extent >= pieces; };
+  for (std::size_t i = 1; i < moves.rank; ++i) {
+    const bool longer = enough(i) && enough(best)
+                            ? moves.axes[i].destination_stride > moves.axes[best].destination_stride
+                            : moves.axes[i].extent > moves.axes[best].extent;
+    if (longer) best = i;
+  }
+  return best;
+}
+
+inline void run_plan(const plan& moves, const movers& by, const std::byte* source, std::byte* destination,
+                     const executor_reference& executor, std::int64_t concurrency) {
+  if (moves.empty) return;
+  if (concurrency > 1) {
+    chunked_moves chunked{moves, moves.whole(), 0, 1, by, source, destination};
+    chunked.axis = axis_to_cut(chunked.whole, concurrency);
+    const auto element_size = static_cast<std::int64_t>(moves.leaf_tile.element_size);
+    const std::int64_t extent = chunked.whole.rank > 0 ? chunked.whole.axes[chunked.axis].extent : 1;
+    chunked.chunks =
+        std::min({concurrency, extent, total_bytes(chunked.whole, element_size) / least_chunk_bytes});
+    if (chunked.chunks > 1) return run_chunks(executor, chunked);
+  }
+  traversal(moves, source, destination).run();
+}
+
+inline void run_sums(const gather& sums, const std::byte* source, std::byte* destination,
+                     const executor_reference& executor, std::int64_t concurrency) {
+  const chunked_sums chunked{sums, std::min(sums.boxes(), concurrency), source, destination};
+  if (chunked.chunks > 0) run_chunks(executor, chunked);
+}
+
+/// Plans what `gather` does, by moves alone where each position has exactly one term. Works nothing out for an output
+/// without elements, whose other extents may be of any size.
+inline void plan_any_sums(any_plan& made, const sum_request& request, const sum_functions& sum,
+                          const movers& by) noexcept {
+  const std::int64_t element_size = request.sum.element_size;
+  if (std::count(request.extents.begin(), request.extents.end(), 0) != 0) {
+    layout nothing;
+    nothing.add({0, 0, 0});
+    made.emplace<plan>(plan_moves(nothing, element_size, by));
+  } else if (covers_once(request.moves, request.extents)) {
+    const settling* settle = sum.settle.settle != nullptr ? &sum.settle : nullptr;
+    set_out_moves(made.emplace<plan>(request.moves), request.moves, element_size, by, settle,
+                  usable_instruction_set());
+  } else {
+    made.emplace<gather>(request, sum, by);
+  }
+}
+
+/// The functions of a summation that does not have them yet: those of any type where the engine is compiled once, else
+/// those of DirectML's data types.
+REBLOCK_ENGINE_FUNCTION const sum_functions* functions_of(const summation& sum) noexcept {
+  using enum summand;
+  const sum_functions* found =
+      find_sum_functions<integer8, integer16, integer32, integer64, half_float, single_float, double_float>(
+          sum.part);
+#if defined(REBLOCK_COMPILED)
+  if (sum.is_pair) return find_pair_functions<single_float, double_float, long_double>(sum.part);
+  if (found == nullptr) found = find_sum_functions<boolean, brain_float, long_double>(sum.part);
+#endif
+  return found;
+}
+
+}  // namespace reblock::inline REBLOCK_NAMESPACE::detail
+
+namespace reblock::inline REBLOCK_ENGINE_NAMESPACE::engine {
+
+REBLOCK_ENGINE_DEFINITION detail::movers all_movers() noexcept {
+  return {detail::choose_leaf<detail::as_is>, detail::look_up};
+}
+
+REBLOCK_ENGINE_DEFINITION void plan_moves(void* operation, const void* moves,
+                                          std::int64_t element_size) noexcept {
+  const auto& described = *static_cast<const detail::layout*>(moves);
+  auto* made = new (operation) detail::any_plan(std::in_place_type<detail::plan>, described);
+  detail::set_out_moves(*std::get_if<detail::plan>(made), described, element_size, all_movers(), nullptr,
+                        detail::usable_instruction_set());
+}
+
+REBLOCK_ENGINE_DEFINITION void plan_sums(void* operation, const void* sums) noexcept {
+  const auto& request = *static_cast<const detail::sum_request*>(sums);
+#if defined(REBLOCK_COMPILED)
+  const detail::sum_functions* functions = detail::functions_of(request.sum);
+#else
+  const detail::sum_functions* functions = request.sum.functions;
+#endif
+  auto* made = new (operation) detail::any_plan();
+  detail::plan_any_sums(*made, request, *functions, all_movers());
+}
+
+REBLOCK_ENGINE_DEFINITION void run(const void* operation, const void* source, void* destination,
+                                   const void* executor) noexcept {
+  const auto& how = *std::launder(static_cast<const detail::any_plan*>(operation));
+  const auto& by = *static_cast<const detail::executor_reference*>(executor);
+  const auto* from = static_cast<const std::byte*>(source);
+  auto* to = static_cast<std::byte*>(destination);
+  const auto concurrency =
+      static_cast<std::int64_t>(std::min(by.concurrency(by.executor), detail::most_chunks));
+  if (concurrency == 0) return;  // it threw
+  if (const auto* moves = std::get_if<detail::plan>(&how)) {
+    detail::run_plan(*moves, all_movers(), from, to, by, concurrency);
+  } else {
+    detail::run_sums(*std::get_if<detail::gather>(&how), from, to, by, concurrency);
+  }
+}
+
+REBLOCK_ENGINE_DEFINITION const char* instruction_set() noexcept {
+  return detail::name_of(detail::usable_instruction_set()).data();
+}
+
+}  // namespace reblock::inline REBLOCK_ENGINE_NAMESPACE::engine

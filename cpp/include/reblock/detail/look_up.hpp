@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The functions that look bytes up, by the shapes that patterns have them in.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include <reblock/detail/compiler.hpp>
+#include <reblock/detail/configuration.hpp>
+#include <reblock/detail/registers.hpp>
+#include <reblock/detail/tile.hpp>
+
+namespace reblock::inline REBLOCK_NAMESPACE::detail {
+
+/// Registers of the destination that are looked up together. The last bytes may not be right yet: the next
+/// ones, which write over them, have them.
+struct lookup_shape {
+  static constexpr std::size_t most_windows_of_one = 9;  ///< of a register that is looked up alone
+  static constexpr std::size_t most_targets = 4;
+
+  std::uint8_t store;  ///< bytes of each register
+  std::uint8_t window_bytes;
+  std::uint8_t windows;
+  std::uint8_t targets;
+
+  /// For registers of `width` bytes.
+  constexpr std::size_t tables(std::size_t width) const noexcept {
+    return std::max<std::size_t>(1, std::size_t{windows} * window_bytes / lookup_table_bytes(width));
+  }
+};
+
+/// Fills registers of `width` bytes for each index of two axes.
+using look_up_function = void (*)(std::size_t width, const lookup_shape& shape, const lookups& l,
+                                  const tile_axis& outer, const tile_axis& inner, const std::byte* source,
+                                  std::byte* destination) noexcept;
+
+inline void look_up(std::size_t width, const lookup_shape& shape, const lookups& l, const tile_axis& outer,
+                    const tile_axis& inner, const std::byte* source, std::byte* destination) noexcept {
+  if (width == 16) {
+    unrolled<lookup_shape::most_windows_of_one>([&](auto k) {
+      if (shape.windows == k + 1) look_up_16<k + 1>(l, outer, inner, source, destination);
+    });
+    return;
+  }
+  const auto look_up_if = [&](auto wide, auto log_loaded, auto targets_before, auto half) {
+    constexpr std::size_t window_bytes = wide == 0 ? 16 : 32;
+    constexpr std::size_t windows = (std::size_t{64} << log_loaded) / window_bytes;
+    constexpr std::size_t targets = targets_before + 1;
+    constexpr std::size_t store = half == 0 ? 64 : 32;
+    if (shape.window_bytes == window_bytes && shape.windows == windows && shape.targets == targets &&
+        shape.store == store) {
+      look_up_64<window_bytes, windows, targets, store>(l, outer, inner, source, destination);
+    }
+  };
+  unrolled<2>([&](auto wide) {
+    unrolled<3>([&](auto log_loaded) {
+      unrolled<lookup_shape::most_targets>([&](auto targets) {
+        unrolled<2>([&](auto half) { look_up_if(wide, log_loaded, targets, half); });
+      });
+    });
+  });
+}
+
+}  // namespace reblock::inline REBLOCK_NAMESPACE::detail

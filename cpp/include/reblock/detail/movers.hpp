@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The functions that plans move by. A plan is told them, so that planning compiles without them.
+#pragma once
+
+#include <cstddef>
+
+#include <reblock/detail/configuration.hpp>
+#include <reblock/detail/look_up.hpp>
+#include <reblock/detail/tile.hpp>
+
+namespace reblock::inline REBLOCK_NAMESPACE::detail {
+
+/// Chooses the leaf for a tile, or null where there is none; see leaves.hpp.
+using choose_leaf_function = leaf_function (*)(const tile&, bool streams_are_fixed, std::size_t lookup_width);
+
+struct movers {
+  choose_leaf_function choose_leaf;
+  look_up_function look_up;
+};
+
+}  // namespace reblock::inline REBLOCK_NAMESPACE::detail
+
+namespace reblock::inline REBLOCK_ENGINE_NAMESPACE::engine {
+
+/// Those of the engine.
+REBLOCK_ENGINE_FUNCTION detail::movers all_movers() noexcept;
+
+}  // namespace reblock::inline REBLOCK_ENGINE_NAMESPACE::engine

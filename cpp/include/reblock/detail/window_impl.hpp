@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// unfold and fold on views: what window.hpp declares of the engine.
+#pragma once
+
+#include <reblock/detail/arguments_impl.hpp>
+#include <reblock/detail/configuration.hpp>
+#include <reblock/detail/engine.hpp>
+#include <reblock/detail/engine_impl.hpp>
+#include <reblock/window.hpp>
+
+namespace reblock::inline REBLOCK_NAMESPACE::detail {
+
+REBLOCK_ENGINE_FUNCTION status run_unfold(const window_call& call) noexcept {
+  const auto& [input, columns] = call.views;
+  const auto geometry =
+      window_geometry::make(input.extents, call.parameters, call.channel_axis, input.element_size, "input");
+  if (!geometry) return geometry.why();
+  const status fits = check_operands(call.views, geometry->columns(), {"input", "columns"});
+  if (!fits) return fits;
+  const operation moves(
+      geometry->moves(input.strides_in_bytes(), columns.strides_in_bytes(), input.element_size),
+      input.element_size);
+  moves.run_by(input.data, call.views.destination(), call.executor);
+  return success{};
+}
+
+REBLOCK_ENGINE_FUNCTION status run_fold(const window_call& call) noexcept {
+  const auto& [columns, output] = call.views;
+  if (const status fits = check_extents(output.extents, "output"); !fits) return fits;
+  const auto axis = check_channel_axis(call.channel_axis, output.extents.size());
+  if (!axis) return axis.why();
+  const auto geometry =
+      window_geometry::make_from_columns(columns.extents, spatial_part(output.extents, *axis),
+                                         call.parameters, call.channel_axis, columns.element_size, "columns");
+  if (!geometry) return geometry.why();
+  const status fits = check_operands(call.views, geometry->image(), {"columns", "output"});
+  if (!fits) return fits;
+  const operation sums(geometry->sums(columns.strides_in_bytes(), output.strides_in_bytes(), call.sum));
+  sums.run_by(columns.data, call.views.destination(), call.executor);
+  return success{};
+}
+
+}  // namespace reblock::inline REBLOCK_NAMESPACE::detail
+
+namespace reblock::inline REBLOCK_ENGINE_NAMESPACE::engine {
+
+REBLOCK_ENGINE_DEFINITION void unfold(const void* call, void* done) noexcept {
+  *static_cast<status*>(done) = detail::run_unfold(*static_cast<const detail::window_call*>(call));
+}
+
+REBLOCK_ENGINE_DEFINITION void fold(const void* call, void* done) noexcept {
+  *static_cast<status*>(done) = detail::run_fold(*static_cast<const detail::window_call*>(call));
+}
+
+}  // namespace reblock::inline REBLOCK_ENGINE_NAMESPACE::engine
