@@ -23,24 +23,35 @@ MEBIBYTE = 1 << 20
 @nox.session
 def tests(session: nox.Session) -> None:
     """Run the Python tests against the installed package; arguments after -- go to pytest."""
-    session.install(".[test]", "--config-settings=cmake.define.REBLOCK_WARNINGS_AS_ERRORS=ON")
-    session.run("pytest", *session.posargs)
+    install_package(session, "test", "pytest-xdist>=3")
+    session.run("pytest", "-n", "auto", *session.posargs)
+
+
+@nox.session
+def thorough(session: nox.Session) -> None:
+    """Run the Python and the C++ tests on all of the cases of which other runs draw some."""
+    install_package(session, "test", "pytest-xdist>=3", *CMAKE)
+    provide(session, *DOCTEST)
+    session.run("pytest", "-n", "auto", "--hypothesis-profile=thorough", *session.posargs)
+    workflow = ("cmake", "--workflow", "--preset", "dev", "--fresh")
+    session.run(*workflow, env={"REBLOCK_THOROUGH": "1"})
 
 
 @nox.session
 def instruction_sets(session: nox.Session) -> None:
     """Run the Python tests of the operators as on processors that have less than this one."""
-    session.install(".[test]")
+    install_package(session, "test", "pytest-xdist>=3")
     operators = ("depth_space", "dtypes", "memory", "threads", "window")
     for instruction_set in ("baseline", "lookup16", "sum32"):
         files = [f"tests/python/test_{name}.py" for name in operators]
-        session.run("pytest", *files, *session.posargs, env={"REBLOCK_ISA": instruction_set})
+        arguments = ("-n", "auto", *files, *session.posargs)
+        session.run("pytest", *arguments, env={"REBLOCK_ISA": instruction_set})
 
 
 @nox.session
 def docs(session: nox.Session) -> None:
     """Build the site in build/site; a warning is an error, and so is a link that leads nowhere."""
-    session.install(".[docs]", "--config-settings=cmake.build-type=Debug")
+    install_package(session, "docs", "--config-settings=cmake.build-type=Debug")
     provide(session, "doxygen", "doxygen")
     Path("build").mkdir(exist_ok=True)
     session.run("doxygen", "docs/Doxyfile", external=True)
@@ -63,7 +74,7 @@ def integrations(session: nox.Session) -> None:
         "sybil>=9",
         "zarr>=3",
     )
-    session.install(".[dask,demo,docs,onnx,test,torch]", *others, *CMAKE)
+    install_package(session, "dask,demo,docs,onnx,test,torch", *others, *CMAKE)
     given = [session.posargs] if session.posargs else [["tests/python/integrations"], ["docs"]]
     for arguments in given:
         session.run("pytest", *arguments)
@@ -75,17 +86,6 @@ def cpp(session: nox.Session) -> None:
     session.install(*CMAKE)
     provide(session, *DOCTEST)
     session.run("cmake", "--workflow", "--preset", "dev", "--fresh")
-
-
-@nox.session
-def optimized(session: nox.Session) -> None:
-    """Compile tests of the operators with -O3, where GCC sees more; warnings are errors."""
-    session.install(*CMAKE)
-    provide(session, *DOCTEST)
-    session.run("cmake", "--preset", "release", "--fresh")
-    tests = (f"{name}_test.cpp.o" for name in ("depth_space", "operator", "window"))
-    objects = [f"tests/cpp/CMakeFiles/reblock_tests.dir/{name}" for name in tests]
-    session.run("cmake", "--build", "build/release", "--target", *objects)
 
 
 @nox.session
@@ -269,7 +269,7 @@ def test_wheel(session: nox.Session, wheel: Path, python: str) -> None:
 
 @nox.session
 def recipes(session: nox.Session) -> None:
-    """Make an archive of the last commit and a Conan package of the archive."""
+    """Make an archive of the last commit and of it Conan packages, with and without a library."""
     session.install(*CMAKE, "conan>=2.4")
     archive, filled = Path("build/recipes.tar.gz").resolve(), "build/recipes"
     archive.parent.mkdir(exist_ok=True)
@@ -278,7 +278,9 @@ def recipes(session: nox.Session) -> None:
     home = {"CONAN_HOME": str(Path("build/conan").resolve())}
     session.run("conan", "profile", "detect", "--force", env=home)
     options = ("--settings=compiler.cppstd=20", "--no-remote")
-    session.run("conan", "create", f"{filled}/conan", *options, env=home)
+    for compiled in (False, True):
+        option = f"--options=reblock/*:compiled={compiled}"
+        session.run("conan", "create", f"{filled}/conan", *options, option, env=home)
 
 
 @nox.session
@@ -286,6 +288,12 @@ def bench(session: nox.Session) -> None:
     """Compare to a copy and to the peers; arguments after -- go to bench/compare.py."""
     session.install(".", "-r", "bench/requirements.txt")
     session.run("python", "bench/compare.py", *session.posargs)
+
+
+@nox.session
+def bench_compile(session: nox.Session) -> None:
+    """Print what the C++ library costs a compiler; arguments after -- go to bench/compile.py."""
+    session.run("python", "bench/compile.py", *session.posargs)
 
 
 @nox.session
@@ -356,6 +364,22 @@ def newest_clang(session: nox.Session) -> list[str]:
     if not found:
         session.warn("NOT RUN: no clang++. On Debian: apt-get install clang-19 libclang-rt-19-dev")
     return found[:1]
+
+
+def install_package(session: nox.Session, extras: str, *others: str) -> None:
+    """Install the package with its extras; warnings of the compiler are errors.
+
+    Where REBLOCK_WHEELS names a directory, sessions share the wheel that the first one leaves
+    there, so that the module is compiled once.
+    """
+    options = ("--config-settings=cmake.define.REBLOCK_WARNINGS_AS_ERRORS=ON",)
+    package = "."
+    if shared := os.environ.get("REBLOCK_WHEELS"):
+        if not list(Path(shared).glob("*.whl")):
+            session.run("pip", "wheel", "--no-deps", f"--wheel-dir={shared}", ".", *options)
+        [wheel] = Path(shared).glob("*.whl")
+        package = str(wheel)
+    session.install(f"{package}[{extras}]", *others, *options)
 
 
 def provide(session: nox.Session, wanted: str, package: str) -> None:

@@ -1,15 +1,26 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# What find_package(reblock CONFIG) and pkg-config find: below a prefix, or inside the Python package. All
-# of it is text that no machine and no place is written into, so that it may be moved.
+# What find_package(reblock CONFIG) and pkg-config find: below a prefix, or inside the Python package. No place
+# is written into any of it, so that it may be moved. Without reblock::compiled it is text for every machine.
 include(CMakePackageConfigHelpers)
 
 set(config_dir share/cmake/reblock)
+set(for_machines ARCH_INDEPENDENT)
 install(DIRECTORY cpp/include/ DESTINATION include)
 install(TARGETS reblock EXPORT reblockTargets)
 if(REBLOCK_BUILD_COMPILED)
   include(GNUInstallDirs)
-  install(TARGETS reblock_compiled EXPORT reblockTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  set(for_machines "")
+  install(
+    TARGETS reblock_compiled
+    EXPORT reblockTargets
+    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+  )
+  configure_file(cmake/reblock-compiled.pc.in ${CMAKE_CURRENT_BINARY_DIR}/reblock-compiled.pc @ONLY)
+  install(
+    FILES ${CMAKE_CURRENT_BINARY_DIR}/reblock-compiled.pc
+    DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig
+  )
 endif()
 install(EXPORT reblockTargets NAMESPACE reblock:: DESTINATION ${config_dir})
 configure_package_config_file(
@@ -20,7 +31,7 @@ configure_package_config_file(
 write_basic_package_version_file(
   ${CMAKE_CURRENT_BINARY_DIR}/reblockConfigVersion.cmake
   COMPATIBILITY SameMinorVersion
-  ARCH_INDEPENDENT
+  ${for_machines}
 )
 install(
   FILES

@@ -9,6 +9,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 INCLUDE = ROOT / "cpp" / "include"
 OWN = re.compile(r"#include <(reblock/.+)>\n")
+# It ends what configuration.hpp begins, which is once in a single header.
+END = "reblock/detail/configuration_end.hpp"
 DROPPED = re.compile(r"// SPDX-License-Identifier: .*\n(//\n)?|#pragma once\n")
 
 
@@ -27,7 +29,8 @@ def main() -> None:
     comment = "".join(f"// {line}".rstrip() + "\n" for line in licence.splitlines())
     head = f"// SPDX-License-Identifier: BSD-3-Clause\n//\n{comment}#pragma once\n\n"
     (output,) = sys.argv[1:]
-    text = re.sub(r"\n{3,}", "\n\n", head + expand("reblock/reblock.hpp", set()))
+    text = head + expand("reblock/reblock.hpp", {END}) + "\n" + expand(END, set())
+    text = re.sub(r"\n{3,}", "\n\n", text)
     Path(output).write_text(text, encoding="utf-8")
 
 

@@ -17,6 +17,7 @@
 #include <reblock/reblock.hpp>
 
 #include "draw.hpp"
+#include "effort.hpp"
 
 namespace reblock {
 namespace {
@@ -119,7 +120,7 @@ void check(std::mt19937& random, const axis_values& extents, const axis_values& 
 }
 
 TEST_CASE_TEMPLATE("gaps of a source are not read", T, std::uint8_t, std::uint16_t, float, double) {
-  for (unsigned seed = 0; seed < 100; ++seed) {
+  for (const unsigned seed : test::seeds(100, 10)) {
     INFO("seed ", seed);
     std::mt19937 random(seed);
     // few samples, or so many small ones that a pattern would go beyond them

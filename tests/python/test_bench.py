@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""bench/compare.py and bench/pair.py: what they keep, and that no wrong result passes."""
+"""bench/compare.py, pair.py and compile.py: what they keep, and that no wrong result passes."""
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -145,3 +146,44 @@ def test_a_directory_without_a_build_is_refused(tmp_path: Path) -> None:
     done = pair(installed, tmp_path)
     assert done.returncode != 0
     assert f"{tmp_path} has no reblock" in done.stderr
+
+
+def compile_costs(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, str(BENCH / "compile.py"), "--runs", "1", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+
+
+@pytest.mark.skipif(
+    not sys.platform.startswith("linux") or shutil.which("c++") is None,
+    reason="it asks Linux what a compiler has taken",
+)
+def test_what_a_compiler_has_to_do_is_told_beside_another_checkout(tmp_path: Path) -> None:
+    path = tmp_path / "costs.json"
+    other = tmp_path / "other"
+    shutil.copytree(BENCH.parent / "cpp" / "include", other / "cpp" / "include")
+    (other / "cpp" / "include" / "reblock" / "implementation.hpp").unlink()
+    done = compile_costs("--only", "include", "--against", str(other), "--json", str(path))
+    assert done.returncode == 0, done.stderr
+    costs = json.loads(path.read_text(encoding="utf-8"))
+    # A checkout that cannot be compiled once has no row for it.
+    assert set(costs) == {
+        "include, headers",
+        "include, headers, other checkout",
+        "include, compiled",
+    }
+    for name, cost in costs.items():
+        assert f"| {name} | {cost['seconds']:.2f} |" in done.stdout
+        assert cost["seconds"] > 0
+        assert cost["megabytes"] > 1
+        assert cost["code"] == cost["weak"] == cost["unique"] == 0  # nothing is called
+
+
+def test_a_directory_without_headers_is_refused(tmp_path: Path) -> None:
+    done = compile_costs("--against", str(tmp_path))
+    assert done.returncode != 0
+    assert f"{tmp_path} has no cpp/include/reblock/reblock.hpp" in done.stderr

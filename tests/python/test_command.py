@@ -10,6 +10,8 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -459,6 +461,19 @@ def test_memory_is_bounded(tmp_path: Path) -> None:
     assert (tmp_path / "out.npy").stat().st_size == source.stat().st_size
 
 
+@contextmanager
+def heeded(number: signal.Signals) -> Iterator[None]:
+    """Let processes begin with what a signal does by default.
+
+    They begin with it ignored where this one does, which a shell runs in the background.
+    """
+    before = signal.signal(number, signal.default_int_handler)  # which processes do not inherit
+    try:
+        yield
+    finally:
+        signal.signal(number, before)
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("precious", [True, False])
 def test_interrupted(number: signal.Signals, precious: bool, tmp_path: Path) -> None:
@@ -467,7 +482,9 @@ def test_interrupted(number: signal.Signals, precious: bool, tmp_path: Path) -> 
         out.write_text("precious")
     before = names(tmp_path)
     arguments = ("depth-to-space", source, out, "--block-size", "2", "--force")
-    with subprocess.Popen([*COMMAND, *arguments], stderr=subprocess.PIPE) as process:
+    with heeded(number):
+        started = subprocess.Popen([*COMMAND, *arguments], stderr=subprocess.PIPE)
+    with started as process:
         while not list(tmp_path.glob(".reblock-*/out.npy")):
             assert process.poll() is None
             time.sleep(0.001)

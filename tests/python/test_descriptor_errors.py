@@ -245,7 +245,9 @@ def test_a_bad_description_is_refused_when_it_is_compiled(
     refuses(lambda: reblock.compile(make()), ValueError, argument, *told)
 
 
-@pytest.mark.parametrize("value", [*wrong_types(2)[:7], object()], ids=repr)
+@pytest.mark.parametrize(
+    "value", [*wrong_types(2)[:7], pytest.param(object(), id="object()")], ids=repr
+)
 def test_descriptor_arguments_of_another_type_are_refused(value: Any) -> None:
     refuses(lambda: DepthToSpaceDesc(DEPTH, block_size=value), TypeError, "block_size")
     refuses(lambda: SpaceToDepthDesc(SPACE, block_size=value), TypeError, "block_size")

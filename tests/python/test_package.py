@@ -32,10 +32,15 @@ def test_all_names_the_public_surface() -> None:
 
 
 def test_there_is_one_version() -> None:
-    header = Path(reblock.get_include(), "reblock", "version.hpp").read_text(encoding="utf-8")
+    include = Path(reblock.get_include(), "reblock")
+    header = (include / "version.hpp").read_text(encoding="utf-8")
     found = re.search(r'version\[\] = "([^"]+)"', header)
     assert found is not None
     assert reblock.__version__ == found[1] == importlib.metadata.version("reblock")
+    # The name of the C++ namespace has it too: the preprocessor takes no string apart.
+    configuration = (include / "detail" / "configuration.hpp").read_text(encoding="utf-8")
+    name = "v" + found[1].replace(".", "_")
+    assert f"#define REBLOCK_VERSION_NAME {name}\n" in configuration
 
 
 def test_the_types_are_shipped() -> None:

@@ -11,7 +11,7 @@
 namespace reblock::inline REBLOCK_NAMESPACE {
 
 /// The most axes that a tensor may have, as in DirectML.
-inline constexpr std::size_t max_rank = 8;
+[[gnu::visibility("hidden")]] inline constexpr std::size_t max_rank = 8;
 
 /// A short list with one integer per axis: extents, strides, sizes. It lives in place, without a heap.
 ///

@@ -8,9 +8,11 @@
 #error "reblock/implementation.hpp is for programs that define REBLOCK_COMPILED: see docs/install.md"
 #endif
 
-#include <reblock/detail/configuration_end.hpp>
 #include <reblock/detail/depth_space_impl.hpp>
 #include <reblock/detail/engine_impl.hpp>
 #include <reblock/detail/operator_impl.hpp>
 #include <reblock/detail/window_impl.hpp>
 #include <reblock/reblock.hpp>
+
+// Last: the headers above use the macros.
+#include <reblock/detail/configuration_end.hpp>

@@ -5,14 +5,14 @@ from pathlib import Path
 
 from conan import ConanFile
 from conan.tools.build import can_run
-from conan.tools.cmake import CMake, cmake_layout
+from conan.tools.cmake import CMake, CMakeToolchain, cmake_layout
 
 
 class ReblockTest(ConanFile):
     """A program that includes the library and checks a result."""
 
     settings = "os", "arch", "compiler", "build_type"
-    generators = "CMakeToolchain", "CMakeDeps"
+    generators = "CMakeDeps"
 
     def layout(self) -> None:
         """Build as CMake projects usually do."""
@@ -21,6 +21,13 @@ class ReblockTest(ConanFile):
     def requirements(self) -> None:
         """Require the package under test."""
         self.requires(self.tested_reference_str)
+
+    def generate(self) -> None:
+        """Tell CMake which target the package is made for."""
+        toolchain = CMakeToolchain(self)
+        compiled = self.dependencies[self.tested_reference_str].options.compiled
+        toolchain.cache_variables["COMPILED"] = bool(compiled)
+        toolchain.generate()
 
     def build(self) -> None:
         """Build the program."""

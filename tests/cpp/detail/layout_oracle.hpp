@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstring>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include <reblock/detail/layout.hpp>
@@ -26,12 +27,16 @@ struct layout_point {
   friend bool operator==(const layout_point&, const layout_point&) = default;
 };
 
-inline std::vector<layout_point> points(const detail::layout& l) {
+/// Calls f with each point of a layout, in the order of its axes.
+template <class F>
+void for_each_point(const detail::layout& l, F&& f) {
   std::int64_t count = 1;
   for (std::size_t i = 0; i < l.rank; ++i) count *= l.axes[i].extent;
-  std::vector<layout_point> result;
+  layout_point point{std::vector<std::int64_t>(l.rank), 0, 0, true};
   for (std::int64_t number = 0; number < count; ++number) {
-    layout_point point{std::vector<std::int64_t>(l.rank), l.source_offset, l.destination_offset, true};
+    point.source = l.source_offset;
+    point.destination = l.destination_offset;
+    point.inside = true;
     std::array<std::int64_t, detail::max_bounds> position{};
     for (std::size_t b = 0; b < l.bound_count; ++b) position[b] = l.bounds[b].offset;
     std::int64_t rest = number;
@@ -46,8 +51,13 @@ inline std::vector<layout_point> points(const detail::layout& l) {
     for (std::size_t b = 0; b < l.bound_count; ++b) {
       point.inside = point.inside && position[b] >= 0 && position[b] < l.bounds[b].extent;
     }
-    result.push_back(point);
+    f(std::as_const(point));
   }
+}
+
+inline std::vector<layout_point> points(const detail::layout& l) {
+  std::vector<layout_point> result;
+  for_each_point(l, [&](const layout_point& point) { result.push_back(point); });
   return result;
 }
 
@@ -62,14 +72,14 @@ struct moves {
   std::vector<std::byte> expected(const std::vector<std::byte>& source, std::vector<std::byte> destination,
                                   bool fills_outside) const {
     const auto size = static_cast<std::size_t>(element_size);
-    for (const layout_point& point : points(layout)) {
+    for_each_point(layout, [&](const layout_point& point) {
       std::byte* const to = destination.data() + point.destination;
       if (point.inside) {
         std::memcpy(to, source.data() + point.source, size);
       } else if (fills_outside) {
         std::memset(to, 0, size);
       }
-    }
+    });
     return destination;
   }
 };
@@ -87,13 +97,13 @@ inline moves with_buffers(detail::layout l, std::int64_t element_size) {
   l.destination_offset = 0;
   bool first_inside = true;
   bool first = true;
-  for (const layout_point& point : points(l)) {
+  for_each_point(l, [&](const layout_point& point) {
     widen(destination_range, point.destination, first);
     first = false;
-    if (!point.inside) continue;
+    if (!point.inside) return;
     widen(source_range, point.source, first_inside);
     first_inside = false;
-  }
+  });
   l.source_offset = margin - source_range[0];
   l.destination_offset = margin - destination_range[0];
   const auto bytes = [&](const std::int64_t(&range)[2]) {

@@ -10,6 +10,7 @@
 #include <reblock/detail/plan_moves.hpp>
 #include <reblock/detail/traversal.hpp>
 
+#include "../effort.hpp"
 #include "layout_oracle.hpp"
 #include "planning.hpp"
 
@@ -50,7 +51,7 @@ TEST_CASE("a bound splits inside from outside for every offset, extent, step and
 }
 
 TEST_CASE("inside, outside and between under several bounds") {
-  for (unsigned seed = 0; seed < 300; ++seed) {
+  for (const unsigned seed : test::seeds(300, 100)) {
     INFO("seed ", seed);
     std::mt19937 random(seed);
     check_moves(test::draw_moves(random, 1 + seed % 3), random);

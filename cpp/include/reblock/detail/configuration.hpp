@@ -14,6 +14,12 @@
 /// As version.hpp has it, which checks that.
 #define REBLOCK_VERSION_NAME v0_1_0
 
+#if defined(REBLOCK_COMPILED)
+#define REBLOCK_FORM _compiled
+#else
+#define REBLOCK_FORM
+#endif
+
 // Errors leave as exceptions, or end the program.
 #if defined(__cpp_exceptions)
 #define REBLOCK_ERRORS
@@ -103,16 +109,16 @@
 #define REBLOCK_OTHERS
 #endif
 
-#define REBLOCK_JOIN_EXPANDED(a, b, c, d, e, f, g, h, i) a##b##c##d##e##f##g##h##i
-#define REBLOCK_JOIN(a, b, c, d, e, f, g, h, i) REBLOCK_JOIN_EXPANDED(a, b, c, d, e, f, g, h, i)
-#define REBLOCK_NAMESPACE                                                                    \
-  REBLOCK_JOIN(REBLOCK_VERSION_NAME, REBLOCK_ERRORS, REBLOCK_ASSERTIONS, REBLOCK_ARITHMETIC, \
+#define REBLOCK_JOIN_EXPANDED(a, b, c, d, e, f, g, h, i, j) a##b##c##d##e##f##g##h##i##j
+#define REBLOCK_JOIN(a, b, c, d, e, f, g, h, i, j) REBLOCK_JOIN_EXPANDED(a, b, c, d, e, f, g, h, i, j)
+#define REBLOCK_NAMESPACE                                                                                  \
+  REBLOCK_JOIN(REBLOCK_VERSION_NAME, REBLOCK_FORM, REBLOCK_ERRORS, REBLOCK_ASSERTIONS, REBLOCK_ARITHMETIC, \
                REBLOCK_REGISTERS, REBLOCK_FUSED, REBLOCK_BITS, REBLOCK_COUNTS, REBLOCK_OTHERS)
 
 // The namespace of the engine's boundary, and what its functions are where they are declared and where they are
 // defined: templates if they are compiled with their callers, so that a file that calls none compiles none.
 #if defined(REBLOCK_COMPILED)
-#define REBLOCK_ENGINE_NAMESPACE REBLOCK_JOIN(REBLOCK_VERSION_NAME, _compiled, , , , , , , )
+#define REBLOCK_ENGINE_NAMESPACE REBLOCK_JOIN(REBLOCK_VERSION_NAME, _engine, , , , , , , , )
 #define REBLOCK_ENGINE_FUNCTION
 #define REBLOCK_ENGINE_DEFINITION
 #else

@@ -2,6 +2,7 @@
 //
 // Undefines what configuration.hpp defines; it may be included again, as that one.
 #undef REBLOCK_VERSION_NAME
+#undef REBLOCK_FORM
 #undef REBLOCK_ERRORS
 #undef REBLOCK_ASSERTIONS
 #undef REBLOCK_ARITHMETIC

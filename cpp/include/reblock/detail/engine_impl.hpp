@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <new>
 #include <type_traits>
-#include <variant>
 
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/engine.hpp>
@@ -25,10 +24,20 @@ namespace reblock::inline REBLOCK_NAMESPACE::detail {
 /// Less than this many destination bytes a chunk are not worth handing to another thread.
 inline constexpr std::int64_t least_chunk_bytes = 64 * 1024;
 /// More chunks than this are not made, however many an executor asks for.
-inline constexpr std::size_t most_chunks = 1024;
+[[gnu::visibility("hidden")]] inline constexpr std::size_t most_chunks = 1024;
 
 /// What an operation holds.
-using any_plan = std::variant<plan, gather>;
+struct any_plan {
+  bool is_sum;
+  union {
+    plan moves;
+    gather sums;
+  };
+
+  explicit any_plan(const layout& described) noexcept : is_sum(false), moves(described) {}
+  any_plan(const sum_request& request, const sum_functions& sum, const movers& by) noexcept
+      : is_sum(true), sums(request, sum, by) {}
+};
 static_assert(std::is_trivially_copyable_v<any_plan> && sizeof(any_plan) <= operation::plan_bytes &&
               alignof(any_plan) <= 8);
 
@@ -54,7 +63,7 @@ struct chunked_moves {
     part.narrow(axis, share(extent, i, chunks), share(extent, i + 1, chunks));
     const auto element_size = static_cast<std::int64_t>(moves.leaf_tile.element_size);
     const plan part_plan = plan_moves(part, element_size, by, moves.sums);
-    traversal(part_plan, source, destination).run();
+    traverse(part_plan, source, destination);
   }
 };
 
@@ -106,7 +115,7 @@ inline void run_plan(const plan& moves, const movers& by, const std::byte* sourc
         std::min({concurrency, extent, total_bytes(chunked.whole, element_size) / least_chunk_bytes});
     if (chunked.chunks > 1) return run_chunks(executor, chunked);
   }
-  traversal(moves, source, destination).run();
+  traverse(moves, source, destination);
 }
 
 inline void run_sums(const gather& sums, const std::byte* source, std::byte* destination,
@@ -115,21 +124,26 @@ inline void run_sums(const gather& sums, const std::byte* source, std::byte* des
   if (chunked.chunks > 0) run_chunks(executor, chunked);
 }
 
+/// Makes a plan in `room`, as large as an operation's.
+inline void place_moves(void* room, const layout& moves, std::int64_t element_size, const movers& by,
+                        const settling* settle) noexcept {
+  auto* const made = new (room) any_plan(moves);
+  set_out_moves(made->moves, moves, element_size, by, settle, usable_instruction_set());
+}
+
 /// Plans what `gather` does, by moves alone where each position has exactly one term. Works nothing out for an output
 /// without elements, whose other extents may be of any size.
-inline void plan_any_sums(any_plan& made, const sum_request& request, const sum_functions& sum,
-                          const movers& by) noexcept {
+inline void place_sums(void* room, const sum_request& request, const sum_functions& sum,
+                       const movers& by) noexcept {
   const std::int64_t element_size = request.sum.element_size;
   if (std::count(request.extents.begin(), request.extents.end(), 0) != 0) {
     layout nothing;
     nothing.add({0, 0, 0});
-    made.emplace<plan>(plan_moves(nothing, element_size, by));
+    place_moves(room, nothing, element_size, by, nullptr);
   } else if (covers_once(request.moves, request.extents)) {
-    const settling* settle = sum.settle.settle != nullptr ? &sum.settle : nullptr;
-    set_out_moves(made.emplace<plan>(request.moves), request.moves, element_size, by, settle,
-                  usable_instruction_set());
+    place_moves(room, request.moves, element_size, by, sum.settle.settle != nullptr ? &sum.settle : nullptr);
   } else {
-    made.emplace<gather>(request, sum, by);
+    new (room) any_plan(request, sum, by);
   }
 }
 
@@ -152,15 +166,13 @@ REBLOCK_ENGINE_FUNCTION const sum_functions* functions_of(const summation& sum) 
 namespace reblock::inline REBLOCK_ENGINE_NAMESPACE::engine {
 
 REBLOCK_ENGINE_DEFINITION detail::movers all_movers() noexcept {
-  return {detail::choose_leaf<detail::as_is>, detail::look_up};
+  return {detail::choose_leaf<detail::as_is>, detail::look_up<64>};
 }
 
 REBLOCK_ENGINE_DEFINITION void plan_moves(void* operation, const void* moves,
                                           std::int64_t element_size) noexcept {
-  const auto& described = *static_cast<const detail::layout*>(moves);
-  auto* made = new (operation) detail::any_plan(std::in_place_type<detail::plan>, described);
-  detail::set_out_moves(*std::get_if<detail::plan>(made), described, element_size, all_movers(), nullptr,
-                        detail::usable_instruction_set());
+  detail::place_moves(operation, *static_cast<const detail::layout*>(moves), element_size, all_movers(),
+                      nullptr);
 }
 
 REBLOCK_ENGINE_DEFINITION void plan_sums(void* operation, const void* sums) noexcept {
@@ -170,8 +182,7 @@ REBLOCK_ENGINE_DEFINITION void plan_sums(void* operation, const void* sums) noex
 #else
   const detail::sum_functions* functions = request.sum.functions;
 #endif
-  auto* made = new (operation) detail::any_plan();
-  detail::plan_any_sums(*made, request, *functions, all_movers());
+  detail::place_sums(operation, request, *functions, all_movers());
 }
 
 REBLOCK_ENGINE_DEFINITION void run(const void* operation, const void* source, void* destination,
@@ -183,10 +194,10 @@ REBLOCK_ENGINE_DEFINITION void run(const void* operation, const void* source, vo
   const auto concurrency =
       static_cast<std::int64_t>(std::min(by.concurrency(by.executor), detail::most_chunks));
   if (concurrency == 0) return;  // it threw
-  if (const auto* moves = std::get_if<detail::plan>(&how)) {
-    detail::run_plan(*moves, all_movers(), from, to, by, concurrency);
+  if (how.is_sum) {
+    detail::run_sums(how.sums, from, to, by, concurrency);
   } else {
-    detail::run_sums(*std::get_if<detail::gather>(&how), from, to, by, concurrency);
+    detail::run_plan(how.moves, all_movers(), from, to, by, concurrency);
   }
 }
 

@@ -65,6 +65,8 @@ class gather {
   box box_of(std::int64_t number) const noexcept;
   box_target buffer_of(const box& some, std::byte* buffer) const noexcept;
   box_target image_of(const box& some, std::byte* image) const noexcept;
+  void sum(const box& some, const std::byte* columns, const box_target& to, bool clears) const noexcept;
+  void fill_by_buffer(const box& some, const std::byte* columns, const box_target& places) const noexcept;
   void write(const box& some, const box_target& sums, const box_target& places) const noexcept;
 
   columns_of_windows columns_;
@@ -202,23 +204,34 @@ inline void gather::write(const box& some, const box_target& sums, const box_tar
       moves.destination_offset = wrapping_add(moves.destination_offset, wrapping_multiply(place, to));
     }
     const plan p = plan_moves(moves, columns_.element_size, movers_);
-    traversal(p, sums.first, places.first).run();
+    traverse(p, sums.first, places.first);
   });
+}
+
+/// Apart from what follows it, since it takes much of the stack.
+[[gnu::noinline]] inline void gather::sum(const box& some, const std::byte* columns, const box_target& to,
+                                          bool clears) const noexcept {
+  piecewise_sum sums(columns_, columns, some, to);
+  if (clears) sums.clear();
+  sums.sum_phases();
 }
 
 inline void gather::fill_box(std::int64_t number, const std::byte* columns, std::byte* image) const noexcept {
   const box some = box_of(number);
   const box_target places = image_of(some, image);
-  if (!buffered_) {
-    piecewise_sum sums(columns_, columns, some, places);
-    if (has_gaps_) sums.clear();
-    sums.sum_phases();
-    return;
+  if (buffered_) {
+    fill_by_buffer(some, columns, places);
+  } else {
+    sum(some, columns, places, has_gaps_);
   }
+}
+
+[[gnu::noinline]] inline void gather::fill_by_buffer(const box& some, const std::byte* columns,
+                                                     const box_target& places) const noexcept {
   alignas(64) std::byte buffer[box_bytes];
   const box_target phases = buffer_of(some, buffer);
   if (has_gaps_) std::memset(buffer, 0, sizeof(buffer));
-  piecewise_sum(columns_, columns, some, phases).sum_phases();
+  sum(some, columns, phases, false);
   write(some, phases, places);
 }
 

@@ -41,7 +41,7 @@ inline instruction_set detect_instruction_set() noexcept {
 
 /// What plans are made for: all that the processor has, or, where the environment variable REBLOCK_ISA names
 /// one of the sets when this is first called, no more than that one.
-inline instruction_set usable_instruction_set() noexcept {
+[[gnu::visibility("hidden")]] inline instruction_set usable_instruction_set() noexcept {
   static const instruction_set usable = [] {
     const instruction_set best = detect_instruction_set();
     const char* wanted = std::getenv("REBLOCK_ISA");

@@ -59,7 +59,7 @@ constexpr bool separates(const tile& t) noexcept {
 template <std::size_t Size, class Finish>
 leaf_function choose_interleaving_leaf(const tile& t, bool is_wide) {
   if constexpr (Finish::element_size == 0) {
-    const leaf_function wide = choose_wide_leaf<Size>(t, false);
+    const leaf_function wide = choose_wide_leaf<false>(t);
     if (is_wide && !t.streamed && wide != nullptr) return wide;
   }
   switch (t.inner_extent()) {
@@ -67,25 +67,20 @@ leaf_function choose_interleaving_leaf(const tile& t, bool is_wide) {
     case 3: return move_interleaved<Size, 3, Finish>;
     case 4: return move_interleaved<Size, 4, Finish>;
     case 8: return move_interleaved<Size, 8, Finish>;
-    case 16:  // squares read wider elements better
-      if constexpr (Size <= 2) return move_interleaved<Size, 16, Finish>;
-      return nullptr;
-    default: return nullptr;
+    default: return nullptr;  // squares do as well
   }
 }
 
 /// The leaf that separates as many streams as the tile has, or null.
 template <std::size_t Size>
 leaf_function choose_deinterleaving_leaf(const tile& t, bool is_wide) {
-  const leaf_function wide = choose_wide_leaf<Size>(t, true);
+  const leaf_function wide = choose_wide_leaf<true>(t);
   if (is_wide && !streams_apart(t) && wide != nullptr) return wide;
   switch (t.outer_extent()) {
     case 2: return move_deinterleaved<Size, 2>;
     case 3: return move_deinterleaved<Size, 3>;
     case 4: return move_deinterleaved<Size, 4>;
     case 8: return move_deinterleaved<Size, 8>;
-    case 16:  // squares separate short rows of words better
-      return Size == 4 && t.inner_extent() < 32 ? nullptr : leaf_function{move_deinterleaved<Size, 16>};
     default: return nullptr;
   }
 }
@@ -106,11 +101,11 @@ leaf_function choose_leaf(const tile& t, bool streams_are_fixed, std::size_t loo
   }
   const bool are_long =
       is_wide && t.element_size >= least_streamed_run;  // wide registers stream these, wherever they lie
-  if (moves && !are_long && streams_runs(t)) return stream_runs;
+  if (moves && !are_long && streams_runs(t)) return stream_runs<sizeof(register_bytes)>;
   if (moves && is_wide && size > 32 && size != 48) return move_wide_runs<true>;  // 48: three registers do
   const bool are_streams = outer.source_stride == size && inner.destination_stride == size;
   return with_fixed_size(t.element_size, [&]<std::size_t Size>(fixed_size<Size>) -> leaf_function {
-    if constexpr (Size != 0 && Size <= width && (moves || Size == Finish::element_size)) {
+    if constexpr (Size != 0 && Size < width && (moves || Size == Finish::element_size)) {
       if (streams_are_fixed && interleaves(t)) {
         if (const leaf_function leaf = choose_interleaving_leaf<Size, Finish>(t, is_wide)) return leaf;
       }

@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <limits>
 #include <span>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -45,11 +44,14 @@ class pattern {
     std::copy_n(made.targets_.begin(), made.target_count_, targets_.begin());
     std::copy_n(made.offsets_.begin(), made.offset_count_, offsets_.begin());
     std::copy_n(made.places_.begin(), made.place_count_, places_.begin());
-    const auto sizes = [](auto& p) {
-      return std::tie(p.width_, p.cost_, p.siblings_, p.unit_, p.group_count_, p.target_count_,
-                      p.offset_count_, p.place_count_);
-    };
-    sizes(*this) = sizes(made);
+    width_ = made.width_;
+    cost_ = made.cost_;
+    siblings_ = made.siblings_;
+    unit_ = made.unit_;
+    group_count_ = made.group_count_;
+    target_count_ = made.target_count_;
+    offset_count_ = made.offset_count_;
+    place_count_ = made.place_count_;
   }
 
   /// What moving it once, with its siblings, takes, as an estimate in tenths of a cycle.

@@ -40,7 +40,7 @@ class pattern_cache {
       std::copy_n(l.axes.begin() + first, found->rank, found->axes.begin());
       found->bounds = l.bounds;
       found->stride_in_run = stride_in_run(l, first);
-      fill(*found, l, first);
+      fill(*found, l, first, table);
     }
     siblings = found->siblings;
     if (found->has_table) table.take(found->table);
@@ -72,13 +72,13 @@ class pattern_cache {
     return longest;
   }
 
-  static void fill(entry& e, const layout& l, std::size_t first) noexcept {
+  /// `shared` is room for a table.
+  static void fill(entry& e, const layout& l, std::size_t first, pattern& shared) noexcept {
     std::array<index_range, max_axes> whole;
     for (std::size_t i = 0; i < l.rank; ++i) whole[i] = {0, l.axes[i].extent};
     e.siblings = {};
     e.has_table = e.table.make(e.width, l, first, whole, e.element_size);
     if (e.wanted.extent == 1) return;
-    pattern shared;
     if (!shared.make(e.width, l, first, whole, e.element_size, e.wanted)) return;
     if (e.has_table && shared.cost() >= e.table.cost() * e.wanted.extent) return;
     e.siblings = e.wanted;
@@ -90,8 +90,9 @@ class pattern_cache {
   std::size_t next_ = 0;  ///< the entry that is forgotten next
 };
 
-/// Of this thread.
-inline pattern_cache& recent_patterns() noexcept {
+/// Of this thread. Hidden, as is all data of the library that a linker would else make one of in a process: each library
+/// that is loaded has its own.
+[[gnu::visibility("hidden")]] inline pattern_cache& recent_patterns() noexcept {
   static thread_local pattern_cache cache;
   return cache;
 }

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <utility>
 
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/layout.hpp>
@@ -28,7 +29,8 @@ struct source_bytes {
 struct pattern_units {
   static constexpr std::size_t most = 2048;
   /// In the place of an offset: the unit lies outside, and the destination's becomes 0.
-  static constexpr std::int32_t outside = std::numeric_limits<std::int32_t>::min();
+  [[gnu::visibility("hidden")]] static constexpr std::int32_t outside =
+      std::numeric_limits<std::int32_t>::min();
 
   std::size_t size = 1;  ///< bytes
   std::size_t count = 0;
@@ -93,7 +95,6 @@ inline bool pattern_units::list(const layout& l, std::size_t first, std::span<co
 inline void pattern_units::leave_out(const axis_bound& bound, const layout_axis& outer,
                                      std::size_t outer_units, const layout_axis& inner,
                                      std::size_t inner_units) noexcept {
-  const auto all = std::span(offsets).first(count);
   const std::size_t inner_all = inner_units * static_cast<std::size_t>(inner.extent);
   for (std::int64_t index = 0; index < outer.extent; ++index) {
     const index_range range = range_inside(bound, index * outer.bound_step, inner);
@@ -102,8 +103,8 @@ inline void pattern_units::leave_out(const axis_bound& bound, const layout_axis&
     const std::size_t whole = outer_units * static_cast<std::size_t>(outer.extent);
     for (std::size_t i = static_cast<std::size_t>(index) * outer_units; i < count; i += whole) {
       for (std::size_t j = i; j < i + outer_units; j += inner_all) {
-        std::ranges::fill(all.subspan(j, begin), outside);
-        std::ranges::fill(all.subspan(j + end, inner_all - end), outside);
+        std::fill_n(offsets.data() + j, begin, outside);
+        std::fill_n(offsets.data() + j + end, inner_all - end, outside);
       }
     }
   }
@@ -132,7 +133,10 @@ inline bool pattern_units::find_runs(const layout& l, std::size_t first,
     runs[which] = {std::min(runs[which].begin, offsets[k]), std::max(runs[which].end, offsets[k] + unit)};
   }
   const auto found = std::span(runs).first(all);
-  std::ranges::sort(found, {}, &source_bytes::begin);
+  for (std::size_t i = 1; i < all; ++i) {  // few, and mostly in order
+    for (std::size_t j = i; j > 0 && found[j].begin < found[j - 1].begin; --j)
+      std::swap(found[j], found[j - 1]);
+  }
   run_count = 0;
   for (const source_bytes run : found) {
     if (run.end == none.end) break;  // nor are there others

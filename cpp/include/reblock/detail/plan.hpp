@@ -25,7 +25,7 @@ inline constexpr std::size_t no_axis = max_axes;
 /// usually has, and whoever reads next will not find them there anyhow.
 inline constexpr std::int64_t streamed_bytes = std::int64_t{32} * 1024 * 1024;
 /// Bytes of the buffer that tiles go through: little enough for the second-level cache.
-inline constexpr std::int64_t staging_bytes = 64 * 1024;
+inline constexpr std::int64_t staging_bytes = 32 * 1024;
 /// Bytes of the largest plane that has a mask.
 inline constexpr std::int64_t most_masked_bytes = 4096;
 

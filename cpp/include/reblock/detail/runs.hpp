@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <utility>
 
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/registers.hpp>
@@ -90,16 +91,19 @@ inline void move_runs(const tile& t, const std::byte* source, std::byte* destina
   });
 }
 
-/// Any strides on either side.
+/// Any strides on either side. The longer axis is in the inner loop, since a loop over a few elements costs as much as
+/// these.
 template <std::size_t Size>
 void move_strided(const tile& t, const std::byte* source, std::byte* destination) {
-  for_each_row(t, source, destination, [t](const std::byte* from, std::byte* to) {
-    for (std::int64_t i = 0; i < t.outer.extent; ++i) {
-      const std::byte* const first = from + i * t.outer.source_stride;
-      std::byte* const to_first = to + i * t.outer.destination_stride;
-      for (std::int64_t j = 0; j < t.inner.extent; ++j) {
-        move_element<Size>(to_first + j * t.inner.destination_stride, first + j * t.inner.source_stride,
-                           t.element_size);
+  const bool swaps = t.inner.extent < t.outer.extent;
+  const auto [outer, inner] = swaps ? std::pair(t.inner, t.outer) : std::pair(t.outer, t.inner);
+  const std::size_t size = t.element_size;
+  for_each_row(t, source, destination, [=](const std::byte* from, std::byte* to) {
+    for (std::int64_t i = 0; i < outer.extent; ++i) {
+      const std::byte* const first = from + i * outer.source_stride;
+      std::byte* const to_first = to + i * outer.destination_stride;
+      for (std::int64_t j = 0; j < inner.extent; ++j) {
+        move_element<Size>(to_first + j * inner.destination_stride, first + j * inner.source_stride, size);
       }
     }
   });

@@ -21,7 +21,7 @@ namespace reblock::inline REBLOCK_NAMESPACE::detail {
 /// The most bytes that can be stored past the caches at a time in all runs of a tile: they are whole multiples of these, and
 /// lie at multiples of them from each other in the destination. 0 where there are none, or where elements are no runs.
 constexpr std::size_t streamed_width(const tile& t) noexcept {
-  constexpr std::size_t least_run = 20;
+  constexpr std::size_t least_run = 16;
   if (!has_streams || t.element_size < least_run) return 0;
   std::uint64_t places = t.element_size;
   for (const auto member : tile_axes) places |= static_cast<std::uint64_t>((t.*member).destination_stride);
@@ -108,14 +108,15 @@ void stream_words_of(const tile& t, const std::byte* source, std::byte* destinat
 
 /// The leaf for a tile for which streams_runs(): any strides on either side. It writes past the caches where the destination
 /// lies at a multiple of 4 bytes, and asks for what is read some time later, since processors do not foresee it where rows
-/// are read in turns.
-inline void stream_runs(const tile& t, const std::byte* source, std::byte* destination) {
-  std::size_t width = streamed_width(t);
+/// are read in turns. `Widest`: bytes of a word.
+template <std::size_t Widest>
+void stream_runs(const tile& t, const std::byte* source, std::byte* destination) {
+  std::size_t width = std::min(streamed_width(t), Widest);
   while (width >= 4 && address_of(destination) % width != 0) width /= 2;
   switch (width) {
-    case 16: stream_words_of<16, 32, 48>(t, source, destination); break;
-    case 8: stream_words_of<8, 24, 32, 40, 48>(t, source, destination); break;
-    case 4: stream_words_of<4, 20, 24, 28, 36>(t, source, destination); break;
+    case 16: stream_words_of<16, 16, 32, 48>(t, source, destination); break;
+    case 8: stream_words_of<8, 16, 24, 32, 40, 48>(t, source, destination); break;
+    case 4: stream_words_of<4, 16, 20, 24, 28, 36>(t, source, destination); break;
     default: move_strided<0>(t, source, destination);
   }
 }

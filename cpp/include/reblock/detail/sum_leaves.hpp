@@ -56,7 +56,7 @@ class term_list {
     if (size_ > most) list(first);
     return {terms_.data(), std::min(size_ - first, most)};
   }
-  static constexpr std::size_t most = 1024;
+  [[gnu::visibility("hidden")]] static constexpr std::size_t most = 1024;
 
  private:
   void list(std::size_t first) noexcept {
@@ -200,7 +200,7 @@ struct row_functions {
 };
 
 template <class T, class Unit, bool Masked>
-inline constexpr row_functions rows_by_units{
+[[gnu::visibility("hidden")]] inline constexpr row_functions rows_by_units{
     sizeof(Unit),
     sum_units<T, Unit, Masked ? masking::each : masking::none, sums_at_once>,
     sum_units<T, Unit, Masked ? masking::shared : masking::none, sums_at_once>,
@@ -220,7 +220,7 @@ void sum_wide_places(term_list& terms, const sum_place* places, std::size_t plac
 
 /// Requires the instruction set sum32 and that all terms are listed at a time.
 template <class T, bool Masked>
-inline constexpr row_functions wide_rows{
+[[gnu::visibility("hidden")]] inline constexpr row_functions wide_rows{
     std::same_as<T, float16> ? sizeof(register_bytes) : wide_sum_bytes,
     sum_wide_places<T, Masked ? masking::each : masking::none, sums_at_once>,
     sum_wide_places<T, Masked ? masking::shared : masking::none, sums_at_once>,

@@ -105,8 +105,8 @@ constexpr settling settling_of() noexcept {
 }
 
 template <class T>
-inline constexpr sum_functions sum_functions_of{sum_tile<T>, least_run<typename parts_of<T>::type>,
-                                                settling_of<T>()};
+[[gnu::visibility("hidden")]] inline constexpr sum_functions sum_functions_of{
+    sum_tile<T>, least_run<typename parts_of<T>::type>, settling_of<T>()};
 
 /// Two parts, as std::complex has them.
 template <class Part>
@@ -163,14 +163,14 @@ struct summed<summand::long_double> {
 
 /// The functions for one of some types of terms, or null.
 template <summand... Some>
-constexpr const sum_functions* find_sum_functions(summand part) noexcept {
+const sum_functions* find_sum_functions(summand part) noexcept {
   const sum_functions* found = nullptr;
   ((part == Some ? static_cast<void>(found = &sum_functions_of<typename summed<Some>::type>) : void()), ...);
   return found;
 }
 
 template <summand... Some>
-constexpr const sum_functions* find_pair_functions(summand part) noexcept {
+const sum_functions* find_pair_functions(summand part) noexcept {
   const sum_functions* found = nullptr;
   ((part == Some ? static_cast<void>(found = &sum_functions_of<pair_of_parts<typename summed<Some>::type>>)
                  : void()),

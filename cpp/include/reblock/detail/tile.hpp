@@ -49,8 +49,8 @@ struct tile {
 };
 
 /// From the outermost to the innermost.
-inline constexpr std::array<tile_axis tile::*, 4> tile_axes = {&tile::slices, &tile::rows, &tile::outer,
-                                                               &tile::inner};
+[[gnu::visibility("hidden")]] inline constexpr std::array<tile_axis tile::*, 4> tile_axes = {
+    &tile::slices, &tile::rows, &tile::outer, &tile::inner};
 
 /// Streams are contiguous rows that a tile takes an element of in turn, or gives one to. They lie along one
 /// of its inner axes, and along the rows where these are joined to it: this is how far they are from the
@@ -137,21 +137,29 @@ template <class Move>
 
 /// Calls `move(some, source, destination, next)` with the rows of a tile that others follow along an axis `next`
 /// for which goes_on(next), then with the last ones, for which `next` is empty; if no axis does, with all of them so.
+/// The call stands here once, since it is inlined.
 template <class GoesOn, class Move>
 [[gnu::always_inline]] inline void for_following_rows(const tile& t, const std::byte* source,
                                                       std::byte* destination, GoesOn goes_on, Move move) {
   tile some = t;
-  for (const auto member : {&tile::rows, &tile::slices}) {
-    const tile_axis axis = t.*member;
-    if (t.joined != tile::axis::neither || !goes_on(axis)) continue;
-    (some.*member).extent = axis.extent - 1;
-    move(some, source, destination, axis);
-    (some.*member).extent = 1;
-    source += (axis.extent - 1) * axis.source_stride;
-    destination += (axis.extent - 1) * axis.destination_stride;
-    break;
+  tile_axis* followed = nullptr;  // of `some`
+  if (t.joined == tile::axis::neither) {
+    followed = goes_on(t.rows) ? &some.rows : goes_on(t.slices) ? &some.slices : nullptr;
   }
-  move(some, source, destination, tile_axis{});
+  tile_axis next{};
+  if (followed != nullptr) {
+    next = *followed;
+    --followed->extent;
+  }
+  for (;;) {
+    move(some, source, destination, next);
+    if (followed == nullptr) return;
+    source += followed->extent * next.source_stride;
+    destination += followed->extent * next.destination_stride;
+    followed->extent = 1;
+    followed = nullptr;
+    next = {};
+  }
 }
 
 }  // namespace reblock::inline REBLOCK_NAMESPACE::detail

@@ -81,7 +81,7 @@ class fill_outside {
       copy_short(destination, zeros, size);
     }
   }
-  static constexpr std::byte zeros[16] = {};
+  [[gnu::visibility("hidden")]] static constexpr std::byte zeros[16] = {};
 };
 
 /// Walks the axes of a plan and calls its leaf for each tile, narrowed to what lies inside the bounds;
@@ -96,11 +96,29 @@ class traversal {
 
   void run() noexcept {
     if (plan_.empty) return;
-    walk(0, plan_.source_offset, plan_.destination_offset);
+    if (plan_.masked) {
+      walk_with_mask();
+    } else if (plan_.repeated.bounded) {
+      walk_with_table();
+    } else {
+      walk(0, plan_.source_offset, plan_.destination_offset);
+    }
     if (plan_.staged || plan_.leaf_tile.streamed) finish_streams();
   }
 
  private:
+  // What few plans need has room on the stack while these run: noinline, else all of them would.
+  [[gnu::noinline]] void walk_with_mask() noexcept {
+    std::array<std::byte, most_masked_bytes> mask;
+    mask_ = mask.data();
+    walk(0, plan_.source_offset, plan_.destination_offset);
+  }
+  [[gnu::noinline]] void walk_with_table() noexcept {
+    pattern table;
+    bounded_table_ = &table;
+    walk(0, plan_.source_offset, plan_.destination_offset);
+  }
+
   void walk(std::size_t i, std::int64_t source, std::int64_t destination) {
     if (table_ != nullptr && i == plan_.repeated.rows) return walk_rows(i, source, destination);
     if (table_ != nullptr && i == plan_.repeated.inner) {
@@ -157,17 +175,17 @@ class traversal {
     const repetition& r = plan_.repeated;
     const std::size_t count = plan_.rank - r.inner;
     const auto ranges = std::span(ranges_).subspan(r.inner, count);
-    if (!has_table_ || !std::ranges::equal(ranges, std::span(table_ranges_).first(count))) {
-      std::ranges::copy(ranges, table_ranges_.begin());
+    if (!has_table_ || !std::equal(ranges.begin(), ranges.end(), table_ranges_.begin())) {
+      std::copy(ranges.begin(), ranges.end(), table_ranges_.begin());
       layout piece = plan_;
       piece.axes[r.inner - 1] = plan_.axes[r.along];
       piece.axes[r.inner - 1].extent = r.extent;
       auto inside = ranges_;
       inside[r.inner - 1] = {0, r.extent};
-      has_table_ = bounded_table_.make(plan_.lookup_width, piece, r.inner - 1, inside,
-                                       static_cast<std::int64_t>(plan_.leaf_tile.element_size));
+      has_table_ = bounded_table_->make(plan_.lookup_width, piece, r.inner - 1, inside,
+                                        static_cast<std::int64_t>(plan_.leaf_tile.element_size));
     }
-    return has_table_ ? &bounded_table_ : nullptr;
+    return has_table_ ? bounded_table_ : nullptr;
   }
 
   void move_pieces(const tile_axis& rows, const std::byte* source, std::byte* destination) const {
@@ -211,7 +229,7 @@ class traversal {
   }
 
   /// Puts a tile together in a buffer, then copies it past the caches.
-  void stage_tile(std::int64_t source, std::int64_t destination) {
+  [[gnu::noinline]] void stage_tile(std::int64_t source, std::int64_t destination) {
     alignas(64) std::byte buffer[staging_bytes];
     std::byte* const output = std::exchange(destination_, buffer);
     move_tile(source, 0);
@@ -274,7 +292,7 @@ class traversal {
       if (first > 0) std::memset(to, 0, static_cast<std::size_t>(first));
       if (first < last) {
         const auto move = plan_.lookup_width == 64 ? move_wide_masked : move_masked;
-        move(to + first, source_ + wrapping_add(source, from + first), mask_.data() + first,
+        move(to + first, source_ + wrapping_add(source, from + first), mask_ + first,
              static_cast<std::size_t>(last - first));
       }
       if (last < bytes) std::memset(to + last, 0, static_cast<std::size_t>(bytes - last));
@@ -290,9 +308,9 @@ class traversal {
     const tile& t = plan_.leaf_tile;
     const std::int64_t row = t.outer.destination_stride;
     const auto size = static_cast<std::int64_t>(t.element_size);
-    std::memset(mask_.data(), 0, static_cast<std::size_t>(t.outer.extent * row));
+    std::memset(mask_, 0, static_cast<std::size_t>(t.outer.extent * row));
     for (std::int64_t i = rows.begin; i < rows.end; ++i) {
-      std::memset(mask_.data() + i * row + inside.begin * size, 0xff,
+      std::memset(mask_ + i * row + inside.begin * size, 0xff,
                   static_cast<std::size_t>((inside.end - inside.begin) * size));
     }
   }
@@ -331,13 +349,19 @@ class traversal {
   std::array<index_range, max_axes> ranges_;  ///< those of the plan's axes
   const pattern* table_ = nullptr;
   std::int64_t indices_ = 0;  ///< of the axis along which a pattern repeats, those that are moved next
-  pattern bounded_table_;
+  pattern* bounded_table_ = nullptr;
   std::array<index_range, max_axes> table_ranges_;  ///< that bounded_table_ was made for
   bool has_table_ = false;
-  std::array<std::byte, most_masked_bytes> mask_;  ///< made for these ranges
+  std::byte* mask_ = nullptr;  ///< made for these ranges
   index_range mask_rows_;
   index_range mask_inside_;
   bool has_mask_ = false;
 };
+
+/// Runs a plan. It takes no part of its caller's stack, which may have to be left for other calls.
+[[gnu::noinline]] inline void traverse(const plan& p, const std::byte* source,
+                                       std::byte* destination) noexcept {
+  traversal(p, source, destination).run();
+}
 
 }  // namespace reblock::inline REBLOCK_NAMESPACE::detail

@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <type_traits>
 #include <utility>
 
 #include <reblock/detail/checked.hpp>
@@ -95,71 +97,106 @@ constexpr bool beats_lookups(const wide_shape& shape, bool separates) noexcept {
 
 #if defined(__GNUC__) && defined(__x86_64__)
 
-/// Registers of which so many `Slots` have a stream each, and as many of the row in which the elements of the streams come
-/// in turn.
-template <std::size_t Size, std::size_t Streams, std::size_t Slots>
-struct wide_step {
-  static constexpr std::size_t count = (Streams + Slots - 1) / Slots;
-  using registers = wide_bytes[count];
+/// Of a row of Count registers, where the lanes of another such row come from: Lane is a byte, or a word of 4. The first
+/// row has an element of each of some streams in turn, or each stream by itself, in a slot.
+template <class Lane, std::size_t Count>
+struct wide_picks {
+  static constexpr std::size_t lanes = 64 / sizeof(Lane);
+  static constexpr std::size_t pairs = (Count + 1) / 2;
 
-  /// From streams to the row, or the way back: all bytes of a register are picked at once from every pair of the others.
-  template <bool Separates>
-  [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] static void convert(
-      registers& v) noexcept {
-    convert_each<Separates>(v, std::make_index_sequence<count>{});
+  Lane places[Count][lanes];          ///< in a pair of registers, the first one's lanes first
+  std::uint64_t masks[Count][pairs];  ///< a bit for each lane that comes from the pair
+};
+
+/// For `streams` streams with elements of `element` lanes, each in a slot of `slot` lanes: `separates` them, or takes
+/// them in turn.
+template <class Lane, std::size_t Count>
+constexpr wide_picks<Lane, Count> make_wide_picks(std::size_t streams, std::size_t slot, std::size_t element,
+                                                  bool separates) noexcept {
+  using picks = wide_picks<Lane, Count>;
+  picks made{};
+  for (std::size_t i = 0; i < Count * picks::lanes; ++i) {
+    const std::size_t index = separates ? i % slot / element : i / element;
+    const std::size_t from = separates ? (index * streams + i / slot) * element
+                                       : index % streams * slot + index / streams * element;
+    const std::size_t place = (from + i % element) % (Count * picks::lanes);  // some lanes may be anything
+    const std::size_t k = i / picks::lanes;
+    made.places[k][i % picks::lanes] = static_cast<Lane>(place % (2 * picks::lanes));
+    made.masks[k][place / (2 * picks::lanes)] |= std::uint64_t{1} << (i % picks::lanes);
+  }
+  return made;
+}
+
+/// The same, for elements of 1, 2, 4 and 8 lanes, by the logarithms of these.
+template <class Lane, std::size_t Count, std::size_t Streams, std::size_t Slots, bool Separates>
+[[gnu::visibility("hidden")]] inline constexpr auto wide_picks_of = [] {
+  std::array<wide_picks<Lane, Count>, 4> made{};
+  for (std::size_t log_element = 0; log_element < made.size(); ++log_element) {
+    made[log_element] = make_wide_picks<Lane, Count>(Streams, 64 / sizeof(Lane) / Slots,
+                                                     std::size_t{1} << log_element, Separates);
+  }
+  return made;
+}();
+
+/// Wide picks in registers.
+template <class Lane, std::size_t Count>
+struct loaded_picks {
+  using picks = wide_picks<Lane, Count>;
+  wide_bytes places[Count];
+  std::uint64_t masks[Count][picks::pairs];
+
+  [[gnu::target("avx512vl,avx512bw,avx512vbmi"),
+    gnu::always_inline]] explicit loaded_picks(const picks& from) noexcept {
+#pragma GCC unroll 8
+    for (std::size_t k = 0; k < Count; ++k) {
+      std::memcpy(&places[k], from.places[k], sizeof(places[k]));
+#pragma GCC unroll 4
+      for (std::size_t pair = 0; pair < picks::pairs; ++pair) masks[k][pair] = from.masks[k][pair];
+    }
   }
 
- private:
-  static constexpr std::size_t elements = sizeof(wide_bytes) / Size;  ///< of a register
-
-  /// Which element of all registers becomes element k. Slots, and a last register, may have some that belong to no
-  /// row: these become anything.
-  template <bool Separates>
-  static constexpr std::size_t from(std::size_t k) noexcept {
-    constexpr std::size_t in_slot = elements / Slots;
-    return Separates ? k % in_slot * Streams + k / in_slot : k % Streams * in_slot + k / Streams;
-  }
-  /// Of two registers.
-  template <bool Separates, std::size_t To>
-  struct place {
-    static constexpr std::size_t of(std::size_t k) noexcept {
-      return from<Separates>(To * elements + k) % (2 * elements);
-    }
-  };
-  /// What has been picked from the registers before `Next`, or else from those behind them, or from the last one itself.
-  template <bool Separates, std::size_t To, std::size_t Next>
-  struct choice {
-    static constexpr std::size_t of(std::size_t k) noexcept {
-      const std::size_t all = from<Separates>(To * elements + k);
-      if (all < Next * elements) return k;
-      return elements + (Next + 1 == count ? all % elements : k);
-    }
-  };
-
-  template <bool Separates, std::size_t To, std::size_t First = 0>
-  [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] static wide_bytes pick_from(
-      const registers& v) noexcept {
-    if constexpr (First > 0 && First + 1 == count) {
-      return v[First];
-    } else {
-      constexpr auto all = std::make_index_sequence<elements>{};
-      constexpr std::size_t next = First + 2;
-      const wide_bytes picked =
-          pick<Size, place<Separates, To>>(v[First], v[std::min(First + 1, count - 1)], all);
-      if constexpr (next < count) {
-        return pick<Size, choice<Separates, To, next>>(picked, pick_from<Separates, To, next>(v), all);
+  [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] void convert(
+      wide_bytes (&v)[Count]) const noexcept {
+    wide_bytes converted[Count];
+#pragma GCC unroll 8
+    for (std::size_t k = 0; k < Count; ++k) {
+      if constexpr (Count <= 2) {
+        converted[k] = pick_lanes<Lane>(v[0], v[Count - 1], places[k]);
       } else {
-        return picked;
+        converted[k] = pick_lanes<Lane>(v[0], v[1], places[k], masks[k][0]);
+#pragma GCC unroll 4
+        for (std::size_t pair = 1; pair < picks::pairs; ++pair) {
+          const wide_bytes last = v[2 * pair + 1 < Count ? 2 * pair + 1 : 2 * pair];
+          converted[k] |= pick_lanes<Lane>(v[2 * pair], last, places[k], masks[k][pair]);
+        }
       }
     }
+#pragma GCC unroll 8
+    for (std::size_t k = 0; k < Count; ++k) v[k] = converted[k];
+  }
+};
+
+/// How the streams of a tile lie in registers: several of them in one where their rows are short.
+struct wide_slots {
+  std::size_t streams;
+  std::size_t slots;  ///< of a register
+  std::size_t count;  ///< registers
+  /// Whether each register has as many streams: then register k has the streams k, k + count, ..., and what a register
+  /// has is put in turn by itself, then registers are as single streams are. Else streams follow each other.
+  bool are_even;
+
+  static constexpr wide_slots of(const wide_shape& shape) noexcept {
+    const auto streams = static_cast<std::size_t>(shape.streams);
+    const std::size_t slots = shape.row_bytes <= 16 ? 4 : shape.row_bytes <= 32 ? 2 : 1;
+    return {streams, slots, (streams + slots - 1) / slots, streams % slots == 0};
   }
 
-  template <bool Separates, std::size_t... To>
-  [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] static void convert_each(
-      registers& v, std::index_sequence<To...>) noexcept {
-    const registers converted = {pick_from<Separates, To>(v)...};
-#pragma GCC unroll 8
-    for (std::size_t k = 0; k < count; ++k) v[k] = converted[k];
+  constexpr std::size_t stream_at(std::size_t k, std::size_t slot) const noexcept {
+    return are_even ? slot * count + k : k * slots + slot;
+  }
+  /// Of register `k`.
+  constexpr std::size_t streams_in(std::size_t k) const noexcept {
+    return are_even || k + 1 < count ? slots : streams - k * slots;
   }
 };
 
@@ -170,235 +207,235 @@ constexpr std::size_t least_factor(std::size_t number) noexcept {
   return factor;
 }
 
-/// The same, in several steps where that takes less: with a register for each stream, one for each factor of their number.
-/// Six streams make three, each of two elements in turn, and these the row.
-template <std::size_t Size, std::size_t Streams, std::size_t Slots>
-struct wide_conversion {
-  static constexpr std::size_t count = wide_step<Size, Streams, Slots>::count;
-  using registers = wide_bytes[count];
+/// From Count registers, one stream in each, to the row of their elements in turn, or the way back: a step for each
+/// factor of their number. Six streams make three, each of two elements in turn, and these the row.
+template <class Lane, std::size_t Count, bool Separates, std::size_t Left = Count>
+struct wide_steps {
+  static constexpr std::size_t factor = least_factor(Left);
+  static constexpr std::size_t apart = Count / factor;
 
-  template <bool Separates>
-  [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] static void convert(
-      registers& v) noexcept {
-    keep_in_registers(v);
-    if constexpr (Slots == 1) {
-      convert_factors<Separates, Streams>(v);
-    } else {
-      wide_step<Size, Streams, Slots>::template convert<Separates>(v);
-    }
-  }
+  loaded_picks<Lane, factor> picks;
+  wide_steps<Lane, Count, Separates, Left / factor> others;
 
- private:
-  template <bool Separates, std::size_t Left>
-  [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] static void convert_factors(
-      registers& v) noexcept {
-    if constexpr (Left > 1) {
-      constexpr std::size_t factor = least_factor(Left);
-      if constexpr (Separates) convert_factors<Separates, Left / factor>(v);
-      convert_factor<Separates, factor>(v);
-      if constexpr (!Separates) convert_factors<Separates, Left / factor>(v);
-    }
-  }
+  [[gnu::target("avx512vl,avx512bw,avx512vbmi"),
+    gnu::always_inline]] wide_steps(const wide_slots& shape, std::size_t log_element) noexcept
+      : picks(wide_picks_of<Lane, factor, factor, 1, Separates>[log_element]), others(shape, log_element) {}
 
-  template <bool Separates, std::size_t Factor>
-  [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] static void convert_factor(
-      registers& v) noexcept {
-    constexpr std::size_t apart = Streams / Factor;
-    registers converted;
+  [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] void convert(
+      wide_bytes (&v)[Count]) const noexcept {
+    if constexpr (Separates) others.convert(v);
+    wide_bytes converted[Count];
 #pragma GCC unroll 8
     for (std::size_t i = 0; i < apart; ++i) {
-      wide_bytes some[Factor];
+      wide_bytes some[factor];
 #pragma GCC unroll 8
-      for (std::size_t k = 0; k < Factor; ++k) some[k] = v[Separates ? i * Factor + k : k * apart + i];
-      wide_step<Size, Factor, 1>::template convert<Separates>(some);
+      for (std::size_t k = 0; k < factor; ++k) some[k] = v[Separates ? i * factor + k : k * apart + i];
+      picks.convert(some);
 #pragma GCC unroll 8
-      for (std::size_t k = 0; k < Factor; ++k)
-        converted[Separates ? k * apart + i : i * Factor + k] = some[k];
+      for (std::size_t k = 0; k < factor; ++k)
+        converted[Separates ? k * apart + i : i * factor + k] = some[k];
     }
 #pragma GCC unroll 16
-    for (std::size_t k = 0; k < Streams; ++k) v[k] = converted[k];
+    for (std::size_t k = 0; k < Count; ++k) v[k] = converted[k];
+    if constexpr (!Separates) others.convert(v);
   }
 };
-
-/// The streams of a tile that takes an element of each in turn, or `Separates` what has been so.
-template <std::size_t Size, std::size_t Streams, bool Separates>
-struct wide_streams {
-  static constexpr std::size_t width = sizeof(wide_bytes);
-
-  explicit wide_streams(const tile& t) noexcept
-      : offsets(
-            (Separates ? stream_offsets::of_destination(t, Streams) : stream_offsets::of_source(t, Streams))
-                .template first<Streams>()),
-        row_bytes(static_cast<std::size_t>((Separates ? t.inner : t.outer).extent) * Size) {}
-
-  std::array<std::int64_t, Streams> offsets;
-  std::size_t row_bytes;  ///< of each stream
+template <class Lane, std::size_t Count, bool Separates>
+struct wide_steps<Lane, Count, Separates, 1> {
+  [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] wide_steps(const wide_slots&,
+                                                                                 std::size_t) noexcept {}
+  [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] void convert(
+      wide_bytes (&)[Count]) const noexcept {}
 };
 
-/// Rows of at least as many bytes as a register has.
-template <std::size_t Size, std::size_t Streams, bool Separates>
-struct long_wide_row : wide_streams<Size, Streams, Separates> {
-  using base = wide_streams<Size, Streams, Separates>;
-  using base::base;
-  using base::width;
+/// Where the bytes of a tile's registers are, in the row and in the streams.
+struct wide_placement {
+  static constexpr std::size_t most = 16;  ///< registers
 
-  [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] void move(
-      const std::byte* from, std::byte* to) const noexcept {
-    const std::size_t last = this->row_bytes - width;
-    for (std::size_t i = 0;;) {
-      wide_bytes v[Streams];
-#pragma GCC unroll 16
-      for (std::size_t k = 0; k < Streams; ++k) {
-        std::memcpy(&v[k], Separates ? from + i * Streams + k * width : from + this->offsets[k] + i, width);
-      }
-      wide_conversion<Size, Streams, 1>::template convert<Separates>(v);
-#pragma GCC unroll 16
-      for (std::size_t k = 0; k < Streams; ++k) {
-        std::memcpy(Separates ? to + this->offsets[k] + i : to + i * Streams + k * width, &v[k], width);
-      }
-      if (i == last) break;
-      i = i + width < last ? i + width : last;  // the last step goes over what the one before has done
+  wide_slots shape;
+  std::int64_t offsets[most][4];  ///< of the streams, by registers and slots
+  std::uint64_t stream_mask;      ///< bytes of a slot
+  std::size_t row_offsets[most];  ///< of each register's part of the row
+  std::uint64_t row_masks[most];  ///< bytes of each register; 0: none
+  std::size_t last;               ///< from the first to the last registers of a stream
+
+  wide_placement(const tile& t, bool separates) noexcept;
+};
+
+[[gnu::noinline]] inline wide_placement::wide_placement(const tile& t, bool separates) noexcept
+    : shape(wide_slots::of(wide_shape::of(t, separates))) {
+  constexpr std::size_t width = 64;
+  const std::size_t some = shape.streams;
+  const auto streams =
+      separates ? stream_offsets::of_destination(t, some) : stream_offsets::of_source(t, some);
+  const auto row_bytes = static_cast<std::size_t>((separates ? t.inner : t.outer).extent) * t.element_size;
+  const std::size_t bytes = row_bytes < width ? row_bytes * some : shape.count * width;
+  for (std::size_t k = 0; k < shape.count; ++k) {
+    for (std::size_t slot = 0; slot < shape.slots; ++slot) {
+      offsets[k][slot] = slot < shape.streams_in(k) ? streams.from(0)[shape.stream_at(k, slot)] : 0;
     }
+    row_offsets[k] = k * width < bytes ? k * width : 0;
+    row_masks[k] = k * width < bytes ? first_bits(bytes - k * width) : 0;
   }
-};
+  stream_mask = first_bits(row_bytes);
+  last = row_bytes < width ? 0 : row_bytes - width;
+}
 
-/// Rows of fewer bytes than a register has, of each stream no more than a slot has.
-template <std::size_t Size, std::size_t Streams, bool Separates, std::size_t Slots>
-struct short_wide_row : wide_streams<Size, Streams, Separates> {
-  using base = wide_streams<Size, Streams, Separates>;
-  using base::width;
-  using slots = wide_conversion<Size, Streams, Slots>;
-
-  explicit short_wide_row(const tile& t) noexcept
-      : base(t),
-        whole(this->row_bytes * Streams / width),
-        in_stream(first_bits(this->row_bytes)),
-        in_last(first_bits(this->row_bytes * Streams % width)) {}
-
-  [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] void move(
-      const std::byte* from, std::byte* to) const noexcept {
-    constexpr auto all = std::make_index_sequence<slots::count>{};
-    wide_bytes v[slots::count] = {};
-    if constexpr (Separates) {
-#pragma GCC unroll 16
-      for (std::size_t k = 0; k < slots::count; ++k) {
-        if (k < whole) {
-          std::memcpy(&v[k], from + k * width, width);
-        } else if (k == whole) {
-          v[k] = load_some(from + k * width, in_last);
-        }
-      }
-      slots::template convert<true>(v);
-      store_streams(to, v, all);
-    } else {
-      load_streams(from, v, all);
-      slots::template convert<false>(v);
-#pragma GCC unroll 16
-      for (std::size_t k = 0; k < slots::count; ++k) {
-        if (k < whole) {
-          std::memcpy(to + k * width, &v[k], width);
-        } else if (k == whole) {
-          store_some(to + k * width, v[k], in_last);
-        }
+/// Uneven slots have picks of their own: of so many streams in so many slots.
+template <class Lane, std::size_t Count, bool Separates>
+const wide_picks<Lane, Count>* uneven_picks(const wide_slots& shape, std::size_t log_element) noexcept {
+  const wide_picks<Lane, Count>* found = nullptr;
+  const auto try_one = [&]<std::size_t Streams, std::size_t Slots>(
+                           std::integral_constant<std::size_t, Streams>,
+                           std::integral_constant<std::size_t, Slots>) {
+    if constexpr ((Streams + Slots - 1) / Slots == Count && Streams % Slots != 0) {
+      if (shape.streams == Streams && shape.slots == Slots) {
+        found = &wide_picks_of<Lane, Count, Streams, Slots, Separates>[log_element];
       }
     }
-  }
+  };
+  const auto try_slots = [&]<std::size_t... Streams>(std::index_sequence<Streams...>) {
+    (try_one(std::integral_constant<std::size_t, Streams + 2>{}, std::integral_constant<std::size_t, 2>{}),
+     ...);
+    (try_one(std::integral_constant<std::size_t, Streams + 2>{}, std::integral_constant<std::size_t, 4>{}),
+     ...);
+  };
+  try_slots(std::make_index_sequence<8>{});
+  return found;
+}
 
- private:
-  /// Of those from `First` on that share a register.
-  template <std::size_t First>
-  using together = std::make_index_sequence<std::min(Slots, Streams - First)>;
-
-  template <std::size_t... K>
-  [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] void load_streams(
-      const std::byte* from, wide_bytes (&v)[slots::count], std::index_sequence<K...>) const noexcept {
-    ((v[K] = load_register<K * Slots>(from, together<K * Slots>{})), ...);
-  }
-  template <std::size_t First, std::size_t... K>
-  [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] wide_bytes load_register(
-      const std::byte* from, std::index_sequence<K...>) const noexcept {
-    const std::byte* const places[] = {from + this->offsets[First + K]...};
-    return load_slots<Slots>(places, in_stream);
-  }
-
-  template <std::size_t... K>
-  [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] void store_streams(
-      std::byte* to, const wide_bytes (&v)[slots::count], std::index_sequence<K...>) const noexcept {
-    (store_register<K * Slots>(to, v[K], together<K * Slots>{}), ...);
-  }
-  template <std::size_t First, std::size_t... K>
-  [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] void store_register(
-      std::byte* to, wide_bytes value, std::index_sequence<K...>) const noexcept {
-    std::byte* const places[] = {to + this->offsets[First + K]...};
-    store_slots<Slots>(places, value, in_stream);
-  }
-
-  std::size_t whole;  ///< registers that the row fills
-  std::uint64_t in_stream;
-  std::uint64_t in_last;  ///< register of the row
+template <class Lane, std::size_t Count, bool Separates>
+struct uneven_step : loaded_picks<Lane, Count> {
+  [[gnu::target("avx512vl,avx512bw,avx512vbmi"),
+    gnu::always_inline]] uneven_step(const wide_slots& shape, std::size_t log_element) noexcept
+      : loaded_picks<Lane, Count>(*uneven_picks<Lane, Count, Separates>(shape, log_element)) {}
 };
 
-/// As move_interleaved() and move_deinterleaved().
-template <class Row, bool Separates>
+/// The most slots of a register, where the streams of a tile take so many registers.
+constexpr std::size_t most_wide_slots(std::size_t count, bool uneven) noexcept {
+  if (uneven) return count <= 3 ? 4 : 2;
+  return count <= 2 || count == 4 ? 4 : count == 3 || count == 8 ? 2 : 1;
+}
+
+/// The streams of a tile that takes an element of each in turn, or `Separates` what has been so. Rows that are longer
+/// than a register have slots of their own and full masks. `Uneven`: see wide_slots.
+template <class Lane, std::size_t Count, bool Separates, bool Uneven>
 [[gnu::target("avx512vl,avx512bw,avx512vbmi")]] void move_wide_streams(const tile& t, const std::byte* source,
                                                                        std::byte* destination) {
-  const Row row(t);
+  constexpr std::size_t width = sizeof(wide_bytes);
+  constexpr std::size_t most_slots = most_wide_slots(Count, Uneven);
+  const wide_placement placed(t, Separates);
+  const wide_slots& shape = placed.shape;
+  const auto log_element = static_cast<std::size_t>(std::countr_zero(t.element_size / sizeof(Lane)));
+  using steps =
+      std::conditional_t<Uneven, uneven_step<Lane, Count, Separates>, wide_steps<Lane, Count, Separates>>;
+  const steps all_steps(shape, log_element);
+  const loaded_picks<Lane, 1> in_register((shape.slots == 4
+                                               ? wide_picks_of<Lane, 1, 4, 4, Separates>
+                                               : wide_picks_of<Lane, 1, 2, 2, Separates>)[log_element]);
   const auto [rows, slices] = t.repeated();
   for (std::int64_t i = 0; i < slices.extent; ++i) {
-    for (std::int64_t j = 0;; ++j) {
-      row.move(source + i * slices.source_stride + j * rows.source_stride,
-               destination + i * slices.destination_stride + j * rows.destination_stride);
-      if (j + 1 == rows.extent) break;
+    for (std::int64_t j = 0; j < rows.extent; ++j) {
+      const std::byte* const from = source + i * slices.source_stride + j * rows.source_stride;
+      std::byte* const to = destination + i * slices.destination_stride + j * rows.destination_stride;
+      for (std::size_t at = 0;;) {
+        wide_bytes v[Count];
+#pragma GCC unroll 16
+        for (std::size_t k = 0; k < Count; ++k) {
+          if constexpr (Separates) {
+            v[k] = load_some(from + at * Count + placed.row_offsets[k], placed.row_masks[k]);
+          } else if constexpr (most_slots == 1) {
+            v[k] = load_some(from + placed.offsets[k][0] + at, placed.stream_mask);
+          } else {
+            v[k] = load_slots<most_slots>(from + at, placed.offsets[k], shape.slots, shape.streams_in(k),
+                                          placed.stream_mask);
+          }
+        }
+        keep_in_registers(v);
+        if constexpr (Separates) all_steps.convert(v);
+        if constexpr (!Uneven && most_slots > 1) {
+          if (shape.slots > 1) {
+#pragma GCC unroll 16
+            for (std::size_t k = 0; k < Count; ++k)
+              v[k] = pick_lanes<Lane>(v[k], v[k], in_register.places[0]);
+          }
+        }
+        if constexpr (!Separates) all_steps.convert(v);
+#pragma GCC unroll 16
+        for (std::size_t k = 0; k < Count; ++k) {
+          if constexpr (!Separates) {
+            if (placed.row_masks[k] != 0)
+              store_some(to + at * Count + placed.row_offsets[k], v[k], placed.row_masks[k]);
+          } else if constexpr (most_slots == 1) {
+            store_some(to + placed.offsets[k][0] + at, v[k], placed.stream_mask);
+          } else {
+            store_slots<most_slots>(to + at, placed.offsets[k], shape.slots, shape.streams_in(k),
+                                    placed.stream_mask, v[k]);
+          }
+        }
+        if (at == placed.last) break;
+        at = at + width < placed.last ? at + width
+                                      : placed.last;  // the last goes over what the one before has done
+      }
     }
   }
 }
 
-template <template <std::size_t, std::size_t, bool, std::size_t...> class Row, std::size_t Size,
-          std::size_t Streams, std::size_t... Rows>
-leaf_function choose_wide_leaf(bool separates) noexcept {
-  return separates ? move_wide_streams<Row<Size, Streams, true, Rows...>, true>
-                   : move_wide_streams<Row<Size, Streams, false, Rows...>, false>;
-}
-
-template <std::size_t Size, std::size_t Streams>
-leaf_function choose_wide_leaf(const wide_shape& shape, bool separates) noexcept {
-  if (shape.row_bytes <= 16) return choose_wide_leaf<short_wide_row, Size, Streams, 4>(separates);
-  if (shape.row_bytes <= 32) return choose_wide_leaf<short_wide_row, Size, Streams, 2>(separates);
-  if (shape.row_bytes < 64) return choose_wide_leaf<short_wide_row, Size, Streams, 1>(separates);
-  return choose_wide_leaf<long_wide_row, Size, Streams>(separates);
+/// The leaf for so many registers, or null.
+template <bool Separates>
+leaf_function choose_wide_leaf(const wide_slots& shape, std::size_t element_size) noexcept {
+  if (!shape.are_even) {
+    switch (shape.count) {
+      case 1: return move_wide_streams<std::uint8_t, 1, Separates, true>;
+      case 2: return move_wide_streams<std::uint8_t, 2, Separates, true>;
+      case 3: return move_wide_streams<std::uint8_t, 3, Separates, true>;
+      case 4: return move_wide_streams<std::uint8_t, 4, Separates, true>;
+      case 5: return move_wide_streams<std::uint8_t, 5, Separates, true>;
+      default: return nullptr;
+    }
+  }
+  if (element_size >= 4) {  // some processors pick words faster than bytes
+    switch (shape.count) {
+      case 1: return move_wide_streams<std::uint32_t, 1, Separates, false>;
+      case 2: return move_wide_streams<std::uint32_t, 2, Separates, false>;
+      case 3: return move_wide_streams<std::uint32_t, 3, Separates, false>;
+      case 4: return move_wide_streams<std::uint32_t, 4, Separates, false>;
+      default: break;
+    }
+  }
+  switch (shape.count) {
+    case 1: return move_wide_streams<std::uint8_t, 1, Separates, false>;
+    case 2: return move_wide_streams<std::uint8_t, 2, Separates, false>;
+    case 3: return move_wide_streams<std::uint8_t, 3, Separates, false>;
+    case 4: return move_wide_streams<std::uint8_t, 4, Separates, false>;
+    case 5: return move_wide_streams<std::uint8_t, 5, Separates, false>;
+    case 6: return move_wide_streams<std::uint8_t, 6, Separates, false>;
+    case 7: return move_wide_streams<std::uint8_t, 7, Separates, false>;
+    case 8: return move_wide_streams<std::uint8_t, 8, Separates, false>;
+    case 9: return move_wide_streams<std::uint8_t, 9, Separates, false>;
+    case 16: return move_wide_streams<std::uint8_t, 16, Separates, false>;
+    default: return nullptr;
+  }
 }
 
 /// The leaf that interleaves, or separates, so many streams by registers of 64 bytes where that is faster than the
 /// baseline's, or null.
-template <std::size_t Size>
-leaf_function choose_wide_leaf(const tile& t, bool separates) noexcept {
-  if constexpr (Size <= 8) {
-    const wide_shape shape = wide_shape::of(t, separates);
-    if (!beats_baseline(shape)) return nullptr;
-    const std::int64_t streams = shape.streams;
-    // few shuffles of the baseline suffice for large elements
-    const bool suffices = streams == 8 && (Size == 8 || (Size == 4 && separates));
-    if (suffices && shape.row_bytes >= 64) return nullptr;
-    switch (streams) {
-      case 2: return choose_wide_leaf<Size, 2>(shape, separates);
-      case 3: return choose_wide_leaf<Size, 3>(shape, separates);
-      case 4: return choose_wide_leaf<Size, 4>(shape, separates);
-      case 5: return choose_wide_leaf<Size, 5>(shape, separates);
-      case 6: return choose_wide_leaf<Size, 6>(shape, separates);
-      case 7: return choose_wide_leaf<Size, 7>(shape, separates);
-      case 8: return choose_wide_leaf<Size, 8>(shape, separates);
-      case 9: return choose_wide_leaf<Size, 9>(shape, separates);
-      case 16: return choose_wide_leaf<Size, 16>(shape, separates);
-      default: break;
-    }
-  }
-  return nullptr;
+template <bool Separates>
+leaf_function choose_wide_leaf(const tile& t) noexcept {
+  const wide_shape shape = wide_shape::of(t, Separates);
+  const std::size_t size = t.element_size;
+  const bool are_some = (shape.streams >= 2 && shape.streams <= 9) || shape.streams == 16;
+  if (size > 8 || !are_some || !beats_baseline(shape)) return nullptr;
+  // few shuffles of the baseline suffice for large elements
+  const bool suffices = shape.streams == 8 && (size == 8 || (size == 4 && Separates));
+  if (suffices && shape.row_bytes >= 64) return nullptr;
+  return choose_wide_leaf<Separates>(wide_slots::of(shape), size);
 }
 
-#else  // the registers have 16 bytes: not called, but where there may be no leaf
+#else  // the registers have 16 bytes: there is no leaf
 
-template <std::size_t Size>
-leaf_function choose_wide_leaf(const tile&, bool) noexcept {
+template <bool Separates>
+leaf_function choose_wide_leaf(const tile&) noexcept {
   return nullptr;
 }
 

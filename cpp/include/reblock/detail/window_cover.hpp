@@ -33,7 +33,7 @@ struct sibling_axis {
 class window_cover {
  public:
   static constexpr std::size_t most_units = 256;
-  static constexpr std::uint16_t nowhere = 0xffff;
+  [[gnu::visibility("hidden")]] static constexpr std::uint16_t nowhere = 0xffff;
 
   window_cover() noexcept {}  // NOLINT(modernize-use-equals-default): it is large, see pattern()
   /// Windows lie within one of the `runs`, which are upwards and have all units and their siblings.
@@ -45,7 +45,7 @@ class window_cover {
         siblings_(siblings) {
     for (std::size_t w = 0; w < following_.size(); ++w) following_[w] = static_cast<std::uint8_t>(w);
     const auto fits = [this](const source_bytes& run) { return run.end - run.begin >= window_bytes_; };
-    const auto first = std::ranges::find_if(runs, fits);
+    const auto first = std::find_if(runs.begin(), runs.end(), fits);
     fits_ = first != runs.end();
     if (fits_) anywhere_ = first->begin;
   }
@@ -129,7 +129,8 @@ class window_cover {
       window = window + 1 >= count_ ? 0 : window + 1;
     }
     if (count_ == most || bytes > window_bytes_) return false;
-    const source_bytes run = *std::prev(std::ranges::upper_bound(runs_, begin, {}, &source_bytes::begin));
+    const auto is_before = [](std::int32_t place, const source_bytes& run) { return place < run.begin; };
+    const source_bytes run = *std::prev(std::upper_bound(runs_.begin(), runs_.end(), begin, is_before));
     if (run.end - run.begin < window_bytes_ || run.end - begin < bytes) return false;
     offsets_[count_] = std::min(begin, run.end - window_bytes_);
     recent_ = following_[recent_] = static_cast<std::uint8_t>(count_++);

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// A thread with a small stack is enough for a call: musl gives its threads 128 KiB. Sanitizers have more on
+// theirs.
+#if __has_include(<pthread.h>) && __has_include(<sys/mman.h>) && !defined(__SANITIZE_ADDRESS__) && \
+    !defined(__SANITIZE_THREAD__)
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <random>
+#include <stdexcept>
+#include <vector>
+
+#include <doctest/doctest.h>
+#include <pthread.h>
+#include <sys/mman.h>
+
+#include <reblock/reblock.hpp>
+
+#include "draw.hpp"
+#include "executors.hpp"
+
+namespace reblock {
+namespace {
+
+using test::draw;
+
+constexpr std::size_t stack_bytes = std::size_t{128} * 1024;
+/// What reblock.hpp promises of a call.
+constexpr std::size_t promised_bytes = std::size_t{72} * 1024;
+
+/// The stack of a thread, and behind its end pages that nobody may touch. It tells how much of it has been used.
+class small_stack {
+ public:
+  small_stack() {
+    void* const memory =
+        mmap(nullptr, fence_bytes + stack_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    REQUIRE(memory != MAP_FAILED);
+    memory_ = static_cast<std::byte*>(memory);
+    REQUIRE(mprotect(end(), stack_bytes, PROT_READ | PROT_WRITE) == 0);
+  }
+  small_stack(const small_stack&) = delete;
+  small_stack& operator=(const small_stack&) = delete;
+  ~small_stack() { munmap(memory_, fence_bytes + stack_bytes); }
+
+  /// Runs `work` on a thread that has this stack. Returns the bytes that were used, by the C library as well.
+  std::size_t run(std::function<void()> work) {
+    std::memset(end(), paint, stack_bytes);
+    pthread_attr_t attributes;
+    REQUIRE(pthread_attr_init(&attributes) == 0);
+    REQUIRE(pthread_attr_setstack(&attributes, end(), stack_bytes) == 0);
+    pthread_t thread{};
+    const auto call = [](void* self) -> void* {
+      (*static_cast<std::function<void()>*>(self))();
+      return nullptr;
+    };
+    REQUIRE(pthread_create(&thread, &attributes, call, &work) == 0);
+    REQUIRE(pthread_join(thread, nullptr) == 0);
+    pthread_attr_destroy(&attributes);
+    const auto* first = std::find_if(end(), end() + stack_bytes,
+                                     [](std::byte b) { return b != static_cast<std::byte>(paint); });
+    return static_cast<std::size_t>(end() + stack_bytes - first);
+  }
+
+ private:
+  static constexpr std::size_t fence_bytes = std::size_t{1024} * 1024;
+  static constexpr int paint = 0xa5;
+
+  std::byte* end() const { return memory_ + fence_bytes; }
+
+  std::byte* memory_ = nullptr;
+};
+
+/// Strides in bytes of a tensor that lies in another order.
+axis_values other_strides(const tensor_desc& desc) {
+  axis_values strides = desc.sizes;
+  auto stride = static_cast<std::int64_t>(element_size(desc.type));
+  for (std::size_t i = 0; i < strides.size(); ++i) {
+    strides[i] = stride;
+    stride *= desc.sizes[i];
+  }
+  return strides;
+}
+
+/// Runs operators on a small stack.
+class runner {
+ public:
+  runner() : input_(most_bytes), output_(most_bytes) {}
+
+  template <class Desc>
+  void run(const Desc& desc) {
+    const compiled_operator described = compile(desc);
+    const tensor_desc& input = described.input();
+    const tensor_desc& output = described.output();
+    REQUIRE(static_cast<std::size_t>(total_size_in_bytes(input)) <= most_bytes);
+    REQUIRE(static_cast<std::size_t>(total_size_in_bytes(output)) <= most_bytes);
+    const axis_values input_strides = other_strides(input);
+    const axis_values output_strides = other_strides(output);
+    test::backward_executor chunks{3};
+    const std::byte* from = input_.data();
+    std::byte* to = output_.data();
+    run_call([&] { described.dispatch(from, to, chunks); });
+    if (total_size_in_bytes(output) >= streamed) return;
+    run_call([&] { static_cast<void>(compile(desc)); });
+    run_call([&] { described.dispatch(from, to); });
+    run_call([&] { described.dispatch(from, input_strides, to, output_strides, chunks); });
+  }
+
+  template <class Call>
+  void run_call(Call call) {
+    most_used_ = std::max(most_used_, stack_.run(call) - idle_bytes_);
+  }
+
+  const std::byte* input() const { return input_.data(); }
+  std::byte* output() { return output_.data(); }
+  /// Bytes of stack that a call has used, apart from what a thread uses that does nothing: with some C libraries, the
+  /// variables that each thread has are among that.
+  std::size_t most_used() const { return most_used_; }
+  /// Outputs from here on are written in other ways. It takes long.
+  static constexpr std::uint64_t streamed = std::uint64_t{32} << 20;
+  static constexpr std::size_t most_bytes = std::size_t{72} << 20;
+
+ private:
+  std::vector<std::byte> input_;
+  std::vector<std::byte> output_;
+  small_stack stack_;
+  std::size_t idle_bytes_ = stack_.run([] {});
+  std::size_t most_used_ = 0;
+};
+
+tensor_desc desc_of(data_type type, const axis_values& sizes) { return {type, sizes, {}}; }
+
+void run_blocks(runner& runs, data_type type, const axis_values& depth, std::int64_t block,
+                depth_space_order order) {
+  const tensor_desc space = desc_of(type, depth_to_space_extents(depth, block));
+  runs.run(depth_to_space_desc{desc_of(type, depth), space, block, order});
+  runs.run(space_to_depth_desc{space, desc_of(type, depth), block, order});
+}
+
+void run_windows(runner& runs, data_type type, const axis_values& image, const window& sliding) {
+  const auto columns = try_unfold_extents(image, sliding);
+  if (!columns) return;  // the window does not fit
+  const tensor_desc to = desc_of(type, *columns);
+  runs.run(unfold_desc{desc_of(type, image), to, sliding});
+  runs.run(fold_desc{to, desc_of(type, image), sliding});
+}
+
+void run_small(runner& runs) {
+  for (unsigned seed = 0; seed < 100; ++seed) {
+    std::mt19937 random(seed);
+    constexpr data_type types[] = {data_type::uint8, data_type::int16, data_type::float16, data_type::float32,
+                                   data_type::float64};
+    const data_type type = types[draw(random, 0, 4)];
+    const std::int64_t samples = draw(random, 1, 3);
+    const std::int64_t channels = draw(random, 1, 6);
+    const std::int64_t most = draw(random, 0, 1) == 0 ? 16 : 60;
+    const axis_values plane = test::draw_values(random, 2, 1, most);
+    const std::int64_t block = draw(random, 1, 4);
+    const auto order =
+        test::flip_coin(random) ? depth_space_order::depth_column_row : depth_space_order::column_row_depth;
+    run_blocks(runs, type, {samples, channels * block * block, plane[0], plane[1]}, block, order);
+    window sliding;
+    sliding.sizes = draw(random, 1, 4);
+    sliding.strides = draw(random, 1, 3);
+    sliding.dilations = draw(random, 1, 2);
+    sliding.start_padding = draw(random, 0, 2);
+    sliding.end_padding = draw(random, 0, 2);
+    run_windows(runs, type, {samples, channels, plane[0], plane[1]}, sliding);
+    run_windows(runs, type, {samples, channels, plane[0] / 4 + 2, plane[1] / 4 + 2, 5}, sliding);
+  }
+}
+
+/// Outputs that go past the caches, as some do from 32 MiB on and others from 64 MiB on.
+void run_large(runner& runs) {
+  constexpr std::int64_t mebibytes = std::int64_t{1024} * 1024;
+  const auto order = depth_space_order::depth_column_row;
+  run_blocks(runs, data_type::uint8, {1, 36 * mebibytes / (512 * 512), 512, 512}, 2, order);
+  run_blocks(runs, data_type::float32, {1, 36 * mebibytes / (256 * 256 * 4), 256, 256}, 3, order);
+  for (const std::int64_t stride : {1, 2}) {
+    const data_type type = stride == 1 ? data_type::uint8 : data_type::float32;
+    const std::int64_t side = 64 / stride;  // blocks along an axis
+    const std::int64_t columns = 9 * side * side * static_cast<std::int64_t>(element_size(type));
+    window sliding;
+    sliding.sizes = 3;
+    sliding.strides = stride;
+    sliding.start_padding = sliding.end_padding = 1;
+    run_windows(runs, type, {1, 68 * mebibytes / columns, 64, 64}, sliding);
+  }
+}
+
+void run_calls(runner& runs) {
+  const auto* from = reinterpret_cast<const std::uint8_t*>(runs.input());
+  auto* to = reinterpret_cast<std::uint8_t*>(runs.output());
+  runs.run_call([&] {
+    const tensor_view<const std::uint8_t> depth(from, {2, 12, 7, 7});
+    const tensor_view<std::uint8_t> space(to, {2, 3, 14, 14});
+    depth_to_space(depth, space, 2);
+    static_cast<void>(try_depth_to_space(depth, space, 3));  // refuses
+    const window sliding{.sizes = 3, .start_padding = 1, .end_padding = 1};
+    const tensor_view<std::uint8_t> columns(to, {2, 108, 49});
+    unfold(depth, columns, sliding);
+    const tensor_view<const std::uint8_t> terms(from, {2, 108, 49});
+    fold(terms, tensor_view<std::uint8_t>(to, {2, 12, 7, 7}), sliding, test::backward_executor{2});
+    static_cast<void>(try_unfold(depth, space, sliding));  // refuses
+  });
+  runs.run_call([&] {
+    try {
+      depth_to_space(tensor_view<const std::uint8_t>(from, {2, 12, 7, 7}),
+                     tensor_view<std::uint8_t>(to, {2, 3, 14, 14}), 5);
+    } catch (const std::invalid_argument&) {  // it is thrown on the small stack
+    }
+  });
+  constexpr window sliding{.sizes = 3, .start_padding = 1, .end_padding = 1};
+  runs.run_call([&] {
+    unfold(tensor_view<const std::uint8_t>(from, {1, 470, 128, 128}),
+           tensor_view<std::uint8_t>(to, {1, 9 * 470, 128 * 128}), sliding, test::backward_executor{2});
+  });
+}
+
+TEST_CASE("a stack of 128 KiB is enough for a call") {
+  runner runs;
+  SUBCASE("on views") { run_calls(runs); }
+  SUBCASE("small") { run_small(runs); }
+  SUBCASE("large") { run_large(runs); }
+  CHECK(runs.most_used() <= promised_bytes);
+}
+
+}  // namespace
+}  // namespace reblock
+
+#endif
