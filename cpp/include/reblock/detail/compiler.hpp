@@ -334,16 +334,6 @@ using longs_16 [[gnu::vector_size(16)]] = long long;
 using longs_32 [[gnu::vector_size(32)]] = long long;
 using longs_64 [[gnu::vector_size(64)]] = long long;
 
-/// Stores the bytes that have bits in `mask`.
-[[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] inline void store_masked_64(
-    std::byte* destination, signed_bytes_64 value, std::uint64_t mask) noexcept {
-#if defined(__clang__)
-  __builtin_ia32_storedquqi512_mask(reinterpret_cast<signed_bytes_64*>(destination), value, mask);
-#else
-  __builtin_ia32_storedquqi512_mask(reinterpret_cast<char*>(destination), value, mask);
-#endif
-}
-
 /// A register of 64 bytes, an equal part of it from each of so many places.
 template <std::size_t Count>
 [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] inline signed_bytes_64 load_parts(
@@ -365,11 +355,10 @@ template <std::size_t Count>
   return (signed_bytes_64)__builtin_shufflevector(halves[0], halves[1], 0, 1, 2, 3, 4, 5, 6, 7);
 }
 
-/// Fills `Targets` registers by the same lookups for each index of two axes, and stores the first `store` bytes of each.
+/// Fills `Targets` registers by the same lookups for each index of two axes, and stores the first `Store` bytes of each.
 /// The windows fill 1, 2 or 4 registers, of which two at a time are a table.
-template <std::size_t WindowBytes, std::size_t Windows, std::size_t Targets>
-[[gnu::target("avx512vl,avx512bw,avx512vbmi")]] void look_up_64(const lookups& l, std::size_t store,
-                                                                const tile_axis& outer,
+template <std::size_t WindowBytes, std::size_t Windows, std::size_t Targets, std::size_t Store>
+[[gnu::target("avx512vl,avx512bw,avx512vbmi")]] void look_up_64(const lookups& l, const tile_axis& outer,
                                                                 const tile_axis& inner,
                                                                 const std::byte* source,
                                                                 std::byte* destination) noexcept {
@@ -381,14 +370,11 @@ template <std::size_t WindowBytes, std::size_t Windows, std::size_t Targets>
   std::uint64_t found[Targets][tables];  // a bit for each byte
   std::int64_t offsets[Windows];
   std::byte* targets[Targets];
-  const std::uint64_t stored = ~std::uint64_t{0} >> (width - store);  // a bit for each byte
 #pragma GCC unroll 4
   for (std::size_t t = 0; t < Targets; ++t) {
 #pragma GCC unroll 2
     for (std::size_t k = 0; k < tables; ++k) {
-      const std::uint8_t* const from = l.places + (t * tables + k) * store;
-      std::memcpy(&places[t][k], from, 32);
-      if (store == width) std::memcpy(&places[t][k], from, width);
+      std::memcpy(&places[t][k], l.places + (t * tables + k) * Store, Store);
       found[t][k] = ~__builtin_ia32_cvtb2mask512(places[t][k]);  // by the highest bits
     }
     targets[t] = destination + l.targets[t];
@@ -425,7 +411,7 @@ template <std::size_t WindowBytes, std::size_t Windows, std::size_t Targets>
           value |= __builtin_ia32_vpermt2varqi512_maskz(places[t][k], low, high, found[t][k]);
 #endif
         }
-        store_masked_64(targets[t] + to, value, stored);
+        std::memcpy(targets[t] + to, &value, Store);
       }
       from += step_from;
       to += step_to;
@@ -556,9 +542,8 @@ void look_up_16(const lookups& l, const tile_axis& outer, const tile_axis& inner
 }
 
 // not called: the registers have 16 bytes
-template <std::size_t WindowBytes, std::size_t Windows, std::size_t Targets>
-void look_up_64(const lookups&, std::size_t, const tile_axis&, const tile_axis&, const std::byte*,
-                std::byte*) noexcept {}
+template <std::size_t WindowBytes, std::size_t Windows, std::size_t Targets, std::size_t Store>
+void look_up_64(const lookups&, const tile_axis&, const tile_axis&, const std::byte*, std::byte*) noexcept {}
 
 constexpr bool detect_wide_sums() noexcept { return true; }
 inline constexpr std::size_t wide_sum_bytes = 16;
@@ -601,9 +586,8 @@ inline constexpr std::size_t wide_sum_bytes = 16;
 // not called: there is no width, and detect_wide_sums() is false
 template <std::size_t Windows>
 void look_up_16(const lookups&, const tile_axis&, const tile_axis&, const std::byte*, std::byte*) noexcept {}
-template <std::size_t WindowBytes, std::size_t Windows, std::size_t Targets>
-void look_up_64(const lookups&, std::size_t, const tile_axis&, const tile_axis&, const std::byte*,
-                std::byte*) noexcept {}
+template <std::size_t WindowBytes, std::size_t Windows, std::size_t Targets, std::size_t Store>
+void look_up_64(const lookups&, const tile_axis&, const tile_axis&, const std::byte*, std::byte*) noexcept {}
 template <class T, masking Masks, std::size_t Count>
 void sum_wide(const term*, std::size_t, const sum_place*, std::size_t, const sum_step&) noexcept {}
 template <masking Masks, std::size_t Count>

@@ -67,7 +67,10 @@ leaf_function choose_interleaving_leaf(const tile& t, bool is_wide) {
     case 3: return move_interleaved<Size, 3, Finish>;
     case 4: return move_interleaved<Size, 4, Finish>;
     case 8: return move_interleaved<Size, 8, Finish>;
-    default: return nullptr;  // squares do as well
+    case 16:  // squares read wider elements better
+      if constexpr (Size <= 2) return move_interleaved<Size, 16, Finish>;
+      return nullptr;
+    default: return nullptr;
   }
 }
 
@@ -81,6 +84,8 @@ leaf_function choose_deinterleaving_leaf(const tile& t, bool is_wide) {
     case 3: return move_deinterleaved<Size, 3>;
     case 4: return move_deinterleaved<Size, 4>;
     case 8: return move_deinterleaved<Size, 8>;
+    case 16:  // squares separate short rows of words better
+      return Size == 4 && t.inner_extent() < 32 ? nullptr : leaf_function{move_deinterleaved<Size, 16>};
     default: return nullptr;
   }
 }

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <span>
+#include <type_traits>
 
 #include <reblock/detail/compiler.hpp>
 #include <reblock/detail/configuration.hpp>
@@ -31,34 +33,54 @@ struct lookup_shape {
   }
 };
 
-/// Fills registers of `width` bytes for each index of two axes.
-using look_up_function = void (*)(std::size_t width, const lookup_shape& shape, const lookups& l,
+/// Fills all registers of a pattern, of `width` bytes, for each index of two axes; `l` is of the first of its shapes.
+using look_up_function = void (*)(std::size_t width, std::span<const lookup_shape> shapes, lookups l,
                                   const tile_axis& outer, const tile_axis& inner, const std::byte* source,
                                   std::byte* destination) noexcept;
 
-/// `Widest`: bytes of the registers that there are.
-template <std::size_t Widest>
-void look_up(std::size_t width, const lookup_shape& shape, const lookups& l, const tile_axis& outer,
-             const tile_axis& inner, const std::byte* source, std::byte* destination) noexcept {
+/// The registers of one shape.
+[[gnu::always_inline]] inline void look_up_shape(std::size_t width, const lookup_shape& shape,
+                                                 const lookups& l, const tile_axis& outer,
+                                                 const tile_axis& inner, const std::byte* source,
+                                                 std::byte* destination, auto widest) noexcept {
   if (width == 16) {
     unrolled<lookup_shape::most_windows_of_one>([&](auto k) {
       if (shape.windows == k + 1) look_up_16<k + 1>(l, outer, inner, source, destination);
     });
     return;
   }
-  const auto look_up_if = [&](auto wide, auto log_loaded, auto targets_before) {
-    constexpr std::size_t window_bytes = wide == 0 ? 16 : 32;
-    constexpr std::size_t windows = (std::size_t{64} << log_loaded) / window_bytes;
-    constexpr std::size_t targets = targets_before + 1;
-    if (shape.window_bytes == window_bytes && shape.windows == windows && shape.targets == targets) {
-      look_up_64<window_bytes, windows, targets>(l, shape.store, outer, inner, source, destination);
-    }
-  };
-  unrolled<2>([&](auto wide) {
-    unrolled<3>([&](auto log_loaded) {
-      unrolled<lookup_shape::most_targets>([&](auto targets) { look_up_if(wide, log_loaded, targets); });
+  if constexpr (widest >= 64) {
+    const auto look_up_if = [&](auto wide, auto log_loaded, auto targets_before, auto half) {
+      constexpr std::size_t window_bytes = wide == 0 ? 16 : 32;
+      constexpr std::size_t windows = (std::size_t{64} << log_loaded) / window_bytes;
+      constexpr std::size_t targets = targets_before + 1;
+      constexpr std::size_t store = half == 0 ? 64 : 32;
+      if (shape.window_bytes == window_bytes && shape.windows == windows && shape.targets == targets &&
+          shape.store == store) {
+        look_up_64<window_bytes, windows, targets, store>(l, outer, inner, source, destination);
+      }
+    };
+    unrolled<2>([&](auto wide) {
+      unrolled<3>([&](auto log_loaded) {
+        unrolled<lookup_shape::most_targets>([&](auto targets) {
+          unrolled<2>([&](auto half) { look_up_if(wide, log_loaded, targets, half); });
+        });
+      });
     });
-  });
+  }
+}
+
+/// `Widest`: bytes of the registers that there are.
+template <std::size_t Widest>
+void look_up(std::size_t width, std::span<const lookup_shape> shapes, lookups l, const tile_axis& outer,
+             const tile_axis& inner, const std::byte* source, std::byte* destination) noexcept {
+  constexpr std::integral_constant<std::size_t, Widest> widest;
+  for (const lookup_shape& shape : shapes) {
+    look_up_shape(width, shape, l, outer, inner, source, destination, widest);
+    l.offsets += shape.windows;
+    l.places += shape.targets * shape.tables(width) * shape.store;
+    l.targets += shape.targets;
+  }
 }
 
 }  // namespace reblock::inline REBLOCK_NAMESPACE::detail

@@ -249,14 +249,8 @@ inline bool pattern::append(const choice& next, std::size_t bytes) noexcept {
 
 inline void pattern::move(look_up_function look_up, const tile_axis& outer, const tile_axis& inner,
                           const std::byte* source, std::byte* destination) const noexcept {
-  lookups l{offsets_.data(), places_.data(), targets_.data()};
-  for (std::size_t i = 0; i < group_count_; ++i) {
-    const lookup_shape& g = groups_[i];
-    look_up(width_, g, l, outer, inner, source, destination);
-    l.offsets += g.windows;
-    l.places += g.targets * g.tables(width_) * g.store;
-    l.targets += g.targets;
-  }
+  look_up(width_, std::span(groups_).first(group_count_), {offsets_.data(), places_.data(), targets_.data()},
+          outer, inner, source, destination);
 }
 
 }  // namespace reblock::inline REBLOCK_NAMESPACE::detail

@@ -158,17 +158,12 @@ constexpr int log2(std::size_t power_of_two) noexcept { return std::countr_zero(
 
 /// Calls `step(i)` for i = 0, width, ... and, where `count` is no multiple of `width`, once more for the
 /// step that ends at `count`, over what the one before has done already: a short remainder would cost more
-/// than doing some elements twice. Requires count >= width. The call stands here once, since it is inlined.
+/// than doing some elements twice. Requires count >= width.
 template <class Step>
 [[gnu::always_inline]] inline void for_overlapping_steps(std::size_t count, std::size_t width, Step&& step) {
-  for (std::size_t i = 0;;) {
-    step(i);
-    i += width;
-    if (i + width <= count) [[likely]]
-      continue;
-    if (i >= count) return;
-    i = count - width;
-  }
+  std::size_t i = 0;
+  for (; i + width <= count; i += width) step(i);
+  if (i != count) step(count - width);
 }
 
 }  // namespace reblock::inline REBLOCK_NAMESPACE::detail

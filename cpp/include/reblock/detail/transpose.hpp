@@ -36,19 +36,18 @@ template <std::size_t Size, class Finish>
                                                   const std::int64_t* to) {
   constexpr std::size_t side = sizeof(register_bytes) / Size;
   registers<side> v{};
-  if (widths.read == side) {
-    for (std::size_t k = 0; k < inner_count; ++k) v[k] = load(source + from[k]);
-  } else {
-    for (std::size_t k = 0; k < inner_count; ++k) v[k] = load_part(source + from[k], widths.read * Size);
-  }
-  v = finished<Finish>(shuffle<Size, log2(side)>(v));
-  if (widths.written == side) {
-    for (std::size_t k = 0; k < outer_count; ++k) store(destination + to[k], v[k]);
-  } else {
-    for (std::size_t k = 0; k < outer_count; ++k) {
-      store_part(destination + to[k], v[k], widths.written * Size);
+  unrolled<side>([&](auto k) {
+    if (k < inner_count) {
+      v[k] = widths.read == side ? load(source + from[k]) : load_part(source + from[k], widths.read * Size);
     }
-  }
+  });
+  v = finished<Finish>(shuffle<Size, log2(side)>(v));
+  unrolled<side>([&](auto k) {
+    if (k < outer_count) {
+      widths.written == side ? store(destination + to[k], v[k])
+                             : store_part(destination + to[k], v[k], widths.written * Size);
+    }
+  });
 }
 
 /// Squares of as many streams of either side as a register has elements, one after the other: `count` indices of an

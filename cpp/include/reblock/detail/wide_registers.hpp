@@ -33,25 +33,23 @@ using wide_bytes [[gnu::vector_size(64)]] = char;
 
 using wide_words [[gnu::vector_size(64)]] = int;
 
-/// Of two registers the lanes at `places`, bytes or words; those of the second come after those of the first. A lane
-/// that has no bit in `mask` is 0.
+/// Of two registers the lanes at `places`, bytes or words; those of the second come after those of the first.
 template <class Lane>
 [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] inline wide_bytes pick_lanes(
-    wide_bytes a, wide_bytes b, wide_bytes places, std::uint64_t mask = ~std::uint64_t{0}) noexcept {
+    wide_bytes a, wide_bytes b, wide_bytes places) noexcept {
 #if defined(__clang__)
   if constexpr (sizeof(Lane) == 1) {
-    const wide_bytes picked = __builtin_ia32_vpermi2varqi512(a, places, b);
-    return __builtin_ia32_selectb_512(mask, picked, wide_bytes{});
+    return __builtin_ia32_vpermi2varqi512(a, places, b);
   } else {
-    const wide_words picked = __builtin_ia32_vpermi2vard512((wide_words)a, (wide_words)places, (wide_words)b);
-    return (wide_bytes)__builtin_ia32_selectd_512(static_cast<std::uint16_t>(mask), picked, wide_words{});
+    return (wide_bytes)__builtin_ia32_vpermi2vard512((wide_words)a, (wide_words)places, (wide_words)b);
   }
 #else
   if constexpr (sizeof(Lane) == 1) {
-    return __builtin_ia32_vpermt2varqi512_maskz(places, a, b, mask);
+    return __builtin_ia32_vpermt2varqi512_maskz(places, a, b, ~std::uint64_t{0});
   } else {
+    constexpr std::uint16_t all = 0xffff;
     return (wide_bytes)__builtin_ia32_vpermt2vard512_maskz((wide_words)places, (wide_words)a, (wide_words)b,
-                                                           static_cast<std::uint16_t>(mask));
+                                                           all);
   }
 #endif
 }
@@ -95,7 +93,8 @@ using masked_place = char;
 /// Writes the bytes that have bits in `mask`.
 [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] inline void store_some(
     std::byte* destination, wide_bytes value, std::uint64_t mask) noexcept {
-  store_masked_64(destination, value, mask);
+  auto* to = reinterpret_cast<masked_place<wide_bytes>*>(destination);
+  __builtin_ia32_storedquqi512_mask(to, value, mask);
 }
 
 /// The same for a half of a register, and for a quarter.
@@ -120,55 +119,57 @@ using masked_place = char;
   __builtin_ia32_storedquqi128_mask(to, (quarter_bytes)value, static_cast<std::uint16_t>(mask));
 }
 
-/// A register in slots, of which the first `count` have what lies at an offset from `source` each, as far as there are
-/// bits in `mask`. No more is touched than a slot is wide: what crosses lines takes twice as long. There are 1 or 2 slots,
-/// or 4 if that many are the most.
-template <std::size_t MostSlots>
+/// A register in 1, 2 or 4 slots, of which the first `count` have what lies at an offset from `source` each, as far as
+/// there are bits in `mask`. No more is touched than a slot is wide: what crosses lines takes twice as long.
+template <std::size_t Slots>
 [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] inline wide_bytes load_slots(
-    const std::byte* source, const std::int64_t (&offsets)[4], std::size_t slots, std::size_t count,
+    const std::byte* source, const std::int64_t (&offsets)[Slots], std::size_t count,
     std::uint64_t mask) noexcept {
-  if (slots == 1) return load_some(source + offsets[0], mask);
-  longs_32 halves[2] = {};
-  if (MostSlots == 2 || slots == 2) {
-    halves[0] = load_half(source + offsets[0], mask);
-    if (count > 1) halves[1] = load_half(source + offsets[1], mask);
+  if constexpr (Slots == 1) {
+    return load_some(source + offsets[0], mask);
   } else {
-    longs_16 quarters[4] = {};
+    longs_32 halves[2] = {};
+    if constexpr (Slots == 2) {
+      halves[0] = load_half(source + offsets[0], mask);
+      if (count > 1) halves[1] = load_half(source + offsets[1], mask);
+    } else {
+      longs_16 quarters[4] = {};
 #pragma GCC unroll 4
-    for (std::size_t k = 0; k < 4; ++k) {
-      if (k < count) quarters[k] = load_quarter(source + offsets[k], mask);
-    }
+      for (std::size_t k = 0; k < 4; ++k) {
+        if (k < count) quarters[k] = load_quarter(source + offsets[k], mask);
+      }
 #pragma GCC unroll 2
-    for (std::size_t k = 0; k < 2; ++k) {
-      halves[k] = __builtin_shufflevector(quarters[2 * k], quarters[2 * k + 1], 0, 1, 2, 3);
+      for (std::size_t k = 0; k < 2; ++k) {
+        halves[k] = __builtin_shufflevector(quarters[2 * k], quarters[2 * k + 1], 0, 1, 2, 3);
+      }
     }
+    return (wide_bytes)__builtin_shufflevector(halves[0], halves[1], 0, 1, 2, 3, 4, 5, 6, 7);
   }
-  return (wide_bytes)__builtin_shufflevector(halves[0], halves[1], 0, 1, 2, 3, 4, 5, 6, 7);
 }
 
 /// The way back.
-template <std::size_t MostSlots>
+template <std::size_t Slots>
 [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] inline void store_slots(
-    std::byte* destination, const std::int64_t (&offsets)[4], std::size_t slots, std::size_t count,
-    std::uint64_t mask, wide_bytes value) noexcept {
-  if (slots == 1) {
+    std::byte* destination, const std::int64_t (&offsets)[Slots], std::size_t count, std::uint64_t mask,
+    wide_bytes value) noexcept {
+  if constexpr (Slots == 1) {
     store_some(destination + offsets[0], value, mask);
-    return;
-  }
-  const auto all = (longs_64)value;
-  const longs_32 halves[] = {__builtin_shufflevector(all, all, 0, 1, 2, 3),
-                             __builtin_shufflevector(all, all, 4, 5, 6, 7)};
-  if (MostSlots == 2 || slots == 2) {
-    store_half(destination + offsets[0], halves[0], mask);
-    if (count > 1) store_half(destination + offsets[1], halves[1], mask);
-    return;
-  }
+  } else {
+    const auto all = (longs_64)value;
+    const longs_32 halves[] = {__builtin_shufflevector(all, all, 0, 1, 2, 3),
+                               __builtin_shufflevector(all, all, 4, 5, 6, 7)};
 #pragma GCC unroll 4
-  for (std::size_t k = 0; k < 4; ++k) {
-    const longs_32 half = halves[k / 2];
-    const longs_16 low = __builtin_shufflevector(half, half, 0, 1);
-    const longs_16 high = __builtin_shufflevector(half, half, 2, 3);
-    if (k < count) store_quarter(destination + offsets[k], k % 2 == 0 ? low : high, mask);
+    for (std::size_t k = 0; k < Slots; ++k) {
+      if (k >= count) break;
+      if constexpr (Slots == 2) {
+        store_half(destination + offsets[k], halves[k], mask);
+      } else {
+        const longs_32 half = halves[k / 2];
+        const longs_16 low = __builtin_shufflevector(half, half, 0, 1);
+        const longs_16 high = __builtin_shufflevector(half, half, 2, 3);
+        store_quarter(destination + offsets[k], k % 2 == 0 ? low : high, mask);
+      }
+    }
   }
 }
 

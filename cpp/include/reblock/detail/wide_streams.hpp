@@ -98,14 +98,17 @@ constexpr bool beats_lookups(const wide_shape& shape, bool separates) noexcept {
 #if defined(__GNUC__) && defined(__x86_64__)
 
 /// Of a row of Count registers, where the lanes of another such row come from: Lane is a byte, or a word of 4. The first
-/// row has an element of each of some streams in turn, or each stream by itself, in a slot.
+/// row has an element of each of some streams in turn, or each stream by itself, in a slot. Each register is picked from
+/// every pair of the others, and then chosen from what has been picked, and from the last one if that has no pair.
 template <class Lane, std::size_t Count>
 struct wide_picks {
   static constexpr std::size_t lanes = 64 / sizeof(Lane);
-  static constexpr std::size_t pairs = (Count + 1) / 2;
+  static constexpr std::size_t pairs = Count == 1 ? 1 : Count / 2;
+  static constexpr std::size_t choices = (Count - 1) / 2;
 
-  Lane places[Count][lanes];          ///< in a pair of registers, the first one's lanes first
-  std::uint64_t masks[Count][pairs];  ///< a bit for each lane that comes from the pair
+  Lane places[Count][lanes];  ///< in a pair of registers, the first one's lanes first
+  /// Of what has been chosen before, and then of the next pair's picks, or of the last register.
+  Lane chosen[Count][choices == 0 ? 1 : choices][lanes];
 };
 
 /// For `streams` streams with elements of `element` lanes, each in a slot of `slot` lanes: `separates` them, or takes
@@ -114,15 +117,20 @@ template <class Lane, std::size_t Count>
 constexpr wide_picks<Lane, Count> make_wide_picks(std::size_t streams, std::size_t slot, std::size_t element,
                                                   bool separates) noexcept {
   using picks = wide_picks<Lane, Count>;
+  constexpr std::size_t lanes = picks::lanes;
   picks made{};
-  for (std::size_t i = 0; i < Count * picks::lanes; ++i) {
+  for (std::size_t i = 0; i < Count * lanes; ++i) {
     const std::size_t index = separates ? i % slot / element : i / element;
     const std::size_t from = separates ? (index * streams + i / slot) * element
                                        : index % streams * slot + index / streams * element;
-    const std::size_t place = (from + i % element) % (Count * picks::lanes);  // some lanes may be anything
-    const std::size_t k = i / picks::lanes;
-    made.places[k][i % picks::lanes] = static_cast<Lane>(place % (2 * picks::lanes));
-    made.masks[k][place / (2 * picks::lanes)] |= std::uint64_t{1} << (i % picks::lanes);
+    const std::size_t place = (from + i % element) % (Count * lanes);  // some lanes may be anything
+    const std::size_t lane = i % lanes;
+    made.places[i / lanes][lane] = static_cast<Lane>(place % (2 * lanes));
+    for (std::size_t choice = 0; choice < picks::choices; ++choice) {
+      const bool is_later = place / (2 * lanes) == choice + 1;
+      const std::size_t next = choice + 1 < picks::pairs ? lane : place % lanes;
+      made.chosen[i / lanes][choice][lane] = static_cast<Lane>(is_later ? lanes + next : lane);
+    }
   }
   return made;
 }
@@ -143,7 +151,7 @@ template <class Lane, std::size_t Count>
 struct loaded_picks {
   using picks = wide_picks<Lane, Count>;
   wide_bytes places[Count];
-  std::uint64_t masks[Count][picks::pairs];
+  wide_bytes chosen[Count][picks::choices == 0 ? 1 : picks::choices];
 
   [[gnu::target("avx512vl,avx512bw,avx512vbmi"),
     gnu::always_inline]] explicit loaded_picks(const picks& from) noexcept {
@@ -151,7 +159,9 @@ struct loaded_picks {
     for (std::size_t k = 0; k < Count; ++k) {
       std::memcpy(&places[k], from.places[k], sizeof(places[k]));
 #pragma GCC unroll 4
-      for (std::size_t pair = 0; pair < picks::pairs; ++pair) masks[k][pair] = from.masks[k][pair];
+      for (std::size_t i = 0; i < picks::choices; ++i) {
+        std::memcpy(&chosen[k][i], from.chosen[k][i], sizeof(chosen[k][i]));
+      }
     }
   }
 
@@ -160,15 +170,14 @@ struct loaded_picks {
     wide_bytes converted[Count];
 #pragma GCC unroll 8
     for (std::size_t k = 0; k < Count; ++k) {
-      if constexpr (Count <= 2) {
-        converted[k] = pick_lanes<Lane>(v[0], v[Count - 1], places[k]);
-      } else {
-        converted[k] = pick_lanes<Lane>(v[0], v[1], places[k], masks[k][0]);
+      converted[k] = pick_lanes<Lane>(v[0], v[Count == 1 ? 0 : 1], places[k]);
 #pragma GCC unroll 4
-        for (std::size_t pair = 1; pair < picks::pairs; ++pair) {
-          const wide_bytes last = v[2 * pair + 1 < Count ? 2 * pair + 1 : 2 * pair];
-          converted[k] |= pick_lanes<Lane>(v[2 * pair], last, places[k], masks[k][pair]);
-        }
+      for (std::size_t i = 0; i < picks::choices; ++i) {
+        const std::size_t next = 2 * (i + 1);
+        const bool is_pair = i + 1 < picks::pairs;
+        const wide_bytes picked =
+            is_pair ? pick_lanes<Lane>(v[next], v[next + 1 < Count ? next + 1 : next], places[k]) : v[next];
+        converted[k] = pick_lanes<Lane>(converted[k], picked, chosen[k][i]);
       }
     }
 #pragma GCC unroll 8
@@ -255,7 +264,6 @@ struct wide_placement {
   wide_slots shape;
   std::int64_t offsets[most][4];  ///< of the streams, by registers and slots
   std::uint64_t stream_mask;      ///< bytes of a slot
-  std::size_t row_offsets[most];  ///< of each register's part of the row
   std::uint64_t row_masks[most];  ///< bytes of each register; 0: none
   std::size_t last;               ///< from the first to the last registers of a stream
 
@@ -274,7 +282,6 @@ struct wide_placement {
     for (std::size_t slot = 0; slot < shape.slots; ++slot) {
       offsets[k][slot] = slot < shape.streams_in(k) ? streams.from(0)[shape.stream_at(k, slot)] : 0;
     }
-    row_offsets[k] = k * width < bytes ? k * width : 0;
     row_masks[k] = k * width < bytes ? first_bits(bytes - k * width) : 0;
   }
   stream_mask = first_bits(row_bytes);
@@ -311,28 +318,31 @@ struct uneven_step : loaded_picks<Lane, Count> {
       : loaded_picks<Lane, Count>(*uneven_picks<Lane, Count, Separates>(shape, log_element)) {}
 };
 
-/// The most slots of a register, where the streams of a tile take so many registers.
-constexpr std::size_t most_wide_slots(std::size_t count, bool uneven) noexcept {
-  if (uneven) return count <= 3 ? 4 : 2;
-  return count <= 2 || count == 4 ? 4 : count == 3 || count == 8 ? 2 : 1;
-}
-
-/// The streams of a tile that takes an element of each in turn, or `Separates` what has been so. Rows that are longer
-/// than a register have slots of their own and full masks. `Uneven`: see wide_slots.
-template <class Lane, std::size_t Count, bool Separates, bool Uneven>
+/// The streams of a tile that takes an element of each in turn, or `Separates` what has been so. `Slots`: 0 for rows that
+/// fill registers. `Uneven`: see wide_slots.
+template <class Lane, std::size_t Count, std::size_t Slots, bool Separates, bool Uneven>
 [[gnu::target("avx512vl,avx512bw,avx512vbmi")]] void move_wide_streams(const tile& t, const std::byte* source,
                                                                        std::byte* destination) {
   constexpr std::size_t width = sizeof(wide_bytes);
-  constexpr std::size_t most_slots = most_wide_slots(Count, Uneven);
   const wide_placement placed(t, Separates);
-  const wide_slots& shape = placed.shape;
   const auto log_element = static_cast<std::size_t>(std::countr_zero(t.element_size / sizeof(Lane)));
+  // copies, which no store to the destination can change
+  const std::size_t in_last = placed.shape.streams_in(Count - 1);
+  const std::uint64_t stream_mask = placed.stream_mask;
+  const std::size_t last = Slots == 0 ? placed.last : 0;
+  constexpr std::size_t slots = Slots == 0 ? 1 : Slots;
+  std::int64_t offsets[Count][slots];
+  std::uint64_t row_masks[Count];
+#pragma GCC unroll 16
+  for (std::size_t k = 0; k < Count; ++k) {
+#pragma GCC unroll 4
+    for (std::size_t slot = 0; slot < slots; ++slot) offsets[k][slot] = placed.offsets[k][slot];
+    row_masks[k] = placed.row_masks[k];
+  }
   using steps =
       std::conditional_t<Uneven, uneven_step<Lane, Count, Separates>, wide_steps<Lane, Count, Separates>>;
-  const steps all_steps(shape, log_element);
-  const loaded_picks<Lane, 1> in_register((shape.slots == 4
-                                               ? wide_picks_of<Lane, 1, 4, 4, Separates>
-                                               : wide_picks_of<Lane, 1, 2, 2, Separates>)[log_element]);
+  const steps all_steps(placed.shape, log_element);
+  const loaded_picks<Lane, 1> in_register(wide_picks_of<Lane, 1, slots, slots, Separates>[log_element]);
   const auto [rows, slices] = t.repeated();
   for (std::int64_t i = 0; i < slices.extent; ++i) {
     for (std::int64_t j = 0; j < rows.extent; ++j) {
@@ -342,79 +352,89 @@ template <class Lane, std::size_t Count, bool Separates, bool Uneven>
         wide_bytes v[Count];
 #pragma GCC unroll 16
         for (std::size_t k = 0; k < Count; ++k) {
-          if constexpr (Separates) {
-            v[k] = load_some(from + at * Count + placed.row_offsets[k], placed.row_masks[k]);
-          } else if constexpr (most_slots == 1) {
-            v[k] = load_some(from + placed.offsets[k][0] + at, placed.stream_mask);
+          if constexpr (Slots == 0) {
+            v[k] = load_wide(Separates ? from + at * Count + k * width : from + offsets[k][0] + at);
+          } else if constexpr (Separates) {
+            v[k] = k == 0 || row_masks[k] != 0 ? load_some(from + k * width, row_masks[k]) : wide_bytes{};
           } else {
-            v[k] = load_slots<most_slots>(from + at, placed.offsets[k], shape.slots, shape.streams_in(k),
-                                          placed.stream_mask);
+            const std::size_t count = Uneven && k + 1 == Count ? in_last : Slots;
+            v[k] = load_slots<Slots>(from, offsets[k], count, stream_mask);
           }
         }
         keep_in_registers(v);
         if constexpr (Separates) all_steps.convert(v);
-        if constexpr (!Uneven && most_slots > 1) {
-          if (shape.slots > 1) {
+        if constexpr (!Uneven && Slots > 1) {
 #pragma GCC unroll 16
-            for (std::size_t k = 0; k < Count; ++k)
-              v[k] = pick_lanes<Lane>(v[k], v[k], in_register.places[0]);
-          }
+          for (std::size_t k = 0; k < Count; ++k) v[k] = pick_lanes<Lane>(v[k], v[k], in_register.places[0]);
         }
         if constexpr (!Separates) all_steps.convert(v);
 #pragma GCC unroll 16
         for (std::size_t k = 0; k < Count; ++k) {
-          if constexpr (!Separates) {
-            if (placed.row_masks[k] != 0)
-              store_some(to + at * Count + placed.row_offsets[k], v[k], placed.row_masks[k]);
-          } else if constexpr (most_slots == 1) {
-            store_some(to + placed.offsets[k][0] + at, v[k], placed.stream_mask);
+          if constexpr (Slots == 0) {
+            store_wide(Separates ? to + offsets[k][0] + at : to + at * Count + k * width, v[k]);
+          } else if constexpr (Separates) {
+            const std::size_t count = Uneven && k + 1 == Count ? in_last : Slots;
+            store_slots<Slots>(to, offsets[k], count, stream_mask, v[k]);
           } else {
-            store_slots<most_slots>(to + at, placed.offsets[k], shape.slots, shape.streams_in(k),
-                                    placed.stream_mask, v[k]);
+            if (k == 0 || row_masks[k] != 0) store_some(to + k * width, v[k], row_masks[k]);
           }
         }
-        if (at == placed.last) break;
-        at = at + width < placed.last ? at + width
-                                      : placed.last;  // the last goes over what the one before has done
+        if (at == last) break;
+        at = at + width < last ? at + width : last;  // the last goes over what the one before has done
       }
     }
   }
 }
 
-/// The leaf for so many registers, or null.
+/// The leaf for so many registers of so many slots, or 0 where rows fill registers; or null.
 template <bool Separates>
-leaf_function choose_wide_leaf(const wide_slots& shape, std::size_t element_size) noexcept {
+leaf_function choose_wide_leaf(const wide_slots& shape, std::size_t slots,
+                               std::size_t element_size) noexcept {
   if (!shape.are_even) {
     switch (shape.count) {
-      case 1: return move_wide_streams<std::uint8_t, 1, Separates, true>;
-      case 2: return move_wide_streams<std::uint8_t, 2, Separates, true>;
-      case 3: return move_wide_streams<std::uint8_t, 3, Separates, true>;
-      case 4: return move_wide_streams<std::uint8_t, 4, Separates, true>;
-      case 5: return move_wide_streams<std::uint8_t, 5, Separates, true>;
+      case 1: return move_wide_streams<std::uint8_t, 1, 4, Separates, true>;
+      case 2:
+        return slots == 4 ? move_wide_streams<std::uint8_t, 2, 4, Separates, true>
+                          : move_wide_streams<std::uint8_t, 2, 2, Separates, true>;
+      case 3:
+        return slots == 4 ? move_wide_streams<std::uint8_t, 3, 4, Separates, true>
+                          : move_wide_streams<std::uint8_t, 3, 2, Separates, true>;
+      case 4: return move_wide_streams<std::uint8_t, 4, 2, Separates, true>;
+      case 5: return move_wide_streams<std::uint8_t, 5, 2, Separates, true>;
       default: return nullptr;
     }
   }
-  if (element_size >= 4) {  // some processors pick words faster than bytes
+  const auto with_slots = [slots]<class Lane, std::size_t Count, std::size_t... Slots>(
+                              Lane, std::integral_constant<std::size_t, Count>,
+                              std::index_sequence<Slots...>) {
+    leaf_function found = nullptr;
+    ((slots == Slots ? static_cast<void>(found = move_wide_streams<Lane, Count, Slots, Separates, false>)
+                     : void()),
+     ...);
+    return found;
+  };
+  const auto of_few = [&](auto lane) -> leaf_function {  // registers
     switch (shape.count) {
-      case 1: return move_wide_streams<std::uint32_t, 1, Separates, false>;
-      case 2: return move_wide_streams<std::uint32_t, 2, Separates, false>;
-      case 3: return move_wide_streams<std::uint32_t, 3, Separates, false>;
-      case 4: return move_wide_streams<std::uint32_t, 4, Separates, false>;
-      default: break;
+      case 1: return with_slots(lane, std::integral_constant<std::size_t, 1>{}, std::index_sequence<2, 4>{});
+      case 2:
+        return with_slots(lane, std::integral_constant<std::size_t, 2>{}, std::index_sequence<0, 1, 2, 4>{});
+      case 3:
+        return with_slots(lane, std::integral_constant<std::size_t, 3>{}, std::index_sequence<0, 1, 2>{});
+      case 4:
+        return with_slots(lane, std::integral_constant<std::size_t, 4>{}, std::index_sequence<0, 1, 2, 4>{});
+      default: return nullptr;
     }
-  }
+  };
+  constexpr std::uint8_t byte = 0;
   switch (shape.count) {
-    case 1: return move_wide_streams<std::uint8_t, 1, Separates, false>;
-    case 2: return move_wide_streams<std::uint8_t, 2, Separates, false>;
-    case 3: return move_wide_streams<std::uint8_t, 3, Separates, false>;
-    case 4: return move_wide_streams<std::uint8_t, 4, Separates, false>;
-    case 5: return move_wide_streams<std::uint8_t, 5, Separates, false>;
-    case 6: return move_wide_streams<std::uint8_t, 6, Separates, false>;
-    case 7: return move_wide_streams<std::uint8_t, 7, Separates, false>;
-    case 8: return move_wide_streams<std::uint8_t, 8, Separates, false>;
-    case 9: return move_wide_streams<std::uint8_t, 9, Separates, false>;
-    case 16: return move_wide_streams<std::uint8_t, 16, Separates, false>;
-    default: return nullptr;
+    case 5: return with_slots(byte, std::integral_constant<std::size_t, 5>{}, std::index_sequence<0, 1>{});
+    case 6: return with_slots(byte, std::integral_constant<std::size_t, 6>{}, std::index_sequence<0, 1>{});
+    case 7: return with_slots(byte, std::integral_constant<std::size_t, 7>{}, std::index_sequence<0, 1>{});
+    case 8: return with_slots(byte, std::integral_constant<std::size_t, 8>{}, std::index_sequence<0, 1, 2>{});
+    case 9: return with_slots(byte, std::integral_constant<std::size_t, 9>{}, std::index_sequence<0, 1>{});
+    case 16: return with_slots(byte, std::integral_constant<std::size_t, 16>{}, std::index_sequence<0, 1>{});
+    default:
+      return element_size >= 4 ? of_few(std::uint32_t{}) : of_few(byte);  // some processors pick words faster
   }
 }
 
@@ -429,7 +449,8 @@ leaf_function choose_wide_leaf(const tile& t) noexcept {
   // few shuffles of the baseline suffice for large elements
   const bool suffices = shape.streams == 8 && (size == 8 || (size == 4 && Separates));
   if (suffices && shape.row_bytes >= 64) return nullptr;
-  return choose_wide_leaf<Separates>(wide_slots::of(shape), size);
+  const wide_slots slots = wide_slots::of(shape);
+  return choose_wide_leaf<Separates>(slots, shape.row_bytes >= 64 ? 0 : slots.slots, size);
 }
 
 #else  // the registers have 16 bytes: there is no leaf
