@@ -187,3 +187,39 @@ def test_a_directory_without_headers_is_refused(tmp_path: Path) -> None:
     done = compile_costs("--against", str(tmp_path))
     assert done.returncode != 0
     assert f"{tmp_path} has no cpp/include/reblock/reblock.hpp" in done.stderr
+
+
+def test_random_layouts_are_checked_and_can_be_repeated(tmp_path: Path) -> None:
+    path = tmp_path / "results.json"
+    command = [sys.executable, str(BENCH / "layouts.py"), "--seconds", "0.001", "--json", str(path)]
+    done = subprocess.run(
+        [*command, "--count", "12"], capture_output=True, text=True, check=False, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    assert "are slower than NumPy" in done.stdout
+    results = json.loads(path.read_text(encoding="utf-8"))
+    assert [case["number"] for case in results] == list(range(12))
+    assert all(case["ratio"] > 0 and case["numpy"] > 0 for case in results)
+    subprocess.run([*command, "--first", "7", "--count", "1"], capture_output=True, check=True)
+    [again] = json.loads(path.read_text(encoding="utf-8"))
+    assert again["name"] == results[7]["name"]
+
+
+def test_a_wrong_result_of_a_random_layout_is_found() -> None:
+    script = f"""
+import runpy, sys
+sys.path.insert(0, {str(BENCH)!r})
+import reblock
+right = reblock.unfold
+def wrong(x, *arguments, out, **keywords):
+    right(x, *arguments, out=out, **keywords)
+    out[0, 0, 0] += 1
+reblock.unfold = wrong
+sys.argv = ["layouts.py", "--count", "30", "--only", "unfold", "--seconds", "0.001"]
+runpy.run_path({str(BENCH / "layouts.py")!r}, run_name="__main__")
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=300
+    )
+    assert done.returncode != 0
+    assert "reblock is wrong: case" in done.stderr
