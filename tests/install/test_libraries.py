@@ -44,7 +44,7 @@ class Library:
     function: str
 
     def symbols(self, *options: str) -> set[tuple[str, str]]:
-        """The kinds and names of the symbols that are reblock's."""
+        """Return the kinds and names of the symbols that are reblock's."""
         lines = run("nm", "--defined-only", "--format=posix", *options, self.path).splitlines()
         found = {(kind, name) for name, kind, *_ in map(str.split, lines) if "reblock" in name}
         assert found or "--dynamic" in options
@@ -80,7 +80,7 @@ def copy_as_version_99(where: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def libraries(tmp_path_factory: pytest.TempPathFactory) -> list[Library]:
-    """This version with the compiler's options, and another version with others."""
+    """Build one version with the compiler's options, and another version with others."""
     where = tmp_path_factory.mktemp("libraries")
     other = copy_as_version_99(where)
     flags = ["-fno-exceptions", *(["-mavx2"] if IS_X86_64 else [])]

@@ -191,7 +191,14 @@ def test_a_directory_without_headers_is_refused(tmp_path: Path) -> None:
 
 def test_random_layouts_are_checked_and_can_be_repeated(tmp_path: Path) -> None:
     path = tmp_path / "results.json"
-    command = [sys.executable, str(BENCH / "layouts.py"), "--seconds", "0.001", "--json", str(path)]
+    command = [
+        sys.executable,
+        str(BENCH / "random_layouts.py"),
+        "--seconds",
+        "0.001",
+        "--json",
+        str(path),
+    ]
     done = subprocess.run(
         [*command, "--count", "12"], capture_output=True, text=True, check=False, timeout=300
     )
@@ -215,8 +222,8 @@ def wrong(x, *arguments, out, **keywords):
     right(x, *arguments, out=out, **keywords)
     out[0, 0, 0] += 1
 reblock.unfold = wrong
-sys.argv = ["layouts.py", "--count", "30", "--only", "unfold", "--seconds", "0.001"]
-runpy.run_path({str(BENCH / "layouts.py")!r}, run_name="__main__")
+sys.argv = ["random_layouts.py", "--count", "30", "--only", "unfold", "--seconds", "0.001"]
+runpy.run_path({str(BENCH / "random_layouts.py")!r}, run_name="__main__")
 """
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=300

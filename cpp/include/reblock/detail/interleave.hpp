@@ -143,12 +143,15 @@ struct groups {
                                                            std::size_t some) noexcept {
     registers<count> v{};
     if constexpr (padded == step) {
+      const std::size_t whole = some * step / sizeof(register_bytes);
+      const std::size_t rest = some * step % sizeof(register_bytes);
+      register_bytes last{};
+      if (rest != 0) last = load_part(source + whole * sizeof(register_bytes), rest);
       unrolled<count>([&](auto k) {
-        constexpr std::size_t begin = k * sizeof(register_bytes);
-        if (begin + sizeof(register_bytes) <= some * step) {
-          v[k] = load(source + begin);
-        } else if (begin < some * step) {
-          v[k] = load_part(source + begin, some * step - begin);
+        if (k < whole) {
+          v[k] = load(source + k * sizeof(register_bytes));
+        } else if (k == whole) {
+          v[k] = last;
         }
       });
     } else {
@@ -161,14 +164,17 @@ struct groups {
   [[gnu::always_inline]] static void store_some(std::byte* destination, const registers<count>& v,
                                                 std::size_t some) noexcept {
     if constexpr (padded == step) {
+      const std::size_t whole = some * step / sizeof(register_bytes);
+      const std::size_t rest = some * step % sizeof(register_bytes);
+      register_bytes last{};
       unrolled<count>([&](auto k) {
-        constexpr std::size_t begin = k * sizeof(register_bytes);
-        if (begin + sizeof(register_bytes) <= some * step) {
-          store(destination + begin, v[k]);
-        } else if (begin < some * step) {
-          store_part(destination + begin, v[k], some * step - begin);
+        if (k < whole) {
+          store(destination + k * sizeof(register_bytes), v[k]);
+        } else if (k == whole) {
+          last = v[k];
         }
       });
+      if (rest != 0) store_part(destination + whole * sizeof(register_bytes), last, rest);
     } else {
       std::byte bytes[sizeof(v)];
       std::memcpy(bytes, v.data(), sizeof(bytes));
@@ -195,9 +201,13 @@ void move_interleaved(const tile& t, const std::byte* source, std::byte* destina
       const bool wide = goes_on(next);
       for_each_row(some, first, to_first, [=](const std::byte* from, std::byte* to) {
         registers<dense::count> v{};
-        unrolled<Streams>([&](auto k) {
-          v[k] = wide ? load(from + offsets[k]) : load_part(from + offsets[k], length * Size);
-        });
+        if (wide) {
+          unrolled<Streams>([&](auto k) { v[k] = load(from + offsets[k]); });
+        } else {
+          registers<Streams> parts;
+          load_parts(parts.data(), from, offsets.data(), Streams, length * Size);
+          unrolled<Streams>([&](auto k) { v[k] = parts[k]; });
+        }
         v = finished<Finish>(dense::interleaved(v));
         dense::store_some(to, v, length);
       });
@@ -253,22 +263,20 @@ void move_deinterleaved(const tile& t, const std::byte* source, std::byte* desti
     const auto goes_on = [=](const tile_axis& next) {
       return run_over<Size>(length, next.destination_stride);
     };
-    const auto move_rows = [=](const tile& some, const std::byte* first, std::byte* to_first, auto store_at) {
+    const auto move_rows = [=](const tile& some, const std::byte* first, std::byte* to_first,
+                               const tile_axis& next) {
+      const bool wide = goes_on(next);
       for_each_row(some, first, to_first, [=](const std::byte* from, std::byte* to) {
         const registers<dense::count> v = dense::separated(dense::load_some(from, length));
-        unrolled<Streams>([&](auto k) { store_at(to + offsets[k], v[k]); });
+        if (wide) {
+          unrolled<Streams>([&](auto k) { store(to + offsets[k], v[k]); });
+        } else {
+          const registers<dense::count> parts = v;
+          store_parts(to, offsets.data(), parts.data(), Streams, length * Size);
+        }
       });
     };
-    return for_following_rows(
-        t, source, destination, goes_on,
-        [=](const tile& some, const std::byte* first, std::byte* to_first, const tile_axis& next) {
-          if (goes_on(next)) {
-            move_rows(some, first, to_first, [](std::byte* to, register_bytes value) { store(to, value); });
-          } else {
-            move_rows(some, first, to_first,
-                      [=](std::byte* to, register_bytes value) { store_part(to, value, length * Size); });
-          }
-        });
+    return for_following_rows(t, source, destination, goes_on, move_rows);
   }
   const auto move_rows = [&](auto store_at) {
     for_each_row(t, source, destination, [=](const std::byte* from, std::byte* to) {

@@ -102,6 +102,21 @@ inline void store_part(std::byte* destination, register_bytes value, std::size_t
   }
 }
 
+/// Parts of registers from and to places at some offsets, each of `size` bytes. Not inlined, since leaves are many: what a
+/// call costs is spread over the streams of a row.
+/// @{
+[[gnu::noinline]] inline void load_parts(register_bytes* values, const std::byte* source,
+                                         const std::int64_t* offsets, std::size_t count,
+                                         std::size_t size) noexcept {
+  for (std::size_t k = 0; k < count; ++k) values[k] = load_part(source + offsets[k], size);
+}
+[[gnu::noinline]] inline void store_parts(std::byte* destination, const std::int64_t* offsets,
+                                          const register_bytes* values, std::size_t count,
+                                          std::size_t size) noexcept {
+  for (std::size_t k = 0; k < count; ++k) store_part(destination + offsets[k], values[k], size);
+}
+/// @}
+
 template <class F, std::size_t... K>
 [[gnu::always_inline]] inline void unrolled(F&& f, std::index_sequence<K...>) {
   (f(std::integral_constant<std::size_t, K>{}), ...);

@@ -35,19 +35,21 @@ template <std::size_t Size, class Finish>
                                                   const std::int64_t* from, std::byte* destination,
                                                   const std::int64_t* to) {
   constexpr std::size_t side = sizeof(register_bytes) / Size;
-  registers<side> v{};
-  unrolled<side>([&](auto k) {
-    if (k < inner_count) {
-      v[k] = widths.read == side ? load(source + from[k]) : load_part(source + from[k], widths.read * Size);
-    }
-  });
-  v = finished<Finish>(shuffle<Size, log2(side)>(v));
-  unrolled<side>([&](auto k) {
-    if (k < outer_count) {
-      widths.written == side ? store(destination + to[k], v[k])
-                             : store_part(destination + to[k], v[k], widths.written * Size);
-    }
-  });
+  registers<side> parts{};
+  if (widths.read == side) {
+    for (std::size_t k = 0; k < inner_count; ++k) parts[k] = load(source + from[k]);
+  } else {
+    load_parts(parts.data(), source, from, inner_count, widths.read * Size);
+  }
+  const registers<side> v = finished<Finish>(shuffle<Size, log2(side)>(parts));
+  if (widths.written == side) {
+    unrolled<side>([&](auto k) {
+      if (k < outer_count) store(destination + to[k], v[k]);
+    });
+  } else {
+    const registers<side> stored = v;
+    store_parts(destination, to, stored.data(), outer_count, widths.written * Size);
+  }
 }
 
 /// Squares of as many streams of either side as a register has elements, one after the other: `count` indices of an

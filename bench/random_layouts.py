@@ -347,7 +347,7 @@ def main() -> None:
     print(f"{len(behind)} of {len(results)} are slower than NumPy; the worst ten:")
     for r in sorted(results, key=lambda r: float(r["ratio"]))[:10]:
         print(f"{r['ratio']:.3f} (NumPy {r['numpy']:.3f}) {r['name']}")
-        print(f"      python bench/layouts.py --first {r['number']} --count 1")
+        print(f"      python bench/random_layouts.py --first {r['number']} --count 1")
     if arguments.json:
         arguments.json.write_text(json.dumps(results, indent=1), encoding="utf-8")
 
