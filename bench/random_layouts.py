@@ -325,7 +325,8 @@ def chosen(arguments: argparse.Namespace) -> Iterator[Case]:
 
 def main() -> None:
     arguments = parse()
-    os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+    if sys.platform.startswith("linux"):
+        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     results = [measure(case, arguments.seconds) for case in chosen(arguments)]
     if not results:
         sys.exit("no case")

@@ -204,9 +204,9 @@ TEST_CASE("every data type has a summand") {
   for (std::uint32_t value = 1; value <= 11; ++value) {
     const auto type = static_cast<data_type>(value);
     INFO(name(type));
-    CHECK((find_sum_functions<summand::integer8, summand::integer16, summand::integer32, summand::integer64,
-                              summand::half_float, summand::single_float, summand::double_float>(
-               summand_of(type)) != nullptr));
+    CHECK((find_sum_functions<single_part, summand::integer8, summand::integer16, summand::integer32,
+                              summand::integer64, summand::half_float, summand::single_float,
+                              summand::double_float>(summand_of(type)) != nullptr));
   }
 }
 

@@ -151,12 +151,12 @@ inline void place_sums(void* room, const sum_request& request, const sum_functio
 /// those of DirectML's data types.
 REBLOCK_ENGINE_FUNCTION const sum_functions* functions_of(const summation& sum) noexcept {
   using enum summand;
-  const sum_functions* found =
-      find_sum_functions<integer8, integer16, integer32, integer64, half_float, single_float, double_float>(
-          sum.part);
+  const sum_functions* found = find_sum_functions<single_part, integer8, integer16, integer32, integer64,
+                                                  half_float, single_float, double_float>(sum.part);
 #if defined(REBLOCK_COMPILED)
-  if (sum.is_pair) return find_pair_functions<single_float, double_float, long_double>(sum.part);
-  if (found == nullptr) found = find_sum_functions<boolean, brain_float, long_double>(sum.part);
+  if (sum.is_pair)
+    return find_sum_functions<pair_of_parts, single_float, double_float, long_double>(sum.part);
+  if (found == nullptr) found = find_sum_functions<single_part, boolean, brain_float, long_double>(sum.part);
 #endif
   return found;
 }

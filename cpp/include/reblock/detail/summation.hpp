@@ -161,19 +161,13 @@ struct summed<summand::long_double> {
   using type = long double;
 };
 
-/// The functions for one of some types of terms, or null.
-template <summand... Some>
+/// The functions for one of some parts, or null. `Term` makes the type of a term of it: single_part or pair_of_parts.
+template <class Part>
+using single_part = Part;
+template <template <class> class Term, summand... Some>
 const sum_functions* find_sum_functions(summand part) noexcept {
   const sum_functions* found = nullptr;
-  ((part == Some ? static_cast<void>(found = &sum_functions_of<typename summed<Some>::type>) : void()), ...);
-  return found;
-}
-
-template <summand... Some>
-const sum_functions* find_pair_functions(summand part) noexcept {
-  const sum_functions* found = nullptr;
-  ((part == Some ? static_cast<void>(found = &sum_functions_of<pair_of_parts<typename summed<Some>::type>>)
-                 : void()),
+  ((part == Some ? static_cast<void>(found = &sum_functions_of<Term<typename summed<Some>::type>>) : void()),
    ...);
   return found;
 }
