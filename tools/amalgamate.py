@@ -18,7 +18,8 @@ def expand(header: str, seen: set[str]) -> str:
     """Return the text of a header with the library's own headers in place of their includes."""
     if header in seen:
         return ""
-    seen.add(header)
+    if not header.endswith(".inc"):  # what is written once, and compiled for each instruction set
+        seen.add(header)
     text = DROPPED.sub("", (INCLUDE / header).read_text(encoding="utf-8"))
     return OWN.sub(lambda include: expand(include[1], seen), text)
 

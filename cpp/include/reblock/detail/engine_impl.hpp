@@ -14,6 +14,7 @@
 #include <reblock/detail/gather.hpp>
 #include <reblock/detail/leaves.hpp>
 #include <reblock/detail/look_up.hpp>
+#include <reblock/detail/move_plan.hpp>
 #include <reblock/detail/movers.hpp>
 #include <reblock/detail/plan_moves.hpp>
 #include <reblock/detail/summation.hpp>
@@ -30,13 +31,14 @@ inline constexpr std::int64_t least_chunk_bytes = 64 * 1024;
 struct any_plan {
   bool is_sum;
   union {
-    plan moves;
+    move_plan moves;
     gather sums;
   };
 
-  explicit any_plan(const layout& described) noexcept : is_sum(false), moves(described) {}
-  any_plan(const sum_request& request, const sum_functions& sum, const movers& by) noexcept
-      : is_sum(true), sums(request, sum, by) {}
+  any_plan(const layout& described, std::int64_t element_size, const movers& by, const settling* settle) noexcept
+      : is_sum(false), moves(described, element_size, by, settle) {}
+  any_plan(const sum_request& request, const sum_functions& sum) noexcept
+      : is_sum(true), sums(request, sum) {}
 };
 static_assert(std::is_trivially_copyable_v<any_plan> && sizeof(any_plan) <= operation::plan_bytes &&
               alignof(any_plan) <= 8);
@@ -118,6 +120,49 @@ inline void run_plan(const plan& moves, const movers& by, const std::byte* sourc
   traverse(moves, source, destination);
 }
 
+/// Some of a staged_move's pieces along one axis.
+struct chunked_blocks {
+  const staged_move& moves;
+  std::size_t axis;
+  std::int64_t chunks;
+  const std::byte* source;
+  std::byte* destination;
+
+  void run(std::size_t chunk) const noexcept {
+    const auto i = static_cast<std::int64_t>(chunk);
+    staged_move part = moves;
+    cut_axis& axis_of_part = part.cut(axis);
+    // whoever has the last piece has the one before it, which it may overlap
+    const std::int64_t shared = axis_of_part.extent / axis_of_part.at_once;
+    const std::int64_t begin = share(shared, i, chunks) * axis_of_part.at_once;
+    const std::int64_t end =
+        i + 1 == chunks ? axis_of_part.extent : share(shared, i + 1, chunks) * axis_of_part.at_once;
+    part.source_offset += begin * axis_of_part.source_stride;
+    part.destination_offset += begin * axis_of_part.destination_stride;
+    if (part.readable > 0) part.readable -= begin * axis_of_part.source_stride;
+    axis_of_part.extent = end - begin;
+    run_blocks(part, source, destination);
+  }
+};
+
+/// The axis of the most pieces is cut.
+inline void run_chunks_of_blocks(const staged_move& moves, const std::byte* source, std::byte* destination,
+                                 const executor_reference& executor, std::int64_t concurrency) {
+  if (concurrency > 1) {
+    chunked_blocks chunked{moves, 0, 1, source, destination};
+    for (std::size_t i = 0; i < moves.cuts(); ++i) {
+      const auto shared = [&](std::size_t axis) { return moves.cut(axis).extent / moves.cut(axis).at_once; };
+      if (shared(i) > shared(chunked.axis)) chunked.axis = i;
+    }
+    if (moves.cuts() > 0) {
+      const cut_axis& axis = moves.cut(chunked.axis);
+      chunked.chunks = std::min({concurrency, axis.extent / axis.at_once, moves.bytes / least_chunk_bytes});
+    }
+    if (chunked.chunks > 1) return run_chunks(executor, chunked);
+  }
+  run_blocks(moves, source, destination);
+}
+
 inline void run_sums(const gather& sums, const std::byte* source, std::byte* destination,
                      const executor_reference& executor, std::int64_t concurrency) {
   const chunked_sums chunked{sums, std::min(sums.boxes(), concurrency), source, destination};
@@ -127,8 +172,7 @@ inline void run_sums(const gather& sums, const std::byte* source, std::byte* des
 /// Makes a plan in `room`, as large as an operation's.
 inline void place_moves(void* room, const layout& moves, std::int64_t element_size, const movers& by,
                         const settling* settle) noexcept {
-  auto* const made = new (room) any_plan(moves);
-  set_out_moves(made->moves, moves, element_size, by, settle, usable_instruction_set());
+  new (room) any_plan(moves, element_size, by, settle);
 }
 
 /// Plans what `gather` does, by moves alone where each position has exactly one term. Works nothing out for an output
@@ -143,7 +187,7 @@ inline void place_sums(void* room, const sum_request& request, const sum_functio
   } else if (covers_once(request.moves, request.extents)) {
     place_moves(room, request.moves, element_size, by, sum.settle.settle != nullptr ? &sum.settle : nullptr);
   } else {
-    new (room) any_plan(request, sum, by);
+    new (room) any_plan(request, sum);
   }
 }
 
@@ -196,8 +240,10 @@ REBLOCK_ENGINE_DEFINITION void run(const void* operation, const void* source, vo
   if (concurrency == 0) return;  // it threw
   if (how.is_sum) {
     detail::run_sums(how.sums, from, to, by, concurrency);
+  } else if (how.moves.in_blocks) {
+    detail::run_chunks_of_blocks(how.moves.blocks, from, to, by, concurrency);
   } else {
-    detail::run_plan(how.moves, all_movers(), from, to, by, concurrency);
+    detail::run_plan(how.moves.leaves, all_movers(), from, to, by, concurrency);
   }
 }
 

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
+#include <utility>
 
 #include <reblock/axis_values.hpp>
 #include <reblock/detail/configuration.hpp>
@@ -21,14 +22,21 @@
 #include <reblock/detail/gather_axis.hpp>
 #include <reblock/detail/layout.hpp>
 #include <reblock/detail/piecewise_sum.hpp>
-#include <reblock/detail/plan_moves.hpp>
+#include <reblock/detail/plan_blocks.hpp>
 #include <reblock/detail/summation.hpp>
-#include <reblock/detail/traversal.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
 /// Bytes of a box: half of a usual first-level cache, the rest is for the columns.
 inline constexpr std::size_t box_bytes = 16 * 1024;
+/// Bytes of the columns of a box, where they are brought into another order first.
+inline constexpr std::size_t staged_columns_bytes = 48 * 1024;
+
+/// Of this thread: more than a call may take of its stack. Hidden, as recent_patterns() is.
+[[gnu::visibility("hidden")]] inline std::byte* staged_columns() noexcept {
+  alignas(64) static thread_local std::byte columns[staged_columns_bytes];
+  return columns;
+}
 
 /// As many whole inner axes as fit in `box_bytes`, then a part of the next one. `size`: bytes of a place.
 constexpr axis_values choose_box(const axis_values& places, std::int64_t size) noexcept {
@@ -44,10 +52,7 @@ constexpr axis_values choose_box(const axis_values& places, std::int64_t size) n
 /// The sums of a window operator. A trivially copyable value.
 class gather {
  public:
-  gather() = default;
-
-  /// `by` moves boxes out of a buffer.
-  gather(const sum_request& sums, const sum_functions& sum, const movers& by) noexcept;
+  gather(const sum_request& sums, const sum_functions& sum) noexcept;
 
   std::int64_t boxes() const noexcept {
     std::int64_t count = 1;
@@ -65,17 +70,31 @@ class gather {
   box box_of(std::int64_t number) const noexcept;
   box_target buffer_of(const box& some, std::byte* buffer) const noexcept;
   box_target image_of(const box& some, std::byte* image) const noexcept;
-  void sum(const box& some, const std::byte* columns, const box_target& to, bool clears) const noexcept;
-  void fill_by_buffer(const box& some, const std::byte* columns, const box_target& places) const noexcept;
+  static void sum(const columns_of_windows& from, const box& some, const std::byte* columns, const box_target& to,
+                  bool clears) noexcept;
+  void fill_by_buffer(const columns_of_windows& from, const box& some, const std::byte* columns,
+                      const box_target& places) const noexcept;
+  void fill_from(const columns_of_windows& from, const box& some, const std::byte* columns,
+                 const box_target& places) const noexcept;
+  void fill_staged(const box& some, const std::byte* columns, const box_target& places) const noexcept;
+  std::int64_t whole_places(const box& some, std::size_t d) const noexcept;
+  std::int64_t most_blocks(std::size_t d, std::int64_t places) const noexcept;
+  layout staged_layout(const box& some, columns_of_windows* staged) const noexcept;
+  layout written_layout(const box& some, const box_target& sums, const box_target& places, const axis_values& rest, bool full) const noexcept;
+  index_range blocks_of(std::size_t d, std::int64_t first, std::int64_t places) const noexcept;
+  axis_values choose_staged_box(std::int64_t place_bytes) const noexcept;
   void write(const box& some, const box_target& sums, const box_target& places) const noexcept;
 
   columns_of_windows columns_;
   axis_values output_strides_;  ///< of n, c and the spatial axes, bytes
   axis_values places_;          ///< n, c, places of each spatial axis
   axis_values box_;             ///< as many of these as a box has
+  bool staged_ = false;         ///< whether the columns of a box are brought into the order of the sums first
   bool buffered_ = false;       ///< whether a box is put together in a buffer
+  bool by_channels_ = false;    ///< whether registers of staged columns have channels, else neighbouring blocks
   bool has_gaps_ = false;       ///< whether there are phases without terms
-  movers movers_;
+  staged_move in_;              ///< the columns of a box of full size into a buffer
+  staged_move out_;             ///< its sums out of one
 };
 static_assert(std::is_trivially_copyable_v<gather>);
 
@@ -95,8 +114,8 @@ constexpr bool covers_once(const layout& moves, const axis_values& extents) noex
   return true;
 }
 
-inline gather::gather(const sum_request& sums, const sum_functions& sum, const movers& by) noexcept
-    : output_strides_(sums.output_strides), places_(sums.extents), movers_(by) {
+inline gather::gather(const sum_request& sums, const sum_functions& sum) noexcept
+    : output_strides_(sums.output_strides), places_(sums.extents) {
   const layout& moves = sums.moves;
   const axis_values& extents = sums.extents;
   const std::int64_t element_size = sums.sum.element_size;
@@ -134,8 +153,102 @@ inline gather::gather(const sum_request& sums, const sum_functions& sum, const m
       (reach < 0 ? columns_.begin : columns_.end) += reach;
     }
   }
-  buffered_ = columns_.axes[spatial - 1].phases > 1 && size <= static_cast<std::int64_t>(box_bytes);
-  box_ = choose_box(places_, buffered_ ? size : element_size);
+  const gather_axis& last = columns_.axes[spatial - 1];
+  // Sums are made of registers along an axis that is contiguous on both sides: the phases of the last one or the channels, if
+  // they are, else its places, in buffers if need be.
+  const std::int64_t register_size = 16;
+  const bool by_phases = last.size_stride == element_size && last.output_stride == element_size && last.dilation == 1 &&
+                         std::min(last.phases, last.size) * element_size >= 4 * register_size;
+  const bool by_channels = columns_.strides[1] == element_size && output_strides_[1] == element_size &&
+                           extents[1] * element_size >= register_size;
+  const bool direct = (by_phases || by_channels) && last.block_stride != element_size;
+  by_channels_ = last.blocks * element_size < 2 * register_size && extents[1] > last.blocks;
+  const bool fits = size <= static_cast<std::int64_t>(box_bytes);
+  const bool is_spread = by_channels_ ? output_strides_[1] != element_size
+                                      : last.phases > 1 || last.output_stride != element_size;
+  buffered_ = !direct && is_spread && fits;
+  const bool is_apart = by_channels_ ? columns_.strides[1] != element_size : last.block_stride != element_size;
+  staged_ = !direct && is_apart && fits && element_size <= 64 && (extents[1] > 1 || last.blocks > 1);
+  if (staged_) {
+    box_ = choose_staged_box(buffered_ ? size : element_size);
+    staged_ = box_.size() != 0;
+  }
+  if (!staged_) {
+    by_channels_ = by_channels_ && !is_apart;
+    buffered_ = !direct && fits && (by_channels_ ? is_spread : last.phases > 1 || last.output_stride != element_size);
+    box_ = choose_box(places_, buffered_ ? size : element_size);
+  }
+  const box whole{axis_values::repeat(box_.size(), 0), box_};
+  if (staged_) plan_unbounded(in_, staged_layout(whole, nullptr), element_size);
+  if (buffered_) {
+    const box_target sums_of_box = buffer_of(whole, nullptr);
+    const box_target places_of_box = image_of(whole, nullptr);
+    plan_unbounded(out_, written_layout(whole, sums_of_box, places_of_box, axis_values::repeat(spatial, 0), true), element_size);
+  }
+}
+
+/// The blocks that add to some places of an axis, and as many more that there are always as many.
+inline index_range gather::blocks_of(std::size_t d, std::int64_t first, std::int64_t places) const noexcept {
+  const gather_axis& axis = columns_.axes[d];
+  const std::int64_t low = first * axis.phases + axis.padding - (axis.size - 1) * axis.dilation;
+  const std::int64_t most = most_blocks(d, places);
+  const std::int64_t begin = std::clamp<std::int64_t>(ceil_divide(low, axis.phases), 0, axis.blocks - most);
+  return {begin, begin + most};
+}
+
+/// How many blocks add to so many places of an axis at most.
+inline std::int64_t gather::most_blocks(std::size_t d, std::int64_t places) const noexcept {
+  const gather_axis& axis = columns_.axes[d];
+  return std::min(axis.blocks, places + ceil_divide((axis.size - 1) * axis.dilation, axis.phases));
+}
+
+/// Makes boxes small enough for their columns, by halves where that adds least to what neighbours both have. Returns none
+/// where even the smallest is too large.
+inline axis_values gather::choose_staged_box(std::int64_t place_bytes) const noexcept {
+  constexpr std::int64_t row_bytes = 64;
+  axis_values chosen = axis_values::repeat(places_.size(), 1);
+  for (std::size_t i = 2; i < places_.size(); ++i) chosen[i] = places_[i];
+  // as many channels as make runs of lines on either side
+  std::int64_t offsets = 1;
+  for (std::size_t d = 0; d < spatial_axes(); ++d) offsets *= columns_.axes[d].size;
+  const bool are_runs = by_channels_ || output_strides_[1] == columns_.element_size;
+  const std::int64_t run = by_channels_ ? row_bytes : are_runs ? row_bytes / 2 : ceil_divide(2 * row_bytes, offsets);
+  chosen[1] = std::min(places_[1], ceil_divide(run, columns_.element_size));
+  const auto fits = [&] {
+    double columns = static_cast<double>(columns_.element_size);
+    double sums = static_cast<double>(place_bytes);
+    for (std::size_t i = 0; i < chosen.size(); ++i) {
+      sums *= static_cast<double>(chosen[i]);
+      columns *= static_cast<double>(i < 2 ? chosen[i] : most_blocks(i - 2, chosen[i]) * columns_.axes[i - 2].size);
+    }
+    return columns <= double{staged_columns_bytes} && sums <= double{box_bytes};
+  };
+  while (!fits()) {
+    std::size_t best = 0;
+    double least = 0;
+    for (std::size_t i = 2; i < chosen.size(); ++i) {
+      if (chosen[i] == 1) continue;
+      const std::int64_t half = (chosen[i] + 1) / 2;
+      double growth = 2 * static_cast<double>(most_blocks(i - 2, half)) / static_cast<double>(most_blocks(i - 2, chosen[i]));
+      if (i + 1 == chosen.size() && half * columns_.element_size < row_bytes) growth *= 2;
+      if (best == 0 || growth < least) {
+        best = i;
+        least = growth;
+      }
+    }
+    if (best == 0 && chosen[1] == 1) return {};
+    if (best == 0) best = 1;
+    chosen[best] = (chosen[best] + 1) / 2;
+  }
+  for (std::size_t i : {std::size_t{1}, std::size_t{0}}) {
+    while (chosen[i] < places_[i]) {
+      const std::int64_t before = std::exchange(chosen[i], std::min(2 * chosen[i], places_[i]));
+      if (fits()) continue;
+      chosen[i] = before;
+      break;
+    }
+  }
+  return chosen;
 }
 
 inline box gather::box_of(std::int64_t number) const noexcept {
@@ -151,16 +264,18 @@ inline box gather::box_of(std::int64_t number) const noexcept {
 inline box_target gather::buffer_of(const box& some, std::byte* buffer) const noexcept {
   box_target result{buffer, some.extents, axis_values::repeat(spatial_axes(), 0)};
   std::int64_t stride = columns_.element_size;
-  for (std::size_t i = some.extents.size(); i-- > 2;) {
+  const auto place = [&](std::size_t i) {
     result.place_strides[i] = stride;
     stride *= some.extents[i];
-  }
+  };
+  if (by_channels_) place(1);
+  for (std::size_t i = some.extents.size(); i-- > 2;) place(i);
   for (std::size_t d = spatial_axes(); d-- > 0;) {
     result.phase_strides[d] = stride;
     stride *= columns_.axes[d].phases;
   }
-  result.place_strides[1] = stride;
-  result.place_strides[0] = stride * some.extents[1];
+  if (!by_channels_) place(1);
+  place(0);
   return result;
 }
 
@@ -178,40 +293,53 @@ inline box_target gather::image_of(const box& some, std::byte* image) const noex
   return result;
 }
 
-inline void gather::write(const box& some, const box_target& sums, const box_target& places) const noexcept {
-  // Along each axis the places that have all phases, then the last one of the image if it has not.
-  axis_values full;
-  axis_values counts;
-  for (std::size_t d = 0; d < spatial_axes(); ++d) {
-    full.push_back(
-        std::min(columns_.axes[d].extent / columns_.axes[d].phases - some.first[2 + d], some.extents[2 + d]));
-    counts.push_back(full[d] < some.extents[2 + d] ? 2 : 1);
+/// Of a box in a buffer, those places that have all phases or, along the axes of `rest`, the last one of the image that has
+/// not. `full`: all of the box's places have all phases.
+inline layout gather::written_layout(const box& some, const box_target& sums, const box_target& places,
+                                     const axis_values& rest, bool full) const noexcept {
+  layout moves;
+  for (std::size_t i = 0; i < 2; ++i) {
+    moves.add({some.extents[i], sums.place_strides[i], places.place_strides[i]});
   }
-  for_each_choice(counts, [&](const axis_values& chosen) {
-    layout moves;
-    for (std::size_t i = 0; i < 2; ++i) {
-      moves.add({some.extents[i], sums.place_strides[i], places.place_strides[i]});
-    }
-    for (std::size_t d = 0; d < spatial_axes(); ++d) {
-      const gather_axis& axis = columns_.axes[d];
-      const bool rest = chosen[d] != 0;
-      const std::int64_t place = rest ? full[d] : 0;
-      const std::int64_t from = sums.place_strides[2 + d];
-      const std::int64_t to = places.place_strides[2 + d];
-      moves.add({rest ? 1 : full[d], from, to});
-      moves.add({rest ? axis.extent % axis.phases : axis.phases, sums.phase_strides[d], axis.output_stride});
-      moves.source_offset += place * from;
-      moves.destination_offset = wrapping_add(moves.destination_offset, wrapping_multiply(place, to));
-    }
-    const plan p = plan_moves(moves, columns_.element_size, movers_);
-    traverse(p, sums.first, places.first);
+  for (std::size_t d = 0; d < spatial_axes(); ++d) {
+    const gather_axis& axis = columns_.axes[d];
+    const std::int64_t whole = full ? some.extents[2 + d] : whole_places(some, d);
+    const bool is_rest = rest[d] != 0;
+    const std::int64_t place = is_rest ? whole : 0;
+    const std::int64_t from = sums.place_strides[2 + d];
+    const std::int64_t to = places.place_strides[2 + d];
+    moves.add({is_rest ? 1 : whole, from, to});
+    moves.add({is_rest ? axis.extent % axis.phases : axis.phases, sums.phase_strides[d], axis.output_stride});
+    moves.source_offset += place * from;
+    moves.destination_offset = wrapping_add(moves.destination_offset, wrapping_multiply(place, to));
+  }
+  return moves;
+}
+
+/// How many places of a box have all phases.
+inline std::int64_t gather::whole_places(const box& some, std::size_t d) const noexcept {
+  const gather_axis& axis = columns_.axes[d];
+  return std::min(axis.extent / axis.phases - some.first[2 + d], some.extents[2 + d]);
+}
+
+[[gnu::noinline]] inline void gather::write(const box& some, const box_target& sums, const box_target& places) const noexcept {
+  axis_values counts;
+  bool is_whole = some.extents == box_;
+  for (std::size_t d = 0; d < spatial_axes(); ++d) {
+    const bool has_rest = whole_places(some, d) < some.extents[2 + d];
+    counts.push_back(has_rest ? 2 : 1);
+    is_whole = is_whole && !has_rest;
+  }
+  if (is_whole) return run_blocks(out_, sums.first, places.first);
+  for_each_choice(counts, [&](const axis_values& rest) {
+    move_unbounded(written_layout(some, sums, places, rest, false), columns_.element_size, sums.first, places.first);
   });
 }
 
 /// Apart from what follows it, since it takes much of the stack.
-[[gnu::noinline]] inline void gather::sum(const box& some, const std::byte* columns, const box_target& to,
-                                          bool clears) const noexcept {
-  piecewise_sum sums(columns_, columns, some, to);
+[[gnu::noinline]] inline void gather::sum(const columns_of_windows& from, const box& some, const std::byte* columns,
+                                          const box_target& to, bool clears) noexcept {
+  piecewise_sum sums(from, columns, some, to);
   if (clears) sums.clear();
   sums.sum_phases();
 }
@@ -219,20 +347,86 @@ inline void gather::write(const box& some, const box_target& sums, const box_tar
 inline void gather::fill_box(std::int64_t number, const std::byte* columns, std::byte* image) const noexcept {
   const box some = box_of(number);
   const box_target places = image_of(some, image);
-  if (buffered_) {
-    fill_by_buffer(some, columns, places);
+  if (staged_) {
+    fill_staged(some, columns, places);
   } else {
-    sum(some, columns, places, has_gaps_);
+    fill_from(columns_, some, columns, places);
   }
 }
 
-[[gnu::noinline]] inline void gather::fill_by_buffer(const box& some, const std::byte* columns,
+inline void gather::fill_from(const columns_of_windows& from, const box& some, const std::byte* columns,
+                              const box_target& places) const noexcept {
+  if (buffered_) {
+    fill_by_buffer(from, some, columns, places);
+  } else {
+    sum(from, some, columns, places, has_gaps_);
+  }
+}
+
+[[gnu::noinline]] inline void gather::fill_by_buffer(const columns_of_windows& from, const box& some,
+                                                     const std::byte* columns,
                                                      const box_target& places) const noexcept {
   alignas(64) std::byte buffer[box_bytes];
   const box_target phases = buffer_of(some, buffer);
   if (has_gaps_) std::memset(buffer, 0, sizeof(buffer));
-  sum(some, columns, phases, false);
+  sum(from, some, columns, phases, false);
   write(some, phases, places);
+}
+
+/// The columns of a box, into a buffer where what registers are filled along is contiguous. `staged`, unless it is null,
+/// becomes what lies there; its offset is that of the first column that is read.
+inline layout gather::staged_layout(const box& some, columns_of_windows* staged) const noexcept {
+  layout moves;
+  std::int64_t stride = columns_.element_size;
+  std::int64_t offset = columns_.offset;
+  const auto add = [&](std::int64_t extent, std::int64_t from) {
+    moves.add({extent, from, stride});
+    return std::exchange(stride, stride * extent);
+  };
+  const auto add_of = [&](std::size_t i) {
+    offset = wrapping_add(offset, wrapping_multiply(some.first[i], columns_.strides[i]));
+    const std::int64_t own = add(some.extents[i], columns_.strides[i]);
+    if (staged != nullptr) staged->strides[i] = own;
+  };
+  if (by_channels_) add_of(1);
+  for (std::size_t d = spatial_axes(); d-- > 0;) {
+    const gather_axis& axis = columns_.axes[d];
+    const index_range blocks = blocks_of(d, some.first[2 + d], some.extents[2 + d]);
+    offset = wrapping_add(offset, wrapping_multiply(blocks.begin, axis.block_stride));
+    const std::int64_t own = add(blocks.end - blocks.begin, axis.block_stride);
+    if (staged == nullptr) continue;
+    staged->axes[d].blocks = blocks.end - blocks.begin;
+    staged->axes[d].padding = axis.padding - blocks.begin * axis.phases;
+    staged->axes[d].block_stride = own;
+  }
+  for (std::size_t d = spatial_axes(); d-- > 0;) {
+    const std::int64_t own = add(columns_.axes[d].size, columns_.axes[d].size_stride);
+    if (staged != nullptr) staged->axes[d].size_stride = own;
+  }
+  if (!by_channels_) add_of(1);
+  add_of(0);
+  if (staged != nullptr) {
+    staged->offset = offset;
+    staged->begin = 0;
+    staged->end = stride;
+  }
+  return moves;
+}
+
+[[gnu::noinline]] inline void gather::fill_staged(const box& some, const std::byte* columns,
+                                                  const box_target& places) const noexcept {
+  std::byte* const buffer = staged_columns();
+  columns_of_windows staged = columns_;
+  const layout moves = staged_layout(some, &staged);
+  columns += std::exchange(staged.offset, 0);
+  if (some.extents == box_) {
+    run_blocks(in_, columns, buffer);
+  } else {
+    move_unbounded(moves, columns_.element_size, columns, buffer);
+  }
+  box here = some;
+  here.first[0] = here.first[1] = 0;
+  fill_from(staged, here, buffer, places);
 }
 
 }  // namespace reblock::inline REBLOCK_NAMESPACE::detail

@@ -285,7 +285,9 @@ class piecewise_sum {
     t.element_size = static_cast<std::size_t>(columns_.element_size);
     const std::span<const term_list::axis> term_axes = std::span(terms_).first(rank());
     term_list terms(term_axes, masks);
+    const std::array<tile_axis, 2 + 2 * (max_rank - 2)> as_given = axes_;
     std::size_t i = 1 + 2 * rank();
+    if (masks.first == nullptr) bring_contiguous_axis(i);
     t.inner = axes_[i];
     for (const auto member : {&tile::outer, &tile::rows, &tile::slices}) {
       while (i > 0 && axes_[i - 1].extent == 1) --i;
@@ -297,6 +299,21 @@ class piecewise_sum {
       }
     }
     sum_tiles(t, terms, 0, i, at);
+    axes_ = as_given;
+  }
+
+  /// Puts the longest axis that is contiguous on both sides last, where axis `last` is.
+  void bring_contiguous_axis(std::size_t last) noexcept {
+    std::size_t best = last;
+    const auto contiguous = [&](std::size_t i) {
+      const bool is_run = axes_[i].source_stride == columns_.element_size &&
+                          axes_[i].destination_stride == columns_.element_size;
+      return is_run ? axes_[i].extent : 0;
+    };
+    for (std::size_t i = 0; i < last; ++i) {
+      if (contiguous(i) > contiguous(best)) best = i;
+    }
+    std::swap(axes_[best], axes_[last]);
   }
 
   /// Walks the axes [axis, end), which the tile does not have.

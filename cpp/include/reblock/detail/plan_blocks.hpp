@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// From a layout without bounds to the cheapest way to move it in blocks: at once, or by way of a buffer.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include <reblock/detail/blocks.hpp>
+#include <reblock/detail/configuration.hpp>
+#include <reblock/detail/layout.hpp>
+#include <reblock/detail/offers.hpp>
+#include <reblock/detail/plan_moves.hpp>
+
+namespace reblock::inline REBLOCK_NAMESPACE::detail {
+
+/// Axes in an order, the innermost first.
+struct axis_order {
+  std::array<std::uint8_t, max_axes> axes;
+  std::size_t count = 0;
+};
+
+constexpr axis_order order_of(const layout& l, std::int64_t layout_axis::* stride) noexcept {
+  axis_order order;
+  for (std::size_t i = l.rank; i-- > 0;) {
+    std::size_t k = order.count++;
+    for (; k > 0 && magnitude(l.axes[order.axes[k - 1]].*stride) > magnitude(l.axes[i].*stride); --k) {
+      order.axes[k] = order.axes[k - 1];
+    }
+    order.axes[k] = static_cast<std::uint8_t>(i);
+  }
+  return order;
+}
+
+/// How many indices of each axis a block has: about as long runs on both sides.
+class block_extents {
+ public:
+  block_extents(const layout& l, std::int64_t element_size, const axis_order& source, const axis_order& destination) noexcept
+      : layout_(l) {
+    at_once.fill(1);
+    for (std::int64_t bytes = element_size;;) {
+      const std::size_t by_source = next(source);
+      const std::size_t by_destination = next(destination);
+      if (by_source == no_axis) break;  // both are: all axes are whole
+      const std::size_t axis = run(source) < run(destination) ? by_source : by_destination;
+      const std::int64_t grown = std::min(2 * at_once[axis], l.axes[axis].extent);
+      if (bytes / at_once[axis] * grown > block_buffer_bytes) break;
+      bytes = bytes / at_once[axis] * grown;
+      at_once[axis] = grown;
+    }
+    for (std::size_t i = 0; i < l.rank; ++i) {
+      const std::int64_t pieces = (l.axes[i].extent - 1) / at_once[i] + 1;
+      at_once[i] = (l.axes[i].extent - 1) / pieces + 1;
+    }
+  }
+
+  std::array<std::int64_t, max_axes> at_once;
+
+ private:
+  std::size_t next(const axis_order& order) const noexcept {
+    for (std::size_t k = 0; k < order.count; ++k) {
+      if (at_once[order.axes[k]] < layout_.axes[order.axes[k]].extent) return order.axes[k];
+    }
+    return no_axis;
+  }
+  std::int64_t run(const axis_order& order) const noexcept {
+    std::int64_t elements = 1;
+    for (std::size_t k = 0; k < order.count; ++k) {
+      elements *= at_once[order.axes[k]];
+      if (at_once[order.axes[k]] < layout_.axes[order.axes[k]].extent) break;
+    }
+    return elements;
+  }
+
+  const layout& layout_;
+};
+
+/// The first `count` axes of one order that a block has, then the others of another.
+constexpr axis_order join_orders(const block_extents& block, const axis_order& first, std::size_t count,
+                                 const axis_order& then) noexcept {
+  axis_order joined;
+  const auto take = [&](const axis_order& from, std::size_t most) {
+    for (std::size_t k = 0; k < from.count && joined.count < most; ++k) {
+      const std::uint8_t axis = from.axes[k];
+      const auto end = joined.axes.begin() + joined.count;
+      if (block.at_once[axis] > 1 && std::find(joined.axes.begin(), end, axis) == end) joined.axes[joined.count++] = axis;
+    }
+  };
+  take(first, count);
+  take(then, max_axes);
+  return joined;
+}
+
+/// Cycles for a block by way of a buffer in this order, and both moves.
+inline double offer_staged(staged_move& staged, const layout& l, std::int64_t element_size, const block_extents& block,
+                           const axis_order& order, instruction_set set, double most) noexcept {
+  layout in;
+  layout out;
+  std::int64_t stride = element_size;
+  for (std::size_t k = 0; k < order.count; ++k) {
+    const layout_axis& axis = l.axes[order.axes[k]];
+    const std::int64_t extent = block.at_once[order.axes[k]];
+    in.add({extent, axis.source_stride, stride});
+    out.add({extent, stride, axis.destination_stride});
+    stride *= extent;
+  }
+  const std::int64_t in_size = simplify(in, element_size);
+  const block_offer first = offer_block(in, in_size, set, false);
+  if (first.cost >= most) return most;
+  const std::int64_t out_size = simplify(out, element_size);
+  const block_offer second = offer_block(out, out_size, set, true);
+  if (first.cost + second.cost >= most) return most;
+  staged.first = first.move;
+  staged.second = second.move;
+  return first.cost + second.cost;
+}
+
+/// The cheapest way. Requires a simplified layout without bounds. Returns its cost in cycles.
+inline double plan_blocks(staged_move& best, const layout& l, std::int64_t element_size, instruction_set set) noexcept {
+  const block_offer direct = offer_block(l, element_size, set, false);
+  best.second = direct.move;
+  best.bytes = total_bytes(l, element_size);
+  best.readable = element_size;
+  for (std::size_t i = 0; i < l.rank; ++i) {
+    const layout_axis& axis = l.axes[i];
+    if (!l.in_source_run(axis)) best.readable = 0;
+    if (best.readable > 0) best.readable += std::max<std::int64_t>(0, axis.source_stride) * (axis.extent - 1);
+  }
+  best.is_staged = false;
+  double cost = direct.cost;
+  constexpr double good = 0.2;  // cycles for a byte: by no buffer is it better
+  const auto bytes = static_cast<double>(total_bytes(l, element_size));
+  constexpr double least = 4096;  // bytes that are worth a longer search
+  if (l.rank < 3 || element_size > 64 || cost <= good * bytes || bytes < least) return cost;
+  const axis_order source = order_of(l, &layout_axis::source_stride);
+  const axis_order destination = order_of(l, &layout_axis::destination_stride);
+  const block_extents block(l, element_size, source, destination);
+  best.rank = 0;
+  std::int64_t blocks = 1;
+  for (std::size_t i = 0; i < l.rank; ++i) {
+    const layout_axis& axis = l.axes[i];
+    const cut_axis cut({axis.extent, axis.source_stride, axis.destination_stride}, block.at_once[i]);
+    blocks *= cut.pieces();
+    if (cut.pieces() > 1) best.axes[best.rank++] = cut;
+  }
+  const auto count = static_cast<double>(blocks);
+  double of_block = cost / count;
+  for (std::size_t k = 1; k <= 3; ++k) {
+    for (const auto& [first, then] : {std::pair(&destination, &source), std::pair(&source, &destination)}) {
+      const double staged = offer_staged(best, l, element_size, block, join_orders(block, *first, k, *then), set, of_block);
+      if (staged < of_block) {
+        of_block = staged;
+        best.is_staged = true;
+      }
+    }
+  }
+  return std::min(cost, of_block * count);
+}
+
+/// What a plan of leaves and patterns takes, in cycles. 0: there is nothing better.
+inline double cost_of(const plan& p) noexcept {
+  const tile& t = p.leaf_tile;
+  const auto size = static_cast<std::int64_t>(t.element_size);
+  const bool is_run = t.inner.source_stride == size && t.inner.destination_stride == size;
+  if (p.staged || t.streamed || p.rank < 2 || size >= 16 || (is_run && !p.repeats())) return 0;
+  const auto bytes = static_cast<double>(total_bytes(p.whole(), size));
+  if (bytes < 2048) return 0;
+  const bool is_wide = p.lookup_width == 64;
+  if (p.repeats()) {
+    const repetition& r = p.repeated;
+    const auto piece = static_cast<double>(r.bytes * r.siblings.extent) * static_cast<double>(r.extent);
+    const double lookups = bytes / piece * static_cast<double>(r.table.cost()) / 10;
+    return is_wide ? 1.15 * lookups + 0.01 * bytes : lookups;
+  }
+  const auto few = [](std::int64_t streams) { return streams <= 4 || streams == 8; };
+  const bool merges = interleaves(t);
+  if (!merges && !separates(t)) return 10 * bytes;
+  const std::int64_t streams = merges ? t.inner_extent() : t.outer_extent();
+  const std::int64_t row = (merges ? t.outer_extent() : t.inner_extent()) * streams * size;
+  if (is_wide && streams <= 9) return 0;
+  if (!few(streams)) return 10 * bytes;
+  return (0.08 + 5 / static_cast<double>(row)) * bytes;
+}
+
+/// Plans any layout without bounds, which may have no elements. Returns the cost in cycles.
+inline double plan_unbounded(staged_move& blocks, const layout& moves, std::int64_t element_size) noexcept {
+  blocks.is_empty = is_empty(moves, element_size);
+  if (blocks.is_empty) return 0;
+  layout simple;
+  simple.take(moves);
+  const std::int64_t size = simplify(simple, element_size);
+  blocks.source_offset = simple.source_offset;
+  blocks.destination_offset = simple.destination_offset;
+  return plan_blocks(blocks, simple, size, usable_instruction_set());
+}
+
+/// Moves what is only moved once.
+[[gnu::noinline]] inline void move_unbounded(const layout& moves, std::int64_t element_size, const std::byte* source,
+                                             std::byte* destination) noexcept {
+  staged_move blocks;
+  plan_unbounded(blocks, moves, element_size);
+  run_blocks(blocks, source, destination);
+}
+
+/// The offer for any layout that has elements: the cost in cycles, or infinity where it has bounds.
+inline double offer_blocks(staged_move& blocks, const layout& moves, std::int64_t element_size) noexcept {
+  layout simple;
+  simple.take(moves);
+  drop_idle_bounds(simple);
+  const auto is_bounded = [](const layout_axis& axis) { return axis.bounded(); };
+  if (std::any_of(simple.axes.begin(), simple.axes.begin() + simple.rank, is_bounded)) {
+    return std::numeric_limits<double>::infinity();
+  }
+  return plan_unbounded(blocks, simple, element_size);
+}
+
+}  // namespace reblock::inline REBLOCK_NAMESPACE::detail

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The movers of blocks, compiled once for each instruction set. A namespace has what differs, the text that is included there
+// the rest.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <utility>
+
+#include <reblock/detail/compiler.hpp>
+#include <reblock/detail/configuration.hpp>
+#include <reblock/detail/registers.hpp>
+#include <reblock/detail/stream_block.hpp>
+
+namespace reblock::inline REBLOCK_NAMESPACE::detail {
+
+namespace baseline {
+
+inline constexpr std::size_t width = 16;  // bytes of a register
+using register_type = register_bytes;
+using detail::zip;
+
+inline register_type load_lanes(const std::byte* source, const std::int64_t* offsets, std::size_t) noexcept {
+  return load(source + offsets[0]);
+}
+inline register_type load_strided_lanes(const std::byte* source, std::size_t, std::size_t size) noexcept {
+  return size < width ? load_part(source, size) : load(source);
+}
+inline register_type shuffle_bytes(register_type v, register_type places) noexcept {
+#if defined(__aarch64__)
+  return (register_type)vqtbl1q_u8((uint8x16_t)v, (uint8x16_t)places);
+#else
+  std::array<std::uint8_t, width> from;
+  std::array<std::uint8_t, width> at;
+  std::memcpy(from.data(), &v, width);
+  std::memcpy(at.data(), &places, width);
+  for (std::uint8_t& place : at) place = place < width ? from[place] : std::uint8_t{0};
+  std::memcpy(&v, at.data(), width);
+  return v;
+#endif
+}
+template <std::size_t>
+register_bytes lane(register_type v) noexcept {
+  return v;
+}
+inline register_type repeat_lane(register_bytes v) noexcept { return v; }
+
+#include <reblock/detail/simd/transposition.inc>
+
+}  // namespace baseline
+
+#if defined(__GNUC__) && defined(__x86_64__)
+
+#if defined(__clang__)
+#pragma clang attribute push(__attribute__((target("ssse3"))), apply_to = function)
+#else
+#pragma GCC push_options
+#pragma GCC target("ssse3")
+#endif
+
+namespace ssse3 {
+
+inline constexpr std::size_t width = 16;
+using register_type = register_bytes;
+using detail::zip;
+[[gnu::always_inline]] inline register_type load_lanes(const std::byte* source, const std::int64_t* offsets,
+                                                       std::size_t) noexcept {
+  return load(source + offsets[0]);
+}
+[[gnu::always_inline]] inline register_type load_strided_lanes(const std::byte* source, std::size_t, std::size_t size) noexcept {
+  return size < width ? load_part(source, size) : load(source);
+}
+[[gnu::always_inline]] inline register_type shuffle_bytes(register_type v, register_type places) noexcept {
+  using bytes [[gnu::vector_size(16)]] = char;
+  return (register_type)__builtin_ia32_pshufb128((bytes)v, (bytes)places);
+}
+template <std::size_t>
+[[gnu::always_inline]] inline register_bytes lane(register_type v) noexcept {
+  return v;
+}
+[[gnu::always_inline]] inline register_type repeat_lane(register_bytes v) noexcept { return v; }
+
+#include <reblock/detail/simd/transposition.inc>
+
+}  // namespace ssse3
+
+#if defined(__clang__)
+#pragma clang attribute pop
+#else
+#pragma GCC pop_options
+#endif
+
+#if defined(__clang__)
+#pragma clang attribute push(__attribute__((target("avx2"))), apply_to = function)
+#else
+#pragma GCC push_options
+#pragma GCC target("avx2")
+#endif
+
+namespace avx2 {
+
+inline constexpr std::size_t width = 32;
+using register_type [[gnu::vector_size(32)]] = std::uint8_t;
+
+template <int Size, bool Upper, int... K>
+[[gnu::always_inline]] inline register_type zip_lanes(register_type a, register_type b,
+                                                      std::integer_sequence<int, K...>) noexcept {
+  return __builtin_shufflevector(
+      a, b, (K / 16 * 16 + (Upper ? 8 : 0) + K % 16 / (2 * Size) * Size + K % Size + K / Size % 2 * 32)...);
+}
+template <std::size_t Size, bool Upper>
+[[gnu::always_inline]] inline register_type zip(register_type a, register_type b) noexcept {
+  return zip_lanes<static_cast<int>(Size), Upper>(a, b, std::make_integer_sequence<int, 32>{});
+}
+
+template <int... K>
+[[gnu::always_inline]] inline register_type join_lanes(register_bytes low, register_bytes high,
+                                                       std::integer_sequence<int, K...>) noexcept {
+  return __builtin_shufflevector(low, high, K...);
+}
+[[gnu::always_inline]] inline register_type load_lanes(const std::byte* source, const std::int64_t* offsets,
+                                                       std::size_t stride) noexcept {
+  return join_lanes(load(source + offsets[0]), load(source + offsets[stride]),
+                    std::make_integer_sequence<int, 32>{});
+}
+[[gnu::always_inline]] inline register_type load_strided_lanes(const std::byte* source,
+                                                               std::size_t stride, std::size_t size) noexcept {
+  const register_bytes last = size < 16 ? load_part(source + stride, size) : load(source + stride);
+  return join_lanes(load(source), last, std::make_integer_sequence<int, 32>{});
+}
+[[gnu::always_inline]] inline register_type shuffle_bytes(register_type v, register_type places) noexcept {
+  using bytes [[gnu::vector_size(32)]] = char;
+  return (register_type)__builtin_ia32_pshufb256((bytes)v, (bytes)places);
+}
+[[gnu::always_inline]] inline register_type repeat_lane(register_bytes v) noexcept {
+  return join_lanes(v, v, std::make_integer_sequence<int, 32>{});
+}
+template <int First, int... K>
+[[gnu::always_inline]] inline register_bytes lane_from(register_type v, std::integer_sequence<int, K...>) noexcept {
+  return __builtin_shufflevector(v, v, (First + K)...);
+}
+template <std::size_t Lane>
+[[gnu::always_inline]] inline register_bytes lane(register_type v) noexcept {
+  return lane_from<16 * static_cast<int>(Lane)>(v, std::make_integer_sequence<int, 16>{});
+}
+
+#include <reblock/detail/simd/transposition.inc>
+
+}  // namespace avx2
+
+#if defined(__clang__)
+#pragma clang attribute pop
+#else
+#pragma GCC pop_options
+#endif
+
+#endif
+
+}  // namespace reblock::inline REBLOCK_NAMESPACE::detail
