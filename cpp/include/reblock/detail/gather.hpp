@@ -82,6 +82,8 @@ class gather {
   layout staged_layout(const box& some, columns_of_windows* staged) const noexcept;
   layout written_layout(const box& some, const box_target& sums, const box_target& places, const axis_values& rest, bool full) const noexcept;
   index_range blocks_of(std::size_t d, std::int64_t first, std::int64_t places) const noexcept;
+  double waste_of(const axis_values& places) const noexcept;
+  axis_values fit_box(std::int64_t channels, std::int64_t place_bytes) const noexcept;
   axis_values choose_staged_box(std::int64_t place_bytes) const noexcept;
   void write(const box& some, const box_target& sums, const box_target& places) const noexcept;
 
@@ -202,18 +204,22 @@ inline std::int64_t gather::most_blocks(std::size_t d, std::int64_t places) cons
   return std::min(axis.blocks, places + ceil_divide((axis.size - 1) * axis.dilation, axis.phases));
 }
 
-/// Makes boxes small enough for their columns, by halves where that adds least to what neighbours both have. Returns none
-/// where even the smallest is too large.
-inline axis_values gather::choose_staged_box(std::int64_t place_bytes) const noexcept {
-  constexpr std::int64_t row_bytes = 64;
-  axis_values chosen = axis_values::repeat(places_.size(), 1);
-  for (std::size_t i = 2; i < places_.size(); ++i) chosen[i] = places_[i];
-  // as many channels as make runs of lines on either side
-  std::int64_t offsets = 1;
-  for (std::size_t d = 0; d < spatial_axes(); ++d) offsets *= columns_.axes[d].size;
-  const bool are_runs = by_channels_ || output_strides_[1] == columns_.element_size;
-  const std::int64_t run = by_channels_ ? row_bytes : are_runs ? row_bytes / 2 : ceil_divide(2 * row_bytes, offsets);
-  chosen[1] = std::min(places_[1], ceil_divide(run, columns_.element_size));
+/// The columns that a box reads for each that it needs: neighbours read some both.
+inline double gather::waste_of(const axis_values& places) const noexcept {
+  double waste = 1;
+  for (std::size_t d = 0; d < spatial_axes(); ++d) {
+    const std::int64_t boxes = (places_[2 + d] - 1) / places[2 + d] + 1;
+    waste *= static_cast<double>(boxes * most_blocks(d, places[2 + d])) / static_cast<double>(columns_.axes[d].blocks);
+  }
+  return waste;
+}
+
+/// Boxes that are small enough for their columns and sums, of `channels`: made smaller by halves along the axis where that
+/// adds least to what neighbours both read. None where even the smallest is too large.
+inline axis_values gather::fit_box(std::int64_t channels, std::int64_t place_bytes) const noexcept {
+  axis_values chosen = places_;
+  chosen[0] = 1;
+  chosen[1] = channels;
   const auto fits = [&] {
     double columns = static_cast<double>(columns_.element_size);
     double sums = static_cast<double>(place_bytes);
@@ -229,15 +235,15 @@ inline axis_values gather::choose_staged_box(std::int64_t place_bytes) const noe
     for (std::size_t i = 2; i < chosen.size(); ++i) {
       if (chosen[i] == 1) continue;
       const std::int64_t half = (chosen[i] + 1) / 2;
-      double growth = 2 * static_cast<double>(most_blocks(i - 2, half)) / static_cast<double>(most_blocks(i - 2, chosen[i]));
-      if (i + 1 == chosen.size() && half * columns_.element_size < row_bytes) growth *= 2;
+      double growth = static_cast<double>(most_blocks(i - 2, half)) / static_cast<double>(most_blocks(i - 2, chosen[i]));
+      constexpr std::int64_t row_bytes = 64;  // of registers along it
+      if (i + 1 == chosen.size() && !by_channels_ && half * columns_.element_size < row_bytes) growth *= 2;
       if (best == 0 || growth < least) {
         best = i;
         least = growth;
       }
     }
-    if (best == 0 && chosen[1] == 1) return {};
-    if (best == 0) best = 1;
+    if (best == 0) return {};
     chosen[best] = (chosen[best] + 1) / 2;
   }
   for (std::size_t i : {std::size_t{1}, std::size_t{0}}) {
@@ -249,6 +255,26 @@ inline axis_values gather::choose_staged_box(std::int64_t place_bytes) const noe
     }
   }
   return chosen;
+}
+
+/// A box for staged columns, of as many channels as make long runs unless neighbours then read much both; none where all
+/// do so.
+inline axis_values gather::choose_staged_box(std::int64_t place_bytes) const noexcept {
+  std::int64_t offsets = 1;
+  for (std::size_t d = 0; d < spatial_axes(); ++d) offsets *= columns_.axes[d].size;
+  const bool are_runs = by_channels_ || output_strides_[1] == columns_.element_size;
+  const std::int64_t in_run = (are_runs ? 1 : offsets) * columns_.element_size;
+  axis_values best;
+  double least = 6;
+  for (std::int64_t run = 64; run >= 8; run /= 2) {  // bytes
+    const axis_values some = fit_box(std::min(places_[1], ceil_divide(run, in_run)), place_bytes);
+    if (some.size() == 0) continue;
+    const double waste = waste_of(some) * (1 + 16.0 / static_cast<double>(run));
+    if (waste >= 0.95 * least) continue;
+    best = some;
+    least = waste;
+  }
+  return best;
 }
 
 inline box gather::box_of(std::int64_t number) const noexcept {

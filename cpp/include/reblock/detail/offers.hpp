@@ -183,8 +183,9 @@ inline block_offer offer_streams(const layout& l, std::int64_t element_size, ins
     block_move& move = offer.move;
     move.element_size = element_size;
     take_repeated(move, l, columns, rows);
+    constexpr std::int64_t most = 64;  // so that a line of each is in the first-level cache
     move.column_axes = take_chain(move, move.repeated, l, columns, most_streams);
-    move.row_axes = take_chain(move, move.repeated + std::size_t{move.column_axes}, l, rows, most_streams);
+    move.row_axes = take_chain(move, move.repeated + std::size_t{move.column_axes}, l, rows, most);
     const auto listed = [&](std::size_t first, std::size_t count) {
       std::int64_t streams = 1;
       for (std::size_t k = first; k < first + count; ++k) streams *= move.axes[k].at_once;
