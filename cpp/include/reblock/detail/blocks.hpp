@@ -152,6 +152,14 @@ struct staged_move {
   constexpr std::size_t cuts() const noexcept { return is_staged ? rank : second.rank(); }
   constexpr cut_axis& cut(std::size_t i) noexcept { return is_staged ? axes[i] : second.axes[i]; }
   constexpr const cut_axis& cut(std::size_t i) const noexcept { return is_staged ? axes[i] : second.axes[i]; }
+  /// Keeps some indices of a cut axis, no fewer than are taken at once.
+  constexpr void narrow(std::size_t i, const index_range& range) noexcept {
+    cut_axis& axis = cut(i);
+    axis.extent = range.end - range.begin;
+    source_offset += range.begin * axis.source_stride;
+    destination_offset += range.begin * axis.destination_stride;
+    if (readable > 0) readable -= range.begin * axis.source_stride;
+  }
 };
 
 /// Bytes of the buffer: it stays in the first-level cache with what it is filled from.

@@ -120,47 +120,60 @@ inline void run_plan(const plan& moves, const movers& by, const std::byte* sourc
   traverse(moves, source, destination);
 }
 
-/// Some of a staged_move's pieces along one axis.
-struct chunked_blocks {
-  const staged_move& moves;
-  std::size_t axis;
-  std::int64_t chunks;
-  const std::byte* source;
-  std::byte* destination;
+/// An axis that is gone through in pieces, of which some make a chunk.
+struct shared_pieces {
+  std::int64_t extent;
+  std::int64_t at_once;
 
-  void run(std::size_t chunk) const noexcept {
-    const auto i = static_cast<std::int64_t>(chunk);
-    staged_move part = moves;
-    cut_axis& axis_of_part = part.cut(axis);
-    // whoever has the last piece has the one before it, which it may overlap
-    const std::int64_t shared = axis_of_part.extent / axis_of_part.at_once;
-    const std::int64_t begin = share(shared, i, chunks) * axis_of_part.at_once;
-    const std::int64_t end =
-        i + 1 == chunks ? axis_of_part.extent : share(shared, i + 1, chunks) * axis_of_part.at_once;
-    part.source_offset += begin * axis_of_part.source_stride;
-    part.destination_offset += begin * axis_of_part.destination_stride;
-    if (part.readable > 0) part.readable -= begin * axis_of_part.source_stride;
-    axis_of_part.extent = end - begin;
-    run_blocks(part, source, destination);
+  /// Whole ones: whoever has the last of them has what is behind it too, which is moved with a part of it again.
+  constexpr std::int64_t count() const noexcept { return extent / at_once; }
+  constexpr index_range chunk(std::int64_t i, std::int64_t chunks) const noexcept {
+    return {share(count(), i, chunks) * at_once, i + 1 == chunks ? extent : share(count(), i + 1, chunks) * at_once};
   }
 };
 
-/// The axis of the most pieces is cut.
+/// Runs chunks of a move in blocks or windows along the axis of the most pieces: `pieces(i)` has those of axis i, and
+/// `run(axis, range)` moves a range of its indices.
+template <class Pieces, class Run>
+void run_shared(const executor_reference& executor, std::int64_t concurrency, std::size_t rank, std::int64_t bytes,
+                const Pieces& pieces, const Run& run) {
+  std::size_t longest = 0;
+  for (std::size_t i = 0; i < rank; ++i) {
+    if (pieces(i).count() > pieces(longest).count()) longest = i;
+  }
+  const shared_pieces all = rank > 0 ? pieces(longest) : shared_pieces{1, 1};
+  const std::int64_t chunks = std::min({concurrency, all.count(), bytes / least_chunk_bytes});
+  if (chunks <= 1) return run(longest, index_range{0, all.extent});
+  const auto run_chunk = [&](std::size_t chunk) { run(longest, all.chunk(static_cast<std::int64_t>(chunk), chunks)); };
+  executor.run(
+      executor.executor, static_cast<std::size_t>(chunks),
+      [](const void* self, std::size_t chunk) { (*static_cast<decltype(run_chunk)*>(self))(chunk); }, &run_chunk);
+}
+
 inline void run_chunks_of_blocks(const staged_move& moves, const std::byte* source, std::byte* destination,
                                  const executor_reference& executor, std::int64_t concurrency) {
-  if (concurrency > 1) {
-    chunked_blocks chunked{moves, 0, 1, source, destination};
-    for (std::size_t i = 0; i < moves.cuts(); ++i) {
-      const auto shared = [&](std::size_t axis) { return moves.cut(axis).extent / moves.cut(axis).at_once; };
-      if (shared(i) > shared(chunked.axis)) chunked.axis = i;
-    }
-    if (moves.cuts() > 0) {
-      const cut_axis& axis = moves.cut(chunked.axis);
-      chunked.chunks = std::min({concurrency, axis.extent / axis.at_once, moves.bytes / least_chunk_bytes});
-    }
-    if (chunked.chunks > 1) return run_chunks(executor, chunked);
-  }
-  run_blocks(moves, source, destination);
+  if (concurrency == 1) return run_blocks(moves, source, destination);
+  run_shared(
+      executor, concurrency, moves.cuts(), moves.bytes,
+      [&](std::size_t i) { return shared_pieces{moves.cut(i).extent, moves.cut(i).at_once}; },
+      [&](std::size_t i, const index_range& range) {
+        staged_move part = moves;
+        if (part.cuts() > 0) part.narrow(i, range);
+        run_blocks(part, source, destination);
+      });
+}
+
+inline void run_chunks_of_windows(const window_move& moves, const std::byte* source, std::byte* destination,
+                                  const executor_reference& executor, std::int64_t concurrency) {
+  if (concurrency == 1) return run_windows(moves, source, destination);
+  run_shared(
+      executor, concurrency, moves.whole.rank, total_bytes(moves.whole, moves.element_size),
+      [&](std::size_t i) { return shared_pieces{moves.whole.axes[i].extent, moves.at_once[i]}; },
+      [&](std::size_t i, const index_range& range) {
+        window_move part = moves;
+        if (part.whole.rank > 0) part.whole.narrow(i, range.begin, range.end);
+        run_windows(part, source, destination);
+      });
 }
 
 inline void run_sums(const gather& sums, const std::byte* source, std::byte* destination,
@@ -240,8 +253,10 @@ REBLOCK_ENGINE_DEFINITION void run(const void* operation, const void* source, vo
   if (concurrency == 0) return;  // it threw
   if (how.is_sum) {
     detail::run_sums(how.sums, from, to, by, concurrency);
-  } else if (how.moves.in_blocks) {
+  } else if (how.moves.by == detail::move_plan::kind::blocks) {
     detail::run_chunks_of_blocks(how.moves.blocks, from, to, by, concurrency);
+  } else if (how.moves.by == detail::move_plan::kind::windows) {
+    detail::run_chunks_of_windows(how.moves.windows, from, to, by, concurrency);
   } else {
     detail::run_plan(how.moves.leaves, all_movers(), from, to, by, concurrency);
   }

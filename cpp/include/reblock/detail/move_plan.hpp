@@ -16,34 +16,56 @@
 #include <reblock/detail/plan_blocks.hpp>
 #include <reblock/detail/plan_moves.hpp>
 #include <reblock/detail/traversal.hpp>
+#include <reblock/detail/window_blocks.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
 /// A trivially copyable value.
 struct move_plan {
-  bool in_blocks = false;
+  enum class kind : std::uint8_t { leaves, blocks, windows };
+  kind by = kind::leaves;
   union {
     plan leaves;
     staged_move blocks;
+    window_move windows;
   };
 
   /// `settle`: what makes sums of single terms, or null. The other arguments are those of plan_moves().
-  move_plan(const layout& moves, std::int64_t element_size, const movers& by, const settling* settle) noexcept
+  move_plan(const layout& moves, std::int64_t element_size, const movers& all, const settling* settle) noexcept
       : leaves(moves) {
     const instruction_set set = usable_instruction_set();
-    set_out_moves(leaves, moves, element_size, by, settle, set);
+    set_out_moves(leaves, moves, element_size, all, settle, set);
     if (settle != nullptr || leaves.empty) return;
-    const double cost = cost_of(leaves);
-    if (cost == 0) return;
-    staged_move offered;
-    if (offer_blocks(offered, moves, element_size) >= cost) return;
-    new (&blocks) staged_move(offered);
-    in_blocks = true;
+    double least = cost_of(leaves);
+    if (least == 0) return;
+    offer(moves, element_size, set, least);
   }
 
   void run(const std::byte* source, std::byte* destination) const noexcept {
-    if (in_blocks) return run_blocks(blocks, source, destination);
-    if (!leaves.empty) traverse(leaves, source, destination);
+    switch (by) {
+      case kind::leaves: return leaves.empty ? void() : traverse(leaves, source, destination);
+      case kind::blocks: return run_blocks(blocks, source, destination);
+      case kind::windows: return run_windows(windows, source, destination);
+    }
+  }
+
+ private:
+  /// Apart, for its room on the stack.
+  [[gnu::noinline]] void offer(const layout& moves, std::int64_t element_size, instruction_set set, double least) noexcept {
+    staged_move in_blocks;
+    const double cost = offer_blocks(in_blocks, moves, element_size, least);
+    const bool fits = cost < least;
+    if (fits) least = cost;
+    window_move by_windows;
+    const auto bytes = static_cast<double>(total_bytes(moves, element_size));
+    if (moves.bound_count > 0 && is_worth_search(least, bytes) &&
+        plan_windows(by_windows, moves, element_size, set) < least) {
+      new (&windows) window_move(by_windows);
+      by = kind::windows;
+    } else if (fits) {
+      new (&blocks) staged_move(in_blocks);
+      by = kind::blocks;
+    }
   }
 };
 static_assert(std::is_trivially_copyable_v<move_plan>);

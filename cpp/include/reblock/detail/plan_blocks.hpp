@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <utility>
 
 #include <reblock/detail/blocks.hpp>
@@ -118,8 +119,17 @@ inline double offer_staged(staged_move& staged, const layout& l, std::int64_t el
   return first.cost + second.cost;
 }
 
-/// The cheapest way. Requires a simplified layout without bounds. Returns its cost in cycles.
-inline double plan_blocks(staged_move& best, const layout& l, std::int64_t element_size, instruction_set set) noexcept {
+/// Whether a longer search pays, where what is known takes `cost` cycles.
+constexpr bool is_worth_search(double cost, double bytes) noexcept {
+  constexpr double good = 0.16;  // cycles for a byte: little is better
+  constexpr double search_cycles = 8000;
+  return cost - good * bytes > search_cycles;
+}
+
+/// The cheapest way. Requires a simplified layout without bounds. Returns its cost in cycles. `least`: what it has to be
+/// cheaper than to matter.
+inline double plan_blocks(staged_move& best, const layout& l, std::int64_t element_size, instruction_set set,
+                          double least) noexcept {
   const block_offer direct = offer_block(l, element_size, set, false);
   best.second = direct.move;
   best.bytes = total_bytes(l, element_size);
@@ -131,10 +141,8 @@ inline double plan_blocks(staged_move& best, const layout& l, std::int64_t eleme
   }
   best.is_staged = false;
   double cost = direct.cost;
-  constexpr double good = 0.2;  // cycles for a byte: by no buffer is it better
   const auto bytes = static_cast<double>(total_bytes(l, element_size));
-  constexpr double least = 4096;  // bytes that are worth a longer search
-  if (l.rank < 3 || element_size > 64 || cost <= good * bytes || bytes < least) return cost;
+  if (l.rank < 3 || element_size > 64 || !is_worth_search(std::min(cost, least), bytes)) return cost;
   const axis_order source = order_of(l, &layout_axis::source_stride);
   const axis_order destination = order_of(l, &layout_axis::destination_stride);
   const block_extents block(l, element_size, source, destination);
@@ -150,6 +158,7 @@ inline double plan_blocks(staged_move& best, const layout& l, std::int64_t eleme
   double of_block = cost / count;
   for (std::size_t k = 1; k <= 3; ++k) {
     for (const auto& [first, then] : {std::pair(&destination, &source), std::pair(&source, &destination)}) {
+      if (best.is_staged && of_block * count < 0.25 * bytes) break;
       const double staged = offer_staged(best, l, element_size, block, join_orders(block, *first, k, *then), set, of_block);
       if (staged < of_block) {
         of_block = staged;
@@ -165,10 +174,17 @@ inline double cost_of(const plan& p) noexcept {
   const tile& t = p.leaf_tile;
   const auto size = static_cast<std::int64_t>(t.element_size);
   const bool is_run = t.inner.source_stride == size && t.inner.destination_stride == size;
-  if (p.staged || t.streamed || p.rank < 2 || size >= 16 || (is_run && !p.repeats())) return 0;
+  if (p.staged || t.streamed || p.masked || p.shifted || p.rank < 2) return 0;
   const auto bytes = static_cast<double>(total_bytes(p.whole(), size));
   if (bytes < 2048) return 0;
   const bool is_wide = p.lookup_width == 64;
+  const auto is_bounded = [](const layout_axis& axis) { return axis.bounded(); };
+  if (std::any_of(p.axes.begin(), p.axes.begin() + p.rank, is_bounded)) {
+    if (p.repeats()) return (is_wide ? 0.2 : 0.4) * bytes;
+    if (is_run) return (0.06 + 16 / static_cast<double>(t.inner.extent * size)) * bytes;
+    return (size < 16 ? 0.5 : 0.12) * bytes;
+  }
+  if (size >= 16 || (is_run && !p.repeats())) return 0;
   if (p.repeats()) {
     const repetition& r = p.repeated;
     const auto piece = static_cast<double>(r.bytes * r.siblings.extent) * static_cast<double>(r.extent);
@@ -186,7 +202,8 @@ inline double cost_of(const plan& p) noexcept {
 }
 
 /// Plans any layout without bounds, which may have no elements. Returns the cost in cycles.
-inline double plan_unbounded(staged_move& blocks, const layout& moves, std::int64_t element_size) noexcept {
+inline double plan_unbounded(staged_move& blocks, const layout& moves, std::int64_t element_size,
+                             double least = std::numeric_limits<double>::infinity()) noexcept {
   blocks.is_empty = is_empty(moves, element_size);
   if (blocks.is_empty) return 0;
   layout simple;
@@ -194,7 +211,7 @@ inline double plan_unbounded(staged_move& blocks, const layout& moves, std::int6
   const std::int64_t size = simplify(simple, element_size);
   blocks.source_offset = simple.source_offset;
   blocks.destination_offset = simple.destination_offset;
-  return plan_blocks(blocks, simple, size, usable_instruction_set());
+  return plan_blocks(blocks, simple, size, usable_instruction_set(), least);
 }
 
 /// Moves what is only moved once.
@@ -206,7 +223,7 @@ inline double plan_unbounded(staged_move& blocks, const layout& moves, std::int6
 }
 
 /// The offer for any layout that has elements: the cost in cycles, or infinity where it has bounds.
-inline double offer_blocks(staged_move& blocks, const layout& moves, std::int64_t element_size) noexcept {
+inline double offer_blocks(staged_move& blocks, const layout& moves, std::int64_t element_size, double least) noexcept {
   layout simple;
   simple.take(moves);
   drop_idle_bounds(simple);
@@ -214,7 +231,7 @@ inline double offer_blocks(staged_move& blocks, const layout& moves, std::int64_
   if (std::any_of(simple.axes.begin(), simple.axes.begin() + simple.rank, is_bounded)) {
     return std::numeric_limits<double>::infinity();
   }
-  return plan_unbounded(blocks, simple, element_size);
+  return plan_unbounded(blocks, simple, element_size, least);
 }
 
 }  // namespace reblock::inline REBLOCK_NAMESPACE::detail

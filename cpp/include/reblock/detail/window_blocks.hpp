@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Moving windows of an image block by block, by way of a buffer that has the part of the image under them, and zeros
+// where that reaches beyond the image.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+
+#include <reblock/detail/blocks.hpp>
+#include <reblock/detail/configuration.hpp>
+#include <reblock/detail/layout.hpp>
+#include <reblock/detail/plan_blocks.hpp>
+
+namespace reblock::inline REBLOCK_NAMESPACE::detail {
+
+/// An axis of the part of the image that is in the buffer: one that windows walk, or any other. Strides in bytes.
+struct part_axis {
+  std::int64_t extent = 1;  ///< in the buffer
+  std::int64_t source_stride = 0;
+  std::int64_t buffer_stride = 0;
+  std::size_t bound = no_bound;
+  std::size_t axis = 0;  ///< of the layout, where there is no bound
+};
+
+/// Trivially copyable.
+struct window_move {
+  layout whole;  ///< as it was described
+  std::array<std::int64_t, max_axes> at_once;
+  std::array<part_axis, max_axes> part;
+  std::size_t part_rank = 0;
+  std::int64_t part_bytes = 0;
+  std::int64_t element_size = 0;
+  block_move out;  ///< from the buffer to the destination
+};
+
+/// Bytes of the buffer.
+inline constexpr std::int64_t window_buffer_bytes = 16 * 1024;
+
+class window_runner {
+ public:
+  explicit window_runner(const window_move& move) noexcept : move_(move), out_(move.out) {}
+
+  void run(const std::byte* source, std::byte* destination) noexcept {
+    source_ = source;
+    destination_ = destination;
+    for (std::size_t b = 0; b < move_.whole.bound_count; ++b) positions_[b] = move_.whole.bounds[b].offset;
+    walk(0, move_.whole.source_offset, move_.whole.destination_offset);
+  }
+
+ private:
+  void walk(std::size_t i, std::int64_t source, std::int64_t destination) noexcept {
+    if (i == move_.whole.rank) return move_block(source, destination);
+    const layout_axis& axis = move_.whole.axes[i];
+    const cut_axis cut({axis.extent, axis.source_stride, axis.destination_stride}, move_.at_once[i]);
+    const std::int64_t pieces = cut.pieces();
+    for (std::int64_t k = 0; k < pieces; ++k) {
+      const std::int64_t index = cut.piece(k);
+      if (axis.bounded()) positions_[axis.bound] += index * axis.bound_step;
+      walk(i + 1, wrapping_add(source, wrapping_multiply(index, axis.source_stride)),
+           wrapping_add(destination, wrapping_multiply(index, axis.destination_stride)));
+      if (axis.bounded()) positions_[axis.bound] -= index * axis.bound_step;
+    }
+  }
+
+  void move_block(std::int64_t source, std::int64_t destination) noexcept {
+    std::array<index_range, max_axes> inside;
+    bool is_same = has_plan_;
+    std::int64_t to = 0;
+    for (std::size_t i = 0; i < move_.part_rank; ++i) {
+      const part_axis& axis = move_.part[i];
+      index_range range{0, axis.extent};
+      if (axis.bound != no_bound) {
+        const std::int64_t first = positions_[axis.bound];
+        range.begin = std::clamp<std::int64_t>(-first, 0, axis.extent);
+        range.end = std::clamp<std::int64_t>(move_.whole.bounds[axis.bound].extent - first, range.begin, axis.extent);
+      }
+      is_same = is_same && inside_[i] == range;
+      inside[i] = range;
+      source = wrapping_add(source, wrapping_multiply(range.begin, axis.source_stride));
+      to += range.begin * axis.buffer_stride;
+    }
+    if (!is_same) plan(inside);
+    if (!in_.is_empty) run_blocks(in_, source_ + source, buffer_.data() + to);
+    out_.run(buffer_.data(), destination_ + destination, buffer_.data() + buffer_.size());
+  }
+
+  /// Plans to fill the buffer with what is inside; the rest becomes 0, and remains so.
+  [[gnu::noinline]] void plan(const std::array<index_range, max_axes>& inside) noexcept {
+    layout moves;
+    bool is_whole = true;
+    for (std::size_t i = 0; i < move_.part_rank; ++i) {
+      const part_axis& axis = move_.part[i];
+      inside_[i] = inside[i];
+      is_whole = is_whole && inside[i] == index_range{0, axis.extent};
+      moves.add({inside[i].end - inside[i].begin, axis.source_stride, axis.buffer_stride});
+    }
+    if (!is_whole) std::memset(buffer_.data(), 0, static_cast<std::size_t>(move_.part_bytes));
+    plan_unbounded(in_, moves, move_.element_size);
+    has_plan_ = true;
+  }
+
+  const window_move& move_;
+  const std::byte* source_ = nullptr;
+  std::byte* destination_ = nullptr;
+  std::array<std::int64_t, max_bounds> positions_{};
+  std::array<index_range, max_axes> inside_;
+  bool has_plan_ = false;
+  staged_move in_;
+  block_runner out_;
+  alignas(64) std::array<std::byte, window_buffer_bytes + 64> buffer_;
+};
+
+[[gnu::noinline]] inline void run_windows(const window_move& move, const std::byte* source,
+                                          std::byte* destination) noexcept {
+  window_runner(move).run(source, destination);
+}
+
+/// Chooses how much of each axis is in a block, and its part of the image. Returns whether there is room.
+class window_planner {
+ public:
+  window_planner(window_move& move, const layout& l, std::int64_t element_size) noexcept
+      : move_(move), element_size_(element_size) {
+    move.whole.take(l);
+    move.element_size = element_size;
+    for (std::size_t i = 0; i < l.rank; ++i) move.at_once[i] = is_window(i) ? l.axes[i].extent : 1;
+  }
+
+  /// The cost in cycles, or infinity.
+  double plan(instruction_set set) noexcept {
+    const layout& l = move_.whole;
+    if (part_bytes() > window_buffer_bytes) return std::numeric_limits<double>::infinity();
+    grow();
+    std::int64_t blocks = 1;
+    for (std::size_t i = 0; i < l.rank; ++i) {
+      const std::int64_t pieces = (l.axes[i].extent - 1) / move_.at_once[i] + 1;
+      move_.at_once[i] = (l.axes[i].extent - 1) / pieces + 1;
+      blocks *= pieces;
+    }
+    std::array<part_axis, max_axes> axes;
+    const std::size_t rank = list_part(axes);
+    double best = std::numeric_limits<double>::infinity();
+    for (const bool by_source : {true, false}) best = std::min(best, offer(axes, rank, by_source, set, best));
+    return best * static_cast<double>(blocks);
+  }
+
+ private:
+  /// Whether axis `i` walks offsets within a window, rather than windows: of both axes of a bound it comes first.
+  bool is_window(std::size_t i) const noexcept {
+    const layout& l = move_.whole;
+    for (std::size_t j = i + 1; j < l.rank; ++j) {
+      if (share_bound(l.axes[i], l.axes[j])) return true;
+    }
+    return false;
+  }
+
+  /// The axes of the part of the image under a block.
+  std::size_t list_part(std::array<part_axis, max_axes>& axes) const noexcept {
+    const layout& l = move_.whole;
+    std::size_t rank = 0;
+    std::array<std::size_t, max_bounds> of_bound;
+    of_bound.fill(max_axes);
+    for (std::size_t i = 0; i < l.rank; ++i) {
+      const layout_axis& axis = l.axes[i];
+      const std::int64_t reach = move_.at_once[i] - 1;
+      if (!axis.bounded()) {
+        axes[rank++] = {reach + 1, axis.source_stride, 0, no_bound, i};
+        continue;
+      }
+      std::size_t& at = of_bound[axis.bound];
+      if (at == max_axes) {
+        at = rank++;
+        axes[at] = {1, axis.source_stride / axis.bound_step, 0, axis.bound, i};
+      }
+      axes[at].extent += reach * axis.bound_step;
+    }
+    return rank;
+  }
+
+  std::int64_t part_bytes() const noexcept {
+    std::array<part_axis, max_axes> axes;
+    const std::size_t rank = list_part(axes);
+    double bytes = static_cast<double>(element_size_);
+    for (std::size_t i = 0; i < rank; ++i) bytes *= static_cast<double>(axes[i].extent);
+    return bytes > 1e9 ? std::numeric_limits<std::int64_t>::max() : static_cast<std::int64_t>(bytes);
+  }
+
+  /// Makes blocks as large as the buffer, with about as long runs on both sides.
+  void grow() noexcept {
+    const layout& l = move_.whole;
+    const axis_order orders[] = {order_of(l, &layout_axis::destination_stride), order_of(l, &layout_axis::source_stride)};
+    std::array<bool, max_axes> is_full{};
+    for (;;) {
+      std::size_t best = no_axis;
+      double shortest = 0;
+      for (const axis_order& order : orders) {
+        double run = 1;
+        for (std::size_t k = 0; k < order.count; ++k) {
+          const std::size_t i = order.axes[k];
+          run *= static_cast<double>(move_.at_once[i]);
+          if (move_.at_once[i] == l.axes[i].extent || is_full[i]) continue;
+          if (best == no_axis || run < shortest) {
+            best = i;
+            shortest = run;
+          }
+          break;
+        }
+      }
+      if (best == no_axis) return;
+      const std::int64_t before = move_.at_once[best];
+      move_.at_once[best] = std::min(2 * before, l.axes[best].extent);
+      if (part_bytes() <= window_buffer_bytes) continue;
+      move_.at_once[best] = before;
+      is_full[best] = true;
+    }
+  }
+
+  /// The cycles of a block whose part of the image lies in the buffer in the order of the source, or else with what windows
+  /// walk innermost.
+  double offer(std::array<part_axis, max_axes> axes, std::size_t rank, bool by_source, instruction_set set, double most) noexcept {
+    std::stable_sort(axes.begin(), axes.begin() + rank, [by_source](const part_axis& a, const part_axis& b) {
+      const bool differ = !by_source && (a.bound == no_bound) != (b.bound == no_bound);
+      if (differ) return a.bound != no_bound;
+      if (!by_source && a.bound != no_bound) return a.bound > b.bound;
+      return magnitude(a.source_stride) < magnitude(b.source_stride);
+    });
+    std::int64_t stride = element_size_;
+    layout in;
+    for (std::size_t i = 0; i < rank; ++i) {
+      axes[i].buffer_stride = stride;
+      stride *= axes[i].extent;
+      in.add({axes[i].extent, axes[i].source_stride, axes[i].buffer_stride});
+    }
+    layout out;
+    const layout& l = move_.whole;
+    for (std::size_t i = 0; i < l.rank; ++i) {
+      const layout_axis& axis = l.axes[i];
+      const auto is_own = [&](const part_axis& other) {
+        return axis.bounded() ? other.bound == axis.bound : other.bound == no_bound && other.axis == i;
+      };
+      const part_axis& own = *std::find_if(axes.begin(), axes.begin() + rank, is_own);
+      out.add({move_.at_once[i], own.buffer_stride * (axis.bounded() ? axis.bound_step : 1), axis.destination_stride});
+    }
+    const std::int64_t in_size = simplify(in, element_size_);
+    const double in_cost = offer_block(in, in_size, set, false).cost;
+    if (in_cost >= most) return most;
+    const std::int64_t out_size = simplify(out, element_size_);
+    if (out.source_offset != 0 || out.destination_offset != 0) return most;
+    const block_offer moved = offer_block(out, out_size, set, true);
+    if (in_cost + moved.cost >= most) return most;
+    move_.out = moved.move;
+    move_.part = axes;
+    move_.part_rank = rank;
+    move_.part_bytes = stride;
+    return in_cost + moved.cost;
+  }
+
+  window_move& move_;
+  std::int64_t element_size_;
+};
+
+/// The offer for a layout with bounds: the cost in cycles, or infinity.
+inline double plan_windows(window_move& move, const layout& l, std::int64_t element_size, instruction_set set) noexcept {
+  for (std::size_t i = 0; i < l.rank; ++i) {
+    const layout_axis& axis = l.axes[i];
+    const bool is_odd = axis.bounded() && (axis.bound_step <= 0 || axis.source_stride % axis.bound_step != 0);
+    if (is_odd || axis.destination_stride < 0) return std::numeric_limits<double>::infinity();
+  }
+  return window_planner(move, l, element_size).plan(set);
+}
+
+}  // namespace reblock::inline REBLOCK_NAMESPACE::detail
