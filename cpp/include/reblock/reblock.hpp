@@ -20,7 +20,7 @@
 // thread's stack. In a library that is loaded later, the loader allocates them at a thread's first call with a table.
 // Two libraries that are built from these headers share none of it.
 //
-// Stack. A call takes up to 72 KiB, so threads with 128 KiB, as musl makes them, can call everything.
+// Stack. A call takes up to 96 KiB, so threads with 128 KiB, as musl makes them, can call everything.
 #pragma once
 
 #include <reblock/axis_values.hpp>

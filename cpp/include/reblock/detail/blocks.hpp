@@ -163,20 +163,23 @@ struct staged_move {
 };
 
 /// Bytes of the buffer: it stays in the first-level cache with what it is filled from.
-inline constexpr std::int64_t block_buffer_bytes = 16 * 1024;
+inline constexpr std::int64_t block_buffer_bytes = 12 * 1024;
+/// Bytes behind what a buffer holds that may be read along with it.
+inline constexpr std::int64_t readable_slack = 64;
 
 class staged_runner {
  public:
-  staged_runner(const staged_move& move, const std::byte* readable_end) noexcept
-      : move_(move), readable_end_(readable_end), first_(move.first), second_(move.second) {}
+  /// `buffer` has block_buffer_bytes and readable_slack more.
+  staged_runner(const staged_move& move, std::byte* buffer, const std::byte* readable_end) noexcept
+      : move_(move), buffer_(buffer), readable_end_(readable_end), first_(move.first), second_(move.second) {}
 
   void run(const std::byte* source, std::byte* destination) noexcept { walk(0, source, destination); }
 
  private:
   void walk(std::size_t i, const std::byte* source, std::byte* destination) noexcept {
     if (i == move_.rank) {
-      first_.run(source, buffer_.data(), readable_end_);
-      second_.run(buffer_.data(), destination, buffer_.data() + buffer_.size());
+      first_.run(source, buffer_, readable_end_);
+      second_.run(buffer_, destination, buffer_ + block_buffer_bytes + readable_slack);
       return;
     }
     const cut_axis& axis = move_.axes[i];
@@ -188,10 +191,10 @@ class staged_runner {
   }
 
   const staged_move& move_;
+  std::byte* buffer_;
   const std::byte* readable_end_;
   block_runner first_;
   block_runner second_;
-  alignas(64) std::array<std::byte, block_buffer_bytes + 64> buffer_;
 };
 
 [[gnu::noinline]] inline void run_direct(const block_move& move, const std::byte* source, std::byte* destination,
@@ -199,17 +202,24 @@ class staged_runner {
   block_runner(move).run(source, destination, readable_end);
 }
 [[gnu::noinline]] inline void run_staged(const staged_move& move, const std::byte* source, std::byte* destination,
-                                         const std::byte* readable_end) noexcept {
-  staged_runner(move, readable_end).run(source, destination);
+                                         std::byte* buffer, const std::byte* readable_end) noexcept {
+  staged_runner(move, buffer, readable_end).run(source, destination);
 }
 
-inline void run_blocks(const staged_move& move, const std::byte* source, std::byte* destination) noexcept {
+/// `buffer` has block_buffer_bytes and readable_slack more.
+inline void run_blocks(const staged_move& move, const std::byte* source, std::byte* destination,
+                       std::byte* buffer) noexcept {
   if (move.is_empty) return;
   source += move.source_offset;
   destination += move.destination_offset;
   const std::byte* const readable_end = move.readable > 0 ? source + move.readable : nullptr;
-  if (move.is_staged) return run_staged(move, source, destination, readable_end);
+  if (move.is_staged) return run_staged(move, source, destination, buffer, readable_end);
   run_direct(move.second, source, destination, readable_end);
+}
+[[gnu::noinline]] inline void run_blocks(const staged_move& move, const std::byte* source,
+                                         std::byte* destination) noexcept {
+  alignas(64) std::array<std::byte, block_buffer_bytes + readable_slack> buffer;
+  run_blocks(move, source, destination, buffer.data());
 }
 
 }  // namespace reblock::inline REBLOCK_NAMESPACE::detail

@@ -30,13 +30,8 @@ namespace reblock::inline REBLOCK_NAMESPACE::detail {
 /// Bytes of a box: half of a usual first-level cache, the rest is for the columns.
 inline constexpr std::size_t box_bytes = 16 * 1024;
 /// Bytes of the columns of a box, where they are brought into another order first.
-inline constexpr std::size_t staged_columns_bytes = 48 * 1024;
-
-/// Of this thread: more than a call may take of its stack. Hidden, as recent_patterns() is.
-[[gnu::visibility("hidden")]] inline std::byte* staged_columns() noexcept {
-  alignas(64) static thread_local std::byte columns[staged_columns_bytes];
-  return columns;
-}
+inline constexpr std::size_t staged_columns_bytes = 28 * 1024;
+static_assert(static_cast<std::int64_t>(box_bytes) >= block_buffer_bytes);
 
 /// As many whole inner axes as fit in `box_bytes`, then a part of the next one. `size`: bytes of a place.
 constexpr axis_values choose_box(const axis_values& places, std::int64_t size) noexcept {
@@ -73,10 +68,9 @@ class gather {
   static void sum(const columns_of_windows& from, const box& some, const std::byte* columns, const box_target& to,
                   bool clears) noexcept;
   void fill_by_buffer(const columns_of_windows& from, const box& some, const std::byte* columns,
-                      const box_target& places) const noexcept;
-  void fill_from(const columns_of_windows& from, const box& some, const std::byte* columns,
-                 const box_target& places) const noexcept;
+                      const box_target& places, std::byte* buffer, std::byte* spare) const noexcept;
   void fill_staged(const box& some, const std::byte* columns, const box_target& places) const noexcept;
+  void fill_direct(const box& some, const std::byte* columns, const box_target& places) const noexcept;
   std::int64_t whole_places(const box& some, std::size_t d) const noexcept;
   std::int64_t most_blocks(std::size_t d, std::int64_t places) const noexcept;
   layout staged_layout(const box& some, columns_of_windows* staged) const noexcept;
@@ -85,7 +79,7 @@ class gather {
   double waste_of(const axis_values& places) const noexcept;
   axis_values fit_box(std::int64_t channels, std::int64_t place_bytes) const noexcept;
   axis_values choose_staged_box(std::int64_t place_bytes) const noexcept;
-  void write(const box& some, const box_target& sums, const box_target& places) const noexcept;
+  void write(const box& some, const box_target& sums, const box_target& places, std::byte* spare) const noexcept;
 
   columns_of_windows columns_;
   axis_values output_strides_;  ///< of n, c and the spatial axes, bytes
@@ -348,7 +342,8 @@ inline std::int64_t gather::whole_places(const box& some, std::size_t d) const n
   return std::min(axis.extent / axis.phases - some.first[2 + d], some.extents[2 + d]);
 }
 
-[[gnu::noinline]] inline void gather::write(const box& some, const box_target& sums, const box_target& places) const noexcept {
+[[gnu::noinline]] inline void gather::write(const box& some, const box_target& sums, const box_target& places,
+                                            std::byte* spare) const noexcept {
   axis_values counts;
   bool is_whole = some.extents == box_;
   for (std::size_t d = 0; d < spatial_axes(); ++d) {
@@ -356,9 +351,9 @@ inline std::int64_t gather::whole_places(const box& some, std::size_t d) const n
     counts.push_back(has_rest ? 2 : 1);
     is_whole = is_whole && !has_rest;
   }
-  if (is_whole) return run_blocks(out_, sums.first, places.first);
+  if (is_whole) return run_blocks(out_, sums.first, places.first, spare);
   for_each_choice(counts, [&](const axis_values& rest) {
-    move_unbounded(written_layout(some, sums, places, rest, false), columns_.element_size, sums.first, places.first);
+    move_unbounded(written_layout(some, sums, places, rest, false), columns_.element_size, sums.first, places.first, spare);
   });
 }
 
@@ -375,28 +370,27 @@ inline void gather::fill_box(std::int64_t number, const std::byte* columns, std:
   const box_target places = image_of(some, image);
   if (staged_) {
     fill_staged(some, columns, places);
+  } else if (buffered_) {
+    fill_direct(some, columns, places);
   } else {
-    fill_from(columns_, some, columns, places);
+    sum(columns_, some, columns, places, has_gaps_);
   }
 }
 
-inline void gather::fill_from(const columns_of_windows& from, const box& some, const std::byte* columns,
-                              const box_target& places) const noexcept {
-  if (buffered_) {
-    fill_by_buffer(from, some, columns, places);
-  } else {
-    sum(from, some, columns, places, has_gaps_);
-  }
-}
-
-[[gnu::noinline]] inline void gather::fill_by_buffer(const columns_of_windows& from, const box& some,
-                                                     const std::byte* columns,
-                                                     const box_target& places) const noexcept {
-  alignas(64) std::byte buffer[box_bytes];
+/// `buffer` has box_bytes, `spare` as many as run_blocks() wants.
+inline void gather::fill_by_buffer(const columns_of_windows& from, const box& some, const std::byte* columns,
+                                   const box_target& places, std::byte* buffer, std::byte* spare) const noexcept {
   const box_target phases = buffer_of(some, buffer);
-  if (has_gaps_) std::memset(buffer, 0, sizeof(buffer));
+  if (has_gaps_) std::memset(buffer, 0, box_bytes);
   sum(from, some, columns, phases, false);
-  write(some, phases, places);
+  write(some, phases, places, spare);
+}
+
+[[gnu::noinline]] inline void gather::fill_direct(const box& some, const std::byte* columns,
+                                                  const box_target& places) const noexcept {
+  alignas(64) std::byte buffer[box_bytes + readable_slack];
+  alignas(64) std::byte spare[block_buffer_bytes + readable_slack];
+  fill_by_buffer(columns_, some, columns, places, buffer, spare);
 }
 
 /// The columns of a box, into a buffer where what registers are filled along is contiguous. `staged`, unless it is null,
@@ -441,18 +435,24 @@ inline layout gather::staged_layout(const box& some, columns_of_windows* staged)
 
 [[gnu::noinline]] inline void gather::fill_staged(const box& some, const std::byte* columns,
                                                   const box_target& places) const noexcept {
-  std::byte* const buffer = staged_columns();
+  // Each is the other's spare one: the columns are complete before there are sums, and not needed when these are.
+  alignas(64) std::byte staged_bytes[staged_columns_bytes + readable_slack];
+  alignas(64) std::byte buffer[box_bytes + readable_slack];
   columns_of_windows staged = columns_;
   const layout moves = staged_layout(some, &staged);
   columns += std::exchange(staged.offset, 0);
   if (some.extents == box_) {
-    run_blocks(in_, columns, buffer);
+    run_blocks(in_, columns, staged_bytes, buffer);
   } else {
-    move_unbounded(moves, columns_.element_size, columns, buffer);
+    move_unbounded(moves, columns_.element_size, columns, staged_bytes, buffer);
   }
   box here = some;
   here.first[0] = here.first[1] = 0;
-  fill_from(staged, here, buffer, places);
+  if (buffered_) {
+    fill_by_buffer(staged, here, staged_bytes, places, buffer, staged_bytes);
+  } else {
+    sum(staged, here, staged_bytes, places, has_gaps_);
+  }
 }
 
 }  // namespace reblock::inline REBLOCK_NAMESPACE::detail

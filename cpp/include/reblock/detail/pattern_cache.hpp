@@ -86,7 +86,7 @@ class pattern_cache {
     e.table.take(shared);
   }
 
-  std::array<entry, 4> entries_;
+  std::array<entry, 2> entries_;
   std::size_t next_ = 0;  ///< the entry that is forgotten next
 };
 

@@ -331,7 +331,7 @@ class piecewise_sum {
     }
   }
 
-  static constexpr std::int64_t most_mask_bytes = 8192;
+  static constexpr std::int64_t most_mask_bytes = 4096;
 
   const columns_of_windows& columns_;
   const std::byte* source_;

@@ -214,12 +214,12 @@ inline double plan_unbounded(staged_move& blocks, const layout& moves, std::int6
   return plan_blocks(blocks, simple, size, usable_instruction_set(), least);
 }
 
-/// Moves what is only moved once.
+/// Moves what is only moved once, by way of a buffer as run_blocks() has one.
 [[gnu::noinline]] inline void move_unbounded(const layout& moves, std::int64_t element_size, const std::byte* source,
-                                             std::byte* destination) noexcept {
+                                             std::byte* destination, std::byte* buffer) noexcept {
   staged_move blocks;
   plan_unbounded(blocks, moves, element_size);
-  run_blocks(blocks, source, destination);
+  run_blocks(blocks, source, destination, buffer);
 }
 
 /// The offer for any layout that has elements: the cost in cycles, or infinity where it has bounds.

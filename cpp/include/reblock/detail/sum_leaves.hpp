@@ -56,7 +56,7 @@ class term_list {
     if (size_ > most) list(first);
     return {terms_.data(), std::min(size_ - first, most)};
   }
-  [[gnu::visibility("hidden")]] static constexpr std::size_t most = 1024;
+  [[gnu::visibility("hidden")]] static constexpr std::size_t most = 512;
 
  private:
   void list(std::size_t first) noexcept {
