@@ -14,9 +14,9 @@
 // elements of an output is not written. That a view describes memory that exists is for the caller to see to.
 //
 // Threads. Any number of threads may call anything at once, on the same objects as well, as long as none of them
-// changes an object, or writes to elements, that others use. Between calls a thread keeps the last four tables that it
-// has worked out, in 39 KiB of thread_local memory, which ends with the thread; a process keeps which instructions its
-// processor has. In a program these 39 KiB are a part of each thread from its start; glibc takes them from the
+// changes an object, or writes to elements, that others use. Between calls a thread keeps the last two tables that it
+// has worked out, in 20 KiB of thread_local memory, which ends with the thread; a process keeps which instructions its
+// processor has. In a program these 20 KiB are a part of each thread from its start; glibc takes them from the
 // thread's stack. In a library that is loaded later, the loader allocates them at a thread's first call with a table.
 // Two libraries that are built from these headers share none of it.
 //

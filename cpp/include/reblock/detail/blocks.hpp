@@ -30,7 +30,9 @@ struct cut_axis : tile_axis {
   constexpr cut_axis(const tile_axis& axis, std::int64_t some) noexcept : tile_axis(axis), at_once(some) {}
 
   constexpr std::int64_t pieces() const noexcept { return (extent - 1) / at_once + 1; }
-  constexpr std::int64_t piece(std::int64_t i) const noexcept { return std::min(i * at_once, extent - at_once); }
+  constexpr std::int64_t piece(std::int64_t i) const noexcept {
+    return std::min(i * at_once, extent - at_once);
+  }
 };
 
 /// Which axes of a layout a mover takes as rows and as columns; it is repeated for the others. Trivially copyable.
@@ -77,7 +79,8 @@ class block_runner {
     // the innermost axis that is repeated is the mover's to repeat, unless pieces of others come in between
     inner_ = move.repeated;
     bool has_pieces = false;
-    for (std::size_t i = move.repeated; i < move.rank(); ++i) has_pieces = has_pieces || move.axes[i].pieces() > 1;
+    for (std::size_t i = move.repeated; i < move.rank(); ++i)
+      has_pieces = has_pieces || move.axes[i].pieces() > 1;
     if (inner_ > 0 && !has_pieces) {
       const cut_axis& inner = move.axes[--inner_];
       block_.repeats = inner.extent;
@@ -197,12 +200,13 @@ class staged_runner {
   block_runner second_;
 };
 
-[[gnu::noinline]] inline void run_direct(const block_move& move, const std::byte* source, std::byte* destination,
-                                         const std::byte* readable_end) noexcept {
+[[gnu::noinline]] inline void run_direct(const block_move& move, const std::byte* source,
+                                         std::byte* destination, const std::byte* readable_end) noexcept {
   block_runner(move).run(source, destination, readable_end);
 }
-[[gnu::noinline]] inline void run_staged(const staged_move& move, const std::byte* source, std::byte* destination,
-                                         std::byte* buffer, const std::byte* readable_end) noexcept {
+[[gnu::noinline]] inline void run_staged(const staged_move& move, const std::byte* source,
+                                         std::byte* destination, std::byte* buffer,
+                                         const std::byte* readable_end) noexcept {
   staged_runner(move, buffer, readable_end).run(source, destination);
 }
 

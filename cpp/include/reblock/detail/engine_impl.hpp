@@ -35,7 +35,8 @@ struct any_plan {
     gather sums;
   };
 
-  any_plan(const layout& described, std::int64_t element_size, const movers& by, const settling* settle) noexcept
+  any_plan(const layout& described, std::int64_t element_size, const movers& by,
+           const settling* settle) noexcept
       : is_sum(false), moves(described, element_size, by, settle) {}
   any_plan(const sum_request& request, const sum_functions& sum) noexcept
       : is_sum(true), sums(request, sum) {}
@@ -128,15 +129,16 @@ struct shared_pieces {
   /// Whole ones: whoever has the last of them has what is behind it too, which is moved with a part of it again.
   constexpr std::int64_t count() const noexcept { return extent / at_once; }
   constexpr index_range chunk(std::int64_t i, std::int64_t chunks) const noexcept {
-    return {share(count(), i, chunks) * at_once, i + 1 == chunks ? extent : share(count(), i + 1, chunks) * at_once};
+    return {share(count(), i, chunks) * at_once,
+            i + 1 == chunks ? extent : share(count(), i + 1, chunks) * at_once};
   }
 };
 
 /// Runs chunks of a move in blocks or windows along the axis of the most pieces: `pieces(i)` has those of axis i, and
 /// `run(axis, range)` moves a range of its indices.
 template <class Pieces, class Run>
-void run_shared(const executor_reference& executor, std::int64_t concurrency, std::size_t rank, std::int64_t bytes,
-                const Pieces& pieces, const Run& run) {
+void run_shared(const executor_reference& executor, std::int64_t concurrency, std::size_t rank,
+                std::int64_t bytes, const Pieces& pieces, const Run& run) {
   std::size_t longest = 0;
   for (std::size_t i = 0; i < rank; ++i) {
     if (pieces(i).count() > pieces(longest).count()) longest = i;
@@ -144,10 +146,13 @@ void run_shared(const executor_reference& executor, std::int64_t concurrency, st
   const shared_pieces all = rank > 0 ? pieces(longest) : shared_pieces{1, 1};
   const std::int64_t chunks = std::min({concurrency, all.count(), bytes / least_chunk_bytes});
   if (chunks <= 1) return run(longest, index_range{0, all.extent});
-  const auto run_chunk = [&](std::size_t chunk) { run(longest, all.chunk(static_cast<std::int64_t>(chunk), chunks)); };
+  const auto run_chunk = [&](std::size_t chunk) {
+    run(longest, all.chunk(static_cast<std::int64_t>(chunk), chunks));
+  };
   executor.run(
       executor.executor, static_cast<std::size_t>(chunks),
-      [](const void* self, std::size_t chunk) { (*static_cast<decltype(run_chunk)*>(self))(chunk); }, &run_chunk);
+      [](const void* self, std::size_t chunk) { (*static_cast<decltype(run_chunk)*>(self))(chunk); },
+      &run_chunk);
 }
 
 inline void run_chunks_of_blocks(const staged_move& moves, const std::byte* source, std::byte* destination,

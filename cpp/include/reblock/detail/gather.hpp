@@ -65,8 +65,8 @@ class gather {
   box box_of(std::int64_t number) const noexcept;
   box_target buffer_of(const box& some, std::byte* buffer) const noexcept;
   box_target image_of(const box& some, std::byte* image) const noexcept;
-  static void sum(const columns_of_windows& from, const box& some, const std::byte* columns, const box_target& to,
-                  bool clears) noexcept;
+  static void sum(const columns_of_windows& from, const box& some, const std::byte* columns,
+                  const box_target& to, bool clears) noexcept;
   void fill_by_buffer(const columns_of_windows& from, const box& some, const std::byte* columns,
                       const box_target& places, std::byte* buffer, std::byte* spare) const noexcept;
   void fill_staged(const box& some, const std::byte* columns, const box_target& places) const noexcept;
@@ -74,12 +74,14 @@ class gather {
   std::int64_t whole_places(const box& some, std::size_t d) const noexcept;
   std::int64_t most_blocks(std::size_t d, std::int64_t places) const noexcept;
   layout staged_layout(const box& some, columns_of_windows* staged) const noexcept;
-  layout written_layout(const box& some, const box_target& sums, const box_target& places, const axis_values& rest, bool full) const noexcept;
+  layout written_layout(const box& some, const box_target& sums, const box_target& places,
+                        const axis_values& rest, bool full) const noexcept;
   index_range blocks_of(std::size_t d, std::int64_t first, std::int64_t places) const noexcept;
   double waste_of(const axis_values& places) const noexcept;
   axis_values fit_box(std::int64_t channels, std::int64_t place_bytes) const noexcept;
   axis_values choose_staged_box(std::int64_t place_bytes) const noexcept;
-  void write(const box& some, const box_target& sums, const box_target& places, std::byte* spare) const noexcept;
+  void write(const box& some, const box_target& sums, const box_target& places,
+             std::byte* spare) const noexcept;
 
   columns_of_windows columns_;
   axis_values output_strides_;  ///< of n, c and the spatial axes, bytes
@@ -87,10 +89,10 @@ class gather {
   axis_values box_;             ///< as many of these as a box has
   bool staged_ = false;         ///< whether the columns of a box are brought into the order of the sums first
   bool buffered_ = false;       ///< whether a box is put together in a buffer
-  bool by_channels_ = false;    ///< whether registers of staged columns have channels, else neighbouring blocks
-  bool has_gaps_ = false;       ///< whether there are phases without terms
-  staged_move in_;              ///< the columns of a box of full size into a buffer
-  staged_move out_;             ///< its sums out of one
+  bool by_channels_ = false;  ///< whether registers of staged columns have channels, else neighbouring blocks
+  bool has_gaps_ = false;     ///< whether there are phases without terms
+  staged_move in_;            ///< the columns of a box of full size into a buffer
+  staged_move out_;           ///< its sums out of one
 };
 static_assert(std::is_trivially_copyable_v<gather>);
 
@@ -153,7 +155,8 @@ inline gather::gather(const sum_request& sums, const sum_functions& sum) noexcep
   // Sums are made of registers along an axis that is contiguous on both sides: the phases of the last one or the channels, if
   // they are, else its places, in buffers if need be.
   const std::int64_t register_size = 16;
-  const bool by_phases = last.size_stride == element_size && last.output_stride == element_size && last.dilation == 1 &&
+  const bool by_phases = last.size_stride == element_size && last.output_stride == element_size &&
+                         last.dilation == 1 &&
                          std::min(last.phases, last.size) * element_size >= 4 * register_size;
   const bool by_channels = columns_.strides[1] == element_size && output_strides_[1] == element_size &&
                            extents[1] * element_size >= register_size;
@@ -163,7 +166,8 @@ inline gather::gather(const sum_request& sums, const sum_functions& sum) noexcep
   const bool is_spread = by_channels_ ? output_strides_[1] != element_size
                                       : last.phases > 1 || last.output_stride != element_size;
   buffered_ = !direct && is_spread && fits;
-  const bool is_apart = by_channels_ ? columns_.strides[1] != element_size : last.block_stride != element_size;
+  const bool is_apart =
+      by_channels_ ? columns_.strides[1] != element_size : last.block_stride != element_size;
   staged_ = !direct && is_apart && fits && element_size <= 64 && (extents[1] > 1 || last.blocks > 1);
   if (staged_) {
     box_ = choose_staged_box(buffered_ ? size : element_size);
@@ -171,7 +175,8 @@ inline gather::gather(const sum_request& sums, const sum_functions& sum) noexcep
   }
   if (!staged_) {
     by_channels_ = by_channels_ && !is_apart;
-    buffered_ = !direct && fits && (by_channels_ ? is_spread : last.phases > 1 || last.output_stride != element_size);
+    buffered_ =
+        !direct && fits && (by_channels_ ? is_spread : last.phases > 1 || last.output_stride != element_size);
     box_ = choose_box(places_, buffered_ ? size : element_size);
   }
   const box whole{axis_values::repeat(box_.size(), 0), box_};
@@ -179,7 +184,9 @@ inline gather::gather(const sum_request& sums, const sum_functions& sum) noexcep
   if (buffered_) {
     const box_target sums_of_box = buffer_of(whole, nullptr);
     const box_target places_of_box = image_of(whole, nullptr);
-    plan_unbounded(out_, written_layout(whole, sums_of_box, places_of_box, axis_values::repeat(spatial, 0), true), element_size);
+    plan_unbounded(out_,
+                   written_layout(whole, sums_of_box, places_of_box, axis_values::repeat(spatial, 0), true),
+                   element_size);
   }
 }
 
@@ -203,7 +210,8 @@ inline double gather::waste_of(const axis_values& places) const noexcept {
   double waste = 1;
   for (std::size_t d = 0; d < spatial_axes(); ++d) {
     const std::int64_t boxes = (places_[2 + d] - 1) / places[2 + d] + 1;
-    waste *= static_cast<double>(boxes * most_blocks(d, places[2 + d])) / static_cast<double>(columns_.axes[d].blocks);
+    waste *= static_cast<double>(boxes * most_blocks(d, places[2 + d])) /
+             static_cast<double>(columns_.axes[d].blocks);
   }
   return waste;
 }
@@ -219,7 +227,8 @@ inline axis_values gather::fit_box(std::int64_t channels, std::int64_t place_byt
     double sums = static_cast<double>(place_bytes);
     for (std::size_t i = 0; i < chosen.size(); ++i) {
       sums *= static_cast<double>(chosen[i]);
-      columns *= static_cast<double>(i < 2 ? chosen[i] : most_blocks(i - 2, chosen[i]) * columns_.axes[i - 2].size);
+      columns *=
+          static_cast<double>(i < 2 ? chosen[i] : most_blocks(i - 2, chosen[i]) * columns_.axes[i - 2].size);
     }
     return columns <= double{staged_columns_bytes} && sums <= double{box_bytes};
   };
@@ -229,7 +238,8 @@ inline axis_values gather::fit_box(std::int64_t channels, std::int64_t place_byt
     for (std::size_t i = 2; i < chosen.size(); ++i) {
       if (chosen[i] == 1) continue;
       const std::int64_t half = (chosen[i] + 1) / 2;
-      double growth = static_cast<double>(most_blocks(i - 2, half)) / static_cast<double>(most_blocks(i - 2, chosen[i]));
+      double growth =
+          static_cast<double>(most_blocks(i - 2, half)) / static_cast<double>(most_blocks(i - 2, chosen[i]));
       constexpr std::int64_t row_bytes = 64;  // of registers along it
       if (i + 1 == chosen.size() && !by_channels_ && half * columns_.element_size < row_bytes) growth *= 2;
       if (best == 0 || growth < least) {
@@ -353,13 +363,15 @@ inline std::int64_t gather::whole_places(const box& some, std::size_t d) const n
   }
   if (is_whole) return run_blocks(out_, sums.first, places.first, spare);
   for_each_choice(counts, [&](const axis_values& rest) {
-    move_unbounded(written_layout(some, sums, places, rest, false), columns_.element_size, sums.first, places.first, spare);
+    move_unbounded(written_layout(some, sums, places, rest, false), columns_.element_size, sums.first,
+                   places.first, spare);
   });
 }
 
 /// Apart from what follows it, since it takes much of the stack.
-[[gnu::noinline]] inline void gather::sum(const columns_of_windows& from, const box& some, const std::byte* columns,
-                                          const box_target& to, bool clears) noexcept {
+[[gnu::noinline]] inline void gather::sum(const columns_of_windows& from, const box& some,
+                                          const std::byte* columns, const box_target& to,
+                                          bool clears) noexcept {
   piecewise_sum sums(from, columns, some, to);
   if (clears) sums.clear();
   sums.sum_phases();
@@ -379,7 +391,8 @@ inline void gather::fill_box(std::int64_t number, const std::byte* columns, std:
 
 /// `buffer` has box_bytes, `spare` as many as run_blocks() wants.
 inline void gather::fill_by_buffer(const columns_of_windows& from, const box& some, const std::byte* columns,
-                                   const box_target& places, std::byte* buffer, std::byte* spare) const noexcept {
+                                   const box_target& places, std::byte* buffer,
+                                   std::byte* spare) const noexcept {
   const box_target phases = buffer_of(some, buffer);
   if (has_gaps_) std::memset(buffer, 0, box_bytes);
   sum(from, some, columns, phases, false);

@@ -31,12 +31,13 @@ struct move_plan {
   };
 
   /// `settle`: what makes sums of single terms, or null. The other arguments are those of plan_moves().
-  move_plan(const layout& moves, std::int64_t element_size, const movers& all, const settling* settle) noexcept
+  move_plan(const layout& moves, std::int64_t element_size, const movers& all,
+            const settling* settle) noexcept
       : leaves(moves) {
     const instruction_set set = usable_instruction_set();
     set_out_moves(leaves, moves, element_size, all, settle, set);
     if (settle != nullptr || leaves.empty) return;
-    double least = cost_of(leaves);
+    const double least = cost_of(leaves, mover_costs::of(set));
     if (least == 0) return;
     offer(moves, element_size, set, least);
   }
@@ -51,7 +52,8 @@ struct move_plan {
 
  private:
   /// Apart, for its room on the stack.
-  [[gnu::noinline]] void offer(const layout& moves, std::int64_t element_size, instruction_set set, double least) noexcept {
+  [[gnu::noinline]] void offer(const layout& moves, std::int64_t element_size, instruction_set set,
+                               double least) noexcept {
     staged_move in_blocks;
     const double cost = offer_blocks(in_blocks, moves, element_size, least);
     const bool fits = cost < least;

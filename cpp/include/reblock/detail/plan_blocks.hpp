@@ -39,7 +39,8 @@ constexpr axis_order order_of(const layout& l, std::int64_t layout_axis::* strid
 /// How many indices of each axis a block has: about as long runs on both sides.
 class block_extents {
  public:
-  block_extents(const layout& l, std::int64_t element_size, const axis_order& source, const axis_order& destination) noexcept
+  block_extents(const layout& l, std::int64_t element_size, const axis_order& source,
+                const axis_order& destination) noexcept
       : layout_(l) {
     at_once.fill(1);
     for (std::int64_t bytes = element_size;;) {
@@ -87,7 +88,8 @@ constexpr axis_order join_orders(const block_extents& block, const axis_order& f
     for (std::size_t k = 0; k < from.count && joined.count < most; ++k) {
       const std::uint8_t axis = from.axes[k];
       const auto end = joined.axes.begin() + joined.count;
-      if (block.at_once[axis] > 1 && std::find(joined.axes.begin(), end, axis) == end) joined.axes[joined.count++] = axis;
+      if (block.at_once[axis] > 1 && std::find(joined.axes.begin(), end, axis) == end)
+        joined.axes[joined.count++] = axis;
     }
   };
   take(first, count);
@@ -96,8 +98,9 @@ constexpr axis_order join_orders(const block_extents& block, const axis_order& f
 }
 
 /// Cycles for a block by way of a buffer in this order, and both moves.
-inline double offer_staged(staged_move& staged, const layout& l, std::int64_t element_size, const block_extents& block,
-                           const axis_order& order, instruction_set set, double most) noexcept {
+inline double offer_staged(staged_move& staged, const layout& l, std::int64_t element_size,
+                           const block_extents& block, const axis_order& order, instruction_set set,
+                           double most) noexcept {
   layout in;
   layout out;
   std::int64_t stride = element_size;
@@ -159,7 +162,8 @@ inline double plan_blocks(staged_move& best, const layout& l, std::int64_t eleme
   for (std::size_t k = 1; k <= 3; ++k) {
     for (const auto& [first, then] : {std::pair(&destination, &source), std::pair(&source, &destination)}) {
       if (best.is_staged && of_block * count < 0.25 * bytes) break;
-      const double staged = offer_staged(best, l, element_size, block, join_orders(block, *first, k, *then), set, of_block);
+      const double staged =
+          offer_staged(best, l, element_size, block, join_orders(block, *first, k, *then), set, of_block);
       if (staged < of_block) {
         of_block = staged;
         best.is_staged = true;
@@ -170,35 +174,49 @@ inline double plan_blocks(staged_move& best, const layout& l, std::int64_t eleme
 }
 
 /// What a plan of leaves and patterns takes, in cycles. 0: there is nothing better.
-inline double cost_of(const plan& p) noexcept {
+inline double cost_of(const plan& p, const mover_costs& costs) noexcept {
   const tile& t = p.leaf_tile;
   const auto size = static_cast<std::int64_t>(t.element_size);
+  constexpr std::int64_t least = 2048;  // bytes
+  const std::int64_t all = total_bytes(p.whole(), size);
+  if (p.staged || t.streamed || p.masked || p.shifted || p.rank < 2 || all < least) return 0;
+  const auto bytes = static_cast<double>(all);
   const bool is_run = t.inner.source_stride == size && t.inner.destination_stride == size;
-  if (p.staged || t.streamed || p.masked || p.shifted || p.rank < 2) return 0;
-  const auto bytes = static_cast<double>(total_bytes(p.whole(), size));
-  if (bytes < 2048) return 0;
-  const bool is_wide = p.lookup_width == 64;
   const auto is_bounded = [](const layout_axis& axis) { return axis.bounded(); };
   if (std::any_of(p.axes.begin(), p.axes.begin() + p.rank, is_bounded)) {
-    if (p.repeats()) return (is_wide ? 0.2 : 0.4) * bytes;
-    if (is_run) return (0.06 + 16 / static_cast<double>(t.inner.extent * size)) * bytes;
-    return (size < 16 ? 0.5 : 0.12) * bytes;
+    if (p.repeats()) {
+      double tables = 1;
+      for (std::size_t i = 0; i < p.repeated.inner; ++i) {
+        if (shares_bound(p, i, p.repeated.inner)) tables *= static_cast<double>(p.axes[i].extent);
+      }
+      const bool is_scattered = p.axes[p.rank - 1].source_stride != size;
+      const double each = is_scattered ? costs.scattered_lookup_byte : costs.bounded_lookup_byte;
+      return each * bytes + costs.table * tables;
+    }
+    const auto row = static_cast<double>(t.inner.extent * size);
+    const bool are_streams = t.outer.source_stride == size && t.inner.destination_stride == size;
+    const bool are_few = are_streams && std::min(t.outer_extent(), t.inner_extent()) * size < 16;
+    const double each = is_run        ? costs.bounded_run_byte
+                        : are_few     ? costs.few_streams_element / static_cast<double>(size)
+                        : are_streams ? costs.stream_byte
+                                      : costs.element / static_cast<double>(size);
+    return bytes * (each + costs.bounded_row / row);
   }
   if (size >= 16 || (is_run && !p.repeats())) return 0;
   if (p.repeats()) {
     const repetition& r = p.repeated;
     const auto piece = static_cast<double>(r.bytes * r.siblings.extent) * static_cast<double>(r.extent);
     const double lookups = bytes / piece * static_cast<double>(r.table.cost()) / 10;
-    return is_wide ? 1.15 * lookups + 0.01 * bytes : lookups;
+    return costs.lookup_factor * lookups + costs.lookup_byte * bytes;
   }
-  const auto few = [](std::int64_t streams) { return streams <= 4 || streams == 8; };
-  const bool merges = interleaves(t);
-  if (!merges && !separates(t)) return 10 * bytes;
-  const std::int64_t streams = merges ? t.inner_extent() : t.outer_extent();
-  const std::int64_t row = (merges ? t.outer_extent() : t.inner_extent()) * streams * size;
-  if (is_wide && streams <= 9) return 0;
-  if (!few(streams)) return 10 * bytes;
-  return (0.08 + 5 / static_cast<double>(row)) * bytes;
+  const bool are_merged = interleaves(t);
+  const std::int64_t streams = are_merged ? t.inner_extent() : t.outer_extent();
+  const std::int64_t along = are_merged ? t.outer_extent() : t.inner_extent();
+  const bool have_leaf = are_merged || separates(t);
+  if (have_leaf && p.lookup_width == 64 && streams <= 9) return 0;
+  const bool are_few = streams <= 4 || streams == 8;
+  if (!have_leaf || !are_few) return std::numeric_limits<double>::infinity();
+  return bytes * (costs.leaf_byte + costs.leaf_row / static_cast<double>(along * streams * size));
 }
 
 /// Plans any layout without bounds, which may have no elements. Returns the cost in cycles.
@@ -215,15 +233,17 @@ inline double plan_unbounded(staged_move& blocks, const layout& moves, std::int6
 }
 
 /// Moves what is only moved once, by way of a buffer as run_blocks() has one.
-[[gnu::noinline]] inline void move_unbounded(const layout& moves, std::int64_t element_size, const std::byte* source,
-                                             std::byte* destination, std::byte* buffer) noexcept {
+[[gnu::noinline]] inline void move_unbounded(const layout& moves, std::int64_t element_size,
+                                             const std::byte* source, std::byte* destination,
+                                             std::byte* buffer) noexcept {
   staged_move blocks;
   plan_unbounded(blocks, moves, element_size);
   run_blocks(blocks, source, destination, buffer);
 }
 
 /// The offer for any layout that has elements: the cost in cycles, or infinity where it has bounds.
-inline double offer_blocks(staged_move& blocks, const layout& moves, std::int64_t element_size, double least) noexcept {
+inline double offer_blocks(staged_move& blocks, const layout& moves, std::int64_t element_size,
+                           double least) noexcept {
   layout simple;
   simple.take(moves);
   drop_idle_bounds(simple);

@@ -175,13 +175,14 @@ class traversal {
     const repetition& r = plan_.repeated;
     const std::size_t count = plan_.rank - r.inner;
     const auto ranges = std::span(ranges_).subspan(r.inner, count);
-    if (!has_table_ || !std::equal(ranges.begin(), ranges.end(), table_ranges_.begin())) {
+    if (!is_tried_ || !std::equal(ranges.begin(), ranges.end(), table_ranges_.begin())) {
       std::copy(ranges.begin(), ranges.end(), table_ranges_.begin());
       layout piece = plan_;
       piece.axes[r.inner - 1] = plan_.axes[r.along];
       piece.axes[r.inner - 1].extent = r.extent;
       auto inside = ranges_;
       inside[r.inner - 1] = {0, r.extent};
+      is_tried_ = true;
       has_table_ = bounded_table_->make(plan_.lookup_width, piece, r.inner - 1, inside,
                                         static_cast<std::int64_t>(plan_.leaf_tile.element_size));
     }
@@ -351,6 +352,7 @@ class traversal {
   std::int64_t indices_ = 0;  ///< of the axis along which a pattern repeats, those that are moved next
   pattern* bounded_table_ = nullptr;
   std::array<index_range, max_axes> table_ranges_;  ///< that bounded_table_ was made for
+  bool is_tried_ = false;                           ///< whether one was, be there one or not
   bool has_table_ = false;
   std::byte* mask_ = nullptr;  ///< made for these ranges
   index_range mask_rows_;

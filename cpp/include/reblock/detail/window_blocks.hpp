@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <utility>
 
 #include <reblock/detail/blocks.hpp>
 #include <reblock/detail/configuration.hpp>
@@ -77,7 +78,8 @@ class window_runner {
       if (axis.bound != no_bound) {
         const std::int64_t first = positions_[axis.bound];
         range.begin = std::clamp<std::int64_t>(-first, 0, axis.extent);
-        range.end = std::clamp<std::int64_t>(move_.whole.bounds[axis.bound].extent - first, range.begin, axis.extent);
+        range.end =
+            std::clamp<std::int64_t>(move_.whole.bounds[axis.bound].extent - first, range.begin, axis.extent);
       }
       is_same = is_same && inside_[i] == range;
       inside[i] = range;
@@ -174,8 +176,9 @@ class window_planner {
       std::size_t& at = of_bound[axis.bound];
       if (at == max_axes) {
         at = rank++;
-        axes[at] = {1, axis.source_stride / axis.bound_step, 0, axis.bound, i};
+        axes[at] = {1, 0, 0, axis.bound, i};
       }
+      if (axis.extent > 1) axes[at].source_stride = axis.source_stride / axis.bound_step;
       axes[at].extent += reach * axis.bound_step;
     }
     return rank;
@@ -192,7 +195,8 @@ class window_planner {
   /// Makes blocks as large as the buffer, with about as long runs on both sides.
   void grow() noexcept {
     const layout& l = move_.whole;
-    const axis_order orders[] = {order_of(l, &layout_axis::destination_stride), order_of(l, &layout_axis::source_stride)};
+    const axis_order orders[] = {order_of(l, &layout_axis::destination_stride),
+                                 order_of(l, &layout_axis::source_stride)};
     std::array<bool, max_axes> is_full{};
     for (;;) {
       std::size_t best = no_axis;
@@ -221,13 +225,17 @@ class window_planner {
 
   /// The cycles of a block whose part of the image lies in the buffer in the order of the source, or else with what windows
   /// walk innermost.
-  double offer(std::array<part_axis, max_axes> axes, std::size_t rank, bool by_source, instruction_set set, double most) noexcept {
-    std::stable_sort(axes.begin(), axes.begin() + rank, [by_source](const part_axis& a, const part_axis& b) {
+  double offer(std::array<part_axis, max_axes> axes, std::size_t rank, bool by_source, instruction_set set,
+               double most) noexcept {
+    const auto is_inner = [by_source](const part_axis& a, const part_axis& b) {
       const bool differ = !by_source && (a.bound == no_bound) != (b.bound == no_bound);
       if (differ) return a.bound != no_bound;
       if (!by_source && a.bound != no_bound) return a.bound > b.bound;
       return magnitude(a.source_stride) < magnitude(b.source_stride);
-    });
+    };
+    for (std::size_t i = 1; i < rank; ++i) {
+      for (std::size_t k = i; k > 0 && is_inner(axes[k], axes[k - 1]); --k) std::swap(axes[k], axes[k - 1]);
+    }
     std::int64_t stride = element_size_;
     layout in;
     for (std::size_t i = 0; i < rank; ++i) {
@@ -243,7 +251,8 @@ class window_planner {
         return axis.bounded() ? other.bound == axis.bound : other.bound == no_bound && other.axis == i;
       };
       const part_axis& own = *std::find_if(axes.begin(), axes.begin() + rank, is_own);
-      out.add({move_.at_once[i], own.buffer_stride * (axis.bounded() ? axis.bound_step : 1), axis.destination_stride});
+      out.add({move_.at_once[i], own.buffer_stride * (axis.bounded() ? axis.bound_step : 1),
+               axis.destination_stride});
     }
     const std::int64_t in_size = simplify(in, element_size_);
     const double in_cost = offer_block(in, in_size, set, false).cost;
@@ -263,13 +272,26 @@ class window_planner {
   std::int64_t element_size_;
 };
 
-/// The offer for a layout with bounds: the cost in cycles, or infinity.
-inline double plan_windows(window_move& move, const layout& l, std::int64_t element_size, instruction_set set) noexcept {
+/// Whether the source is an image: both axes of a bound walk the same axis of it, upwards.
+constexpr bool has_windows(const layout& l) noexcept {
   for (std::size_t i = 0; i < l.rank; ++i) {
     const layout_axis& axis = l.axes[i];
-    const bool is_odd = axis.bounded() && (axis.bound_step <= 0 || axis.source_stride % axis.bound_step != 0);
-    if (is_odd || axis.destination_stride < 0) return std::numeric_limits<double>::infinity();
+    if (axis.destination_stride < 0) return false;
+    if (!axis.bounded()) continue;
+    if (axis.bound_step <= 0 || axis.source_stride % axis.bound_step != 0) return false;
+    for (std::size_t j = 0; j < i; ++j) {
+      const layout_axis& other = l.axes[j];
+      if (!share_bound(axis, other) || axis.extent == 1 || other.extent == 1) continue;
+      if (axis.source_stride / axis.bound_step != other.source_stride / other.bound_step) return false;
+    }
   }
+  return true;
+}
+
+/// The offer for a layout with bounds: the cost in cycles, or infinity.
+inline double plan_windows(window_move& move, const layout& l, std::int64_t element_size,
+                           instruction_set set) noexcept {
+  if (!has_windows(l)) return std::numeric_limits<double>::infinity();
   return window_planner(move, l, element_size).plan(set);
 }
 

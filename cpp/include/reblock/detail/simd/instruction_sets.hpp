@@ -72,7 +72,8 @@ using detail::zip;
                                                        std::size_t) noexcept {
   return load(source + offsets[0]);
 }
-[[gnu::always_inline]] inline register_type load_strided_lanes(const std::byte* source, std::size_t, std::size_t size) noexcept {
+[[gnu::always_inline]] inline register_type load_strided_lanes(const std::byte* source, std::size_t,
+                                                               std::size_t size) noexcept {
   return size < width ? load_part(source, size) : load(source);
 }
 [[gnu::always_inline]] inline register_type shuffle_bytes(register_type v, register_type places) noexcept {
@@ -128,8 +129,8 @@ template <int... K>
   return join_lanes(load(source + offsets[0]), load(source + offsets[stride]),
                     std::make_integer_sequence<int, 32>{});
 }
-[[gnu::always_inline]] inline register_type load_strided_lanes(const std::byte* source,
-                                                               std::size_t stride, std::size_t size) noexcept {
+[[gnu::always_inline]] inline register_type load_strided_lanes(const std::byte* source, std::size_t stride,
+                                                               std::size_t size) noexcept {
   const register_bytes last = size < 16 ? load_part(source + stride, size) : load(source + stride);
   return join_lanes(load(source), last, std::make_integer_sequence<int, 32>{});
 }
@@ -141,7 +142,8 @@ template <int... K>
   return join_lanes(v, v, std::make_integer_sequence<int, 32>{});
 }
 template <int First, int... K>
-[[gnu::always_inline]] inline register_bytes lane_from(register_type v, std::integer_sequence<int, K...>) noexcept {
+[[gnu::always_inline]] inline register_bytes lane_from(register_type v,
+                                                       std::integer_sequence<int, K...>) noexcept {
   return __builtin_shufflevector(v, v, (First + K)...);
 }
 template <std::size_t Lane>
