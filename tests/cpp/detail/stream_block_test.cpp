@@ -166,7 +166,7 @@ std::vector<std::size_t> counts(std::size_t least, std::size_t step, std::size_t
   const std::size_t all = 2 * step + 2;
   for (std::size_t i = least; i <= all; ++i) result.push_back(i);
   for (const std::size_t lines : {line, 2 * line}) {
-    for (std::size_t i = lines; i <= lines + 2; ++i) {
+    for (const std::size_t i : {lines, lines + 1}) {
       if (i > result.back()) result.push_back(i);
     }
   }

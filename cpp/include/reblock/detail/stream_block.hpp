@@ -46,7 +46,8 @@ struct stream_block {
     for (std::size_t i = 0; i < 16; ++i) {
       const std::size_t column = i / unit;
       const std::size_t row = i % unit / size;
-      places[i] = column < few ? static_cast<std::uint8_t>((row * few + column) * size + i % size) : 0x80;
+      places[i] = column < few ? static_cast<std::uint8_t>((row * few + column) * size + i % size)
+                               : std::uint8_t{0x80};
     }
   }
 };
