@@ -45,7 +45,7 @@ struct mover_costs {
   double bounded_row = 17;
   /// Of a byte by tables that are made for what is inside bounds, where neighbours lie next to each other in the source and
   /// where they do not, and of making one.
-  double bounded_lookup_byte = 0.45;
+  double bounded_lookup_byte = 0.25;
   double scattered_lookup_byte = 1.8;
   double table = 4000;
   /// What looking bytes up takes beside what a table says: as a factor, and for a byte.
@@ -55,7 +55,7 @@ struct mover_costs {
   static constexpr mover_costs of(instruction_set set) noexcept {
     mover_costs costs;
     if (set == instruction_set::lookup64) {
-      costs.bounded_lookup_byte = 0.25;
+      costs.bounded_lookup_byte = 0.1;
       costs.lookup_factor = 1.15;
       costs.lookup_byte = 0.01;
     }

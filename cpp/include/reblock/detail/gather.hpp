@@ -161,7 +161,8 @@ inline gather::gather(const sum_request& sums, const sum_functions& sum) noexcep
   const bool by_channels = columns_.strides[1] == element_size && output_strides_[1] == element_size &&
                            extents[1] * element_size >= register_size;
   const bool direct = (by_phases || by_channels) && last.block_stride != element_size;
-  by_channels_ = last.blocks * element_size < 2 * register_size && extents[1] > last.blocks;
+  by_channels_ = last.block_stride != element_size && last.blocks * element_size < 2 * register_size &&
+                 extents[1] > last.blocks;
   const bool fits = size <= static_cast<std::int64_t>(box_bytes);
   const bool is_spread = by_channels_ ? output_strides_[1] != element_size
                                       : last.phases > 1 || last.output_stride != element_size;

@@ -189,7 +189,8 @@ inline double cost_of(const plan& p, const mover_costs& costs) noexcept {
       for (std::size_t i = 0; i < p.repeated.inner; ++i) {
         if (shares_bound(p, i, p.repeated.inner)) tables *= static_cast<double>(p.axes[i].extent);
       }
-      const bool is_scattered = p.axes[p.rank - 1].source_stride != size;
+      constexpr std::int64_t near = 16;  // bytes: a window has several neighbours
+      const bool is_scattered = magnitude(p.axes[p.rank - 1].source_stride) >= near;
       const double each = is_scattered ? costs.scattered_lookup_byte : costs.bounded_lookup_byte;
       return each * bytes + costs.table * tables;
     }
@@ -213,7 +214,10 @@ inline double cost_of(const plan& p, const mover_costs& costs) noexcept {
   const std::int64_t streams = are_merged ? t.inner_extent() : t.outer_extent();
   const std::int64_t along = are_merged ? t.outer_extent() : t.inner_extent();
   const bool have_leaf = are_merged || separates(t);
-  if (have_leaf && p.lookup_width == 64 && streams <= 9) return 0;
+  const tile least_tile = p.least_tile();
+  const bool has_wide_leaf = are_merged ? choose_wide_leaf<false>(least_tile) != nullptr
+                                        : choose_wide_leaf<true>(least_tile) != nullptr;
+  if (have_leaf && p.lookup_width == 64 && has_wide_leaf) return 0;
   const bool are_few = streams <= 4 || streams == 8;
   if (!have_leaf || !are_few) return std::numeric_limits<double>::infinity();
   return bytes * (costs.leaf_byte + costs.leaf_row / static_cast<double>(along * streams * size));
