@@ -158,7 +158,7 @@ def compile_costs(*arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.skipif(
+@pytest.mark.skipif(  # bench/compile.py asks Linux what a compiler has taken
     not sys.platform.startswith("linux") or shutil.which("c++") is None,
     reason="it asks Linux what a compiler has taken",
 )

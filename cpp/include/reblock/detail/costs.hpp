@@ -51,6 +51,15 @@ struct mover_costs {
   /// What looking bytes up takes beside what a table says: as a factor, and for a byte.
   double lookup_factor = 1;
   double lookup_byte = 0;
+  /// Of a byte that is moved so well that little is better, or well enough to end a search; and of a search itself.
+  double good_byte = 0.16;
+  double fair_byte = 0.25;
+  double search = 8000;
+
+  /// Whether a longer search pays, where what is known takes `cost` cycles.
+  constexpr bool is_worth_search(double cost, double bytes) const noexcept {
+    return cost - good_byte * bytes > search;
+  }
 
   static constexpr mover_costs of(instruction_set set) noexcept {
     mover_costs costs;

@@ -4,8 +4,8 @@
 // element is written once, by whoever has its box, so the result does not depend on who takes which box.
 //
 // Where blocks lie `stride` elements apart, the positions of an axis belong to as many phases, the position modulo
-// the stride. Where that is so on the last axis, the phases of a box are summed side by side in a buffer, which the
-// traversal then interleaves.
+// the stride. Where that is so on the last axis, the phases of a box are summed side by side in a buffer, and blocks
+// (plan_blocks.hpp) interleave them.
 #pragma once
 
 #include <algorithm>

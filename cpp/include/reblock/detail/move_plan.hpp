@@ -60,7 +60,7 @@ struct move_plan {
     if (fits) least = cost;
     window_move by_windows;
     const auto bytes = static_cast<double>(total_bytes(moves, element_size));
-    if (moves.bound_count > 0 && is_worth_search(least, bytes) &&
+    if (moves.bound_count > 0 && mover_costs::of(set).is_worth_search(least, bytes) &&
         plan_windows(by_windows, moves, element_size, set) < least) {
       new (&windows) window_move(by_windows);
       by = kind::windows;

@@ -122,13 +122,6 @@ inline double offer_staged(staged_move& staged, const layout& l, std::int64_t el
   return first.cost + second.cost;
 }
 
-/// Whether a longer search pays, where what is known takes `cost` cycles.
-constexpr bool is_worth_search(double cost, double bytes) noexcept {
-  constexpr double good = 0.16;  // cycles for a byte: little is better
-  constexpr double search_cycles = 8000;
-  return cost - good * bytes > search_cycles;
-}
-
 /// The cheapest way. Requires a simplified layout without bounds. Returns its cost in cycles. `least`: what it has to be
 /// cheaper than to matter.
 inline double plan_blocks(staged_move& best, const layout& l, std::int64_t element_size, instruction_set set,
@@ -144,8 +137,9 @@ inline double plan_blocks(staged_move& best, const layout& l, std::int64_t eleme
   }
   best.is_staged = false;
   double cost = direct.cost;
-  const auto bytes = static_cast<double>(total_bytes(l, element_size));
-  if (l.rank < 3 || element_size > 64 || !is_worth_search(std::min(cost, least), bytes)) return cost;
+  const auto bytes = static_cast<double>(best.bytes);
+  const mover_costs costs = mover_costs::of(set);
+  if (l.rank < 3 || element_size > 64 || !costs.is_worth_search(std::min(cost, least), bytes)) return cost;
   const axis_order source = order_of(l, &layout_axis::source_stride);
   const axis_order destination = order_of(l, &layout_axis::destination_stride);
   const block_extents block(l, element_size, source, destination);
@@ -161,7 +155,7 @@ inline double plan_blocks(staged_move& best, const layout& l, std::int64_t eleme
   double of_block = cost / count;
   for (std::size_t k = 1; k <= 3; ++k) {
     for (const auto& [first, then] : {std::pair(&destination, &source), std::pair(&source, &destination)}) {
-      if (best.is_staged && of_block * count < 0.25 * bytes) break;
+      if (best.is_staged && of_block * count < costs.fair_byte * bytes) break;
       const double staged =
           offer_staged(best, l, element_size, block, join_orders(block, *first, k, *then), set, of_block);
       if (staged < of_block) {

@@ -107,6 +107,7 @@ namespace avx2 {
 
 inline constexpr std::size_t width = 32;
 using register_type [[gnu::vector_size(32)]] = std::uint8_t;
+using detail::zip;  // for single lanes
 
 template <int Size, bool Upper, int... K>
 [[gnu::always_inline]] inline register_type zip_lanes(register_type a, register_type b,
