@@ -17,7 +17,9 @@
 #include <reblock/detail/move_plan.hpp>
 #include <reblock/detail/movers.hpp>
 #include <reblock/detail/plan_moves.hpp>
+#include <reblock/detail/staged_sums.hpp>
 #include <reblock/detail/summation.hpp>
+#include <cstdlib>
 #include <reblock/detail/traversal.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
@@ -29,17 +31,20 @@ inline constexpr std::int64_t least_chunk_bytes = 64 * 1024;
 
 /// What an operation holds.
 struct any_plan {
-  bool is_sum;
+  enum class kind : std::uint8_t { moves, sums, staged_sums };
+  kind by;
   union {
     move_plan moves;
     gather sums;
+    staged_sums staged;
   };
 
   any_plan(const layout& described, std::int64_t element_size, const movers& by,
            const settling* settle) noexcept
-      : is_sum(false), moves(described, element_size, by, settle) {}
+      : by(kind::moves), moves(described, element_size, by, settle) {}
   any_plan(const sum_request& request, const sum_functions& sum) noexcept
-      : is_sum(true), sums(request, sum) {}
+      : by(kind::sums), sums(request, sum) {}
+  explicit any_plan(const staged_sums& some) noexcept : by(kind::staged_sums), staged(some) {}
 };
 static_assert(std::is_trivially_copyable_v<any_plan> && sizeof(any_plan) <= operation::plan_bytes &&
               alignof(any_plan) <= 8);
@@ -187,6 +192,25 @@ inline void run_sums(const gather& sums, const std::byte* source, std::byte* des
   if (chunked.chunks > 0) run_chunks(executor, chunked);
 }
 
+struct chunked_staged_sums {
+  const staged_sums& sums;
+  std::int64_t chunks;
+  const std::byte* source;
+  std::byte* destination;
+
+  void run(std::size_t chunk) const noexcept {
+    const auto i = static_cast<std::int64_t>(chunk);
+    const std::int64_t boxes = sums.boxes();
+    run_staged_sums(sums, {share(boxes, i, chunks), share(boxes, i + 1, chunks)}, source, destination);
+  }
+};
+
+inline void run_chunks_of_staged_sums(const staged_sums& sums, const std::byte* source, std::byte* destination,
+                                      const executor_reference& executor, std::int64_t concurrency) {
+  const chunked_staged_sums chunked{sums, std::min(sums.boxes(), concurrency), source, destination};
+  if (chunked.chunks > 0) run_chunks(executor, chunked);
+}
+
 /// Makes a plan in `room`, as large as an operation's.
 inline void place_moves(void* room, const layout& moves, std::int64_t element_size, const movers& by,
                         const settling* settle) noexcept {
@@ -205,6 +229,10 @@ inline void place_sums(void* room, const sum_request& request, const sum_functio
   } else if (covers_once(request.moves, request.extents)) {
     place_moves(room, request.moves, element_size, by, sum.settle.settle != nullptr ? &sum.settle : nullptr);
   } else {
+    if (const staged_sums staged(request, sum); staged.fits() && !sums_in_place(request) && !(std::getenv("REBLOCK_FOLD") && *std::getenv("REBLOCK_FOLD")=='o')) {
+      new (room) any_plan(staged);
+      return;
+    }
     new (room) any_plan(request, sum);
   }
 }
@@ -256,8 +284,10 @@ REBLOCK_ENGINE_DEFINITION void run(const void* operation, const void* source, vo
   const auto concurrency =
       static_cast<std::int64_t>(std::min(by.concurrency(by.executor), detail::most_chunks));
   if (concurrency == 0) return;  // it threw
-  if (how.is_sum) {
+  if (how.by == detail::any_plan::kind::sums) {
     detail::run_sums(how.sums, from, to, by, concurrency);
+  } else if (how.by == detail::any_plan::kind::staged_sums) {
+    detail::run_chunks_of_staged_sums(how.staged, from, to, by, concurrency);
   } else if (how.moves.by == detail::move_plan::kind::blocks) {
     detail::run_chunks_of_blocks(how.moves.blocks, from, to, by, concurrency);
   } else if (how.moves.by == detail::move_plan::kind::windows) {
