@@ -17,9 +17,9 @@
 #include <reblock/detail/move_plan.hpp>
 #include <reblock/detail/movers.hpp>
 #include <reblock/detail/plan_moves.hpp>
+#include <reblock/detail/staged_sum_runner.hpp>
 #include <reblock/detail/staged_sums.hpp>
 #include <reblock/detail/summation.hpp>
-#include <cstdlib>
 #include <reblock/detail/traversal.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
@@ -32,7 +32,7 @@ inline constexpr std::int64_t least_chunk_bytes = 64 * 1024;
 /// What an operation holds.
 struct any_plan {
   enum class kind : std::uint8_t { moves, sums, staged_sums };
-  kind by;
+  kind holds;
   union {
     move_plan moves;
     gather sums;
@@ -41,10 +41,10 @@ struct any_plan {
 
   any_plan(const layout& described, std::int64_t element_size, const movers& by,
            const settling* settle) noexcept
-      : by(kind::moves), moves(described, element_size, by, settle) {}
+      : holds(kind::moves), moves(described, element_size, by, settle) {}
   any_plan(const sum_request& request, const sum_functions& sum) noexcept
-      : by(kind::sums), sums(request, sum) {}
-  explicit any_plan(const staged_sums& some) noexcept : by(kind::staged_sums), staged(some) {}
+      : holds(kind::sums), sums(request, sum) {}
+  explicit any_plan(const staged_sums& some) noexcept : holds(kind::staged_sums), staged(some) {}
 };
 static_assert(std::is_trivially_copyable_v<any_plan> && sizeof(any_plan) <= operation::plan_bytes &&
               alignof(any_plan) <= 8);
@@ -205,8 +205,9 @@ struct chunked_staged_sums {
   }
 };
 
-inline void run_chunks_of_staged_sums(const staged_sums& sums, const std::byte* source, std::byte* destination,
-                                      const executor_reference& executor, std::int64_t concurrency) {
+inline void run_chunks_of_staged_sums(const staged_sums& sums, const std::byte* source,
+                                      std::byte* destination, const executor_reference& executor,
+                                      std::int64_t concurrency) {
   const chunked_staged_sums chunked{sums, std::min(sums.boxes(), concurrency), source, destination};
   if (chunked.chunks > 0) run_chunks(executor, chunked);
 }
@@ -229,9 +230,12 @@ inline void place_sums(void* room, const sum_request& request, const sum_functio
   } else if (covers_once(request.moves, request.extents)) {
     place_moves(room, request.moves, element_size, by, sum.settle.settle != nullptr ? &sum.settle : nullptr);
   } else {
-    if (const staged_sums staged(request, sum); staged.fits() && !sums_in_place(request) && !(std::getenv("REBLOCK_FOLD") && *std::getenv("REBLOCK_FOLD")=='o')) {
-      new (room) any_plan(staged);
-      return;
+    if (!sums_in_place(request)) {
+      const staged_sums staged(request, sum);
+      if (staged.fits()) {
+        new (room) any_plan(staged);
+        return;
+      }
     }
     new (room) any_plan(request, sum);
   }
@@ -284,9 +288,9 @@ REBLOCK_ENGINE_DEFINITION void run(const void* operation, const void* source, vo
   const auto concurrency =
       static_cast<std::int64_t>(std::min(by.concurrency(by.executor), detail::most_chunks));
   if (concurrency == 0) return;  // it threw
-  if (how.by == detail::any_plan::kind::sums) {
+  if (how.holds == detail::any_plan::kind::sums) {
     detail::run_sums(how.sums, from, to, by, concurrency);
-  } else if (how.by == detail::any_plan::kind::staged_sums) {
+  } else if (how.holds == detail::any_plan::kind::staged_sums) {
     detail::run_chunks_of_staged_sums(how.staged, from, to, by, concurrency);
   } else if (how.moves.by == detail::move_plan::kind::blocks) {
     detail::run_chunks_of_blocks(how.moves.blocks, from, to, by, concurrency);

@@ -21,10 +21,31 @@
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
+/// Which side of a move is a buffer in the first-level cache.
+enum class buffered_side : std::uint8_t { none, source, destination };
+
 struct block_offer {
   block_move move;
   double cost = std::numeric_limits<double>::infinity();  ///< cycles
 };
+
+/// Axes in an order, the innermost first.
+struct axis_order {
+  std::array<std::uint8_t, max_axes> axes;
+  std::size_t count = 0;
+};
+
+constexpr axis_order order_of(const layout& l, std::int64_t layout_axis::* stride) noexcept {
+  axis_order order;
+  for (std::size_t i = l.rank; i-- > 0;) {
+    std::size_t k = order.count++;
+    for (; k > 0 && magnitude(l.axes[order.axes[k - 1]].*stride) > magnitude(l.axes[i].*stride); --k) {
+      order.axes[k] = order.axes[k - 1];
+    }
+    order.axes[k] = static_cast<std::uint8_t>(i);
+  }
+  return order;
+}
 
 /// Axes along which one side is contiguous, the innermost first.
 struct axis_chain {
@@ -52,9 +73,9 @@ class block_offers {
         costs_(mover_costs::of(set)),
         bytes_(static_cast<double>(total_bytes(l, element_size))) {}
 
-  /// The cheapest. `may_read_on`: so many bytes behind elements of the source may be read along with them as a buffer has.
-  block_offer best(bool may_read_on) noexcept {
-    block_offer found = offer_runs(may_read_on);
+  /// The cheapest. Of a source that is a buffer, so many bytes behind elements may be read along with them as it has.
+  block_offer best(buffered_side buffer) noexcept {
+    block_offer found = offer_runs(buffer);
     find_chains();
     const bool has_few_rows = rows_.elements < side_;
     const bool has_few_columns = columns_.elements < side_;
@@ -166,17 +187,21 @@ class block_offers {
     return static_cast<double>(ceil_divide(count, step) * step) / static_cast<double>(count);
   }
 
-  /// Elements as runs, listed for the innermost axes of the destination.
-  block_offer offer_runs(bool may_read_on) const noexcept {
+  /// Elements as runs, listed for the innermost axes of the destination, or of the source where only that is in memory.
+  block_offer offer_runs(buffered_side buffer) const noexcept {
     block_offer offer;
     block_move& move = offer.move;
     constexpr std::int64_t enough = 64;  // runs in a list
     axis_chain rows;
-    for (std::size_t i = layout_.rank; i-- > 0 && rows.elements < enough;)
-      rows.push(i, layout_.axes[i].extent);
+    const axis_order order =
+        order_of(layout_, buffer == buffered_side::destination ? &layout_axis::source_stride
+                                                               : &layout_axis::destination_stride);
+    for (std::size_t k = 0; k < order.count && rows.elements < enough; ++k) {
+      rows.push(order.axes[k], layout_.axes[order.axes[k]].extent);
+    }
     move.are_runs = true;
     set_out(move, {}, 1, rows, most_streams);
-    bool is_dense = may_read_on;
+    bool is_dense = buffer == buffered_side::source;
     std::int64_t filled = size_;
     for (std::size_t k = move.repeated; k < move.rank(); ++k) {
       is_dense = is_dense && move.axes[k].destination_stride == filled;
@@ -296,8 +321,8 @@ class block_offers {
 };
 
 inline block_offer offer_block(const layout& l, std::int64_t element_size, instruction_set set,
-                               bool may_read_on) noexcept {
-  return block_offers(l, element_size, set).best(may_read_on);
+                               buffered_side buffer) noexcept {
+  return block_offers(l, element_size, set).best(buffer);
 }
 
 }  // namespace reblock::inline REBLOCK_NAMESPACE::detail

@@ -18,24 +18,6 @@
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
-/// Axes in an order, the innermost first.
-struct axis_order {
-  std::array<std::uint8_t, max_axes> axes;
-  std::size_t count = 0;
-};
-
-constexpr axis_order order_of(const layout& l, std::int64_t layout_axis::* stride) noexcept {
-  axis_order order;
-  for (std::size_t i = l.rank; i-- > 0;) {
-    std::size_t k = order.count++;
-    for (; k > 0 && magnitude(l.axes[order.axes[k - 1]].*stride) > magnitude(l.axes[i].*stride); --k) {
-      order.axes[k] = order.axes[k - 1];
-    }
-    order.axes[k] = static_cast<std::uint8_t>(i);
-  }
-  return order;
-}
-
 /// How many indices of each axis a block has: about as long runs on both sides.
 class block_extents {
  public:
@@ -112,10 +94,10 @@ inline double offer_staged(staged_move& staged, const layout& l, std::int64_t el
     stride *= extent;
   }
   const std::int64_t in_size = simplify(in, element_size);
-  const block_offer first = offer_block(in, in_size, set, false);
+  const block_offer first = offer_block(in, in_size, set, buffered_side::destination);
   if (first.cost >= most) return most;
   const std::int64_t out_size = simplify(out, element_size);
-  const block_offer second = offer_block(out, out_size, set, true);
+  const block_offer second = offer_block(out, out_size, set, buffered_side::source);
   if (first.cost + second.cost >= most) return most;
   staged.first = first.move;
   staged.second = second.move;
@@ -125,8 +107,8 @@ inline double offer_staged(staged_move& staged, const layout& l, std::int64_t el
 /// The cheapest way. Requires a simplified layout without bounds. Returns its cost in cycles. `least`: what it has to be
 /// cheaper than to matter.
 inline double plan_blocks(staged_move& best, const layout& l, std::int64_t element_size, instruction_set set,
-                          double least) noexcept {
-  const block_offer direct = offer_block(l, element_size, set, false);
+                          double least, buffered_side buffer) noexcept {
+  const block_offer direct = offer_block(l, element_size, set, buffer);
   best.second = direct.move;
   best.bytes = total_bytes(l, element_size);
   best.readable = element_size;
@@ -219,7 +201,8 @@ inline double cost_of(const plan& p, const mover_costs& costs) noexcept {
 
 /// Plans any layout without bounds, which may have no elements. Returns the cost in cycles.
 inline double plan_unbounded(staged_move& blocks, const layout& moves, std::int64_t element_size,
-                             double least = std::numeric_limits<double>::infinity()) noexcept {
+                             double least = std::numeric_limits<double>::infinity(),
+                             buffered_side buffer = buffered_side::none) noexcept {
   blocks.is_empty = is_empty(moves, element_size);
   if (blocks.is_empty) return 0;
   layout simple;
@@ -227,7 +210,7 @@ inline double plan_unbounded(staged_move& blocks, const layout& moves, std::int6
   const std::int64_t size = simplify(simple, element_size);
   blocks.source_offset = simple.source_offset;
   blocks.destination_offset = simple.destination_offset;
-  return plan_blocks(blocks, simple, size, usable_instruction_set(), least);
+  return plan_blocks(blocks, simple, size, usable_instruction_set(), least, buffer);
 }
 
 /// Moves what is only moved once, by way of a buffer as run_blocks() has one.

@@ -102,7 +102,8 @@ class window_runner {
       moves.add({inside[i].end - inside[i].begin, axis.source_stride, axis.buffer_stride});
     }
     if (!is_whole) std::memset(buffer_.data(), 0, static_cast<std::size_t>(move_.part_bytes));
-    plan_unbounded(in_, moves, move_.element_size);
+    plan_unbounded(in_, moves, move_.element_size, std::numeric_limits<double>::infinity(),
+                   buffered_side::destination);
     has_plan_ = true;
   }
 
@@ -255,11 +256,11 @@ class window_planner {
                axis.destination_stride});
     }
     const std::int64_t in_size = simplify(in, element_size_);
-    const double in_cost = offer_block(in, in_size, set, false).cost;
+    const double in_cost = offer_block(in, in_size, set, buffered_side::destination).cost;
     if (in_cost >= most) return most;
     const std::int64_t out_size = simplify(out, element_size_);
     if (out.source_offset != 0 || out.destination_offset != 0) return most;
-    const block_offer moved = offer_block(out, out_size, set, true);
+    const block_offer moved = offer_block(out, out_size, set, buffered_side::source);
     if (in_cost + moved.cost >= most) return most;
     move_.out = moved.move;
     move_.part = axes;

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Tiles of any number of axes.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include <reblock/axis_values.hpp>
+#include <reblock/detail/checked.hpp>
+#include <reblock/detail/configuration.hpp>
+#include <reblock/detail/tile.hpp>
+
+namespace reblock::inline REBLOCK_NAMESPACE::detail {
+
+/// Axes, the innermost first, in as few as possible: for what works on tiles.
+class tile_list {
+ public:
+  void add(const tile_axis& next) noexcept {
+    if (next.extent == 1) return;
+    if (count_ > 0) {
+      tile_axis& inner = axes_[count_ - 1];
+      if (next.source_stride == wrapping_multiply(inner.extent, inner.source_stride) &&
+          next.destination_stride == wrapping_multiply(inner.extent, inner.destination_stride)) {
+        inner.extent *= next.extent;
+        return;
+      }
+    }
+    axes_[count_++] = next;
+  }
+
+  /// Calls `visit(tile, source, destination)` for each tile of all axes.
+  template <class Visit>
+  void for_each(const Visit& visit, const std::byte* source, std::byte* destination,
+                std::int64_t element_size) const {
+    tile t;
+    t.element_size = static_cast<std::size_t>(element_size);
+    std::size_t taken = 0;
+    for (const auto member : {&tile::inner, &tile::outer, &tile::rows, &tile::slices}) {
+      if (taken < count_) t.*member = axes_[taken++];
+    }
+    walk(visit, t, count_, taken, source, destination);
+  }
+
+ private:
+  template <class Visit>
+  void walk(const Visit& visit, const tile& t, std::size_t end, std::size_t taken, const std::byte* source,
+            std::byte* destination) const {
+    if (end == taken) return visit(t, source, destination);
+    const tile_axis& outer = axes_[end - 1];
+    for (std::int64_t i = 0; i < outer.extent; ++i) {
+      walk(visit, t, end - 1, taken, source + wrapping_multiply(i, outer.source_stride),
+           destination + wrapping_multiply(i, outer.destination_stride));
+    }
+  }
+
+  std::array<tile_axis, max_rank> axes_;
+  std::size_t count_ = 0;
+};
+
+}  // namespace reblock::inline REBLOCK_NAMESPACE::detail
