@@ -122,14 +122,15 @@ test::moves draw_permutation(std::mt19937& random, std::int64_t most_bytes) {
 }
 
 /// As plan_unbounded(), for any instruction set.
-staged_move plan_for(const test::moves& moves, instruction_set set) {
+staged_move plan_for(const test::moves& moves, instruction_set set,
+                     buffered_side buffer = buffered_side::none) {
   staged_move blocks{};
   layout simple;
   simple.take(moves.layout);
   const std::int64_t size = simplify(simple, moves.element_size);
   blocks.source_offset = simple.source_offset;
   blocks.destination_offset = simple.destination_offset;
-  plan_blocks(blocks, simple, size, set, std::numeric_limits<double>::infinity());
+  plan_blocks(blocks, simple, size, set, std::numeric_limits<double>::infinity(), buffer);
   return blocks;
 }
 
@@ -222,6 +223,7 @@ TEST_CASE("any layout without bounds is moved in blocks") {
     for (const instruction_set set : all_instruction_sets()) {
       INFO("instruction set ", std::string(name_of(set)));
       CHECK(t.is_moved_by(plan_for(t.moves, set)));
+      CHECK(t.is_moved_by(plan_for(t.moves, set, buffered_side::destination)));
     }
     staged_move blocks{};
     plan_unbounded(blocks, t.moves.layout, t.moves.element_size);
