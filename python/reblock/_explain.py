@@ -30,6 +30,7 @@ from reblock._tensors import (
     Index,
     Pixels,
     Windows,
+    joined,
     pixels_shown,
     rank,
     unrank,
@@ -52,7 +53,7 @@ DEFAULTS = {"strides": 1, "dilations": 1, "start_padding": 0, "end_padding": 0, 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Explanation:
-    """What `explain` returns: printed it is text, in a notebook it is coloured tables.
+    """What `explain` returns: shown it is text, and in a notebook coloured tables.
 
     Attributes
     ----------
@@ -66,9 +67,6 @@ class Explanation:
     _map: IndexMap
 
     def __repr__(self) -> str:
-        return f"<explanation of {self._map.title}>"
-
-    def __str__(self) -> str:
         lines = _index_map.as_lines(self._map)
         return "\n".join("".join(text for text, _ in line).rstrip() for line in lines)
 
@@ -155,7 +153,7 @@ def explain(operator: object, shape: _Ints, *arguments: Any, **parameters: Any) 
     Returns
     -------
     Explanation
-        `print` gives a text, a notebook shows coloured tables, `.image()` is a picture, and
+        A prompt or `print` shows a text, a notebook coloured tables. `.image()` is a picture, and
         `.sources` has the map itself.
 
     Raises
@@ -185,7 +183,7 @@ def explain(operator: object, shape: _Ints, *arguments: Any, **parameters: Any) 
     0  0:0,0  1:0,0  0:0,1  1:0,1
     1  2:0,0  3:0,0  2:0,1  3:0,1
     <BLANKLINE>
-    1:2,3 in a cell: it comes from x's channel 1, position 2,3
+    3:0,1 in a cell: it comes from x's channel 3, position 0,1
     result[0, 0, 1, 3] = x[0, 3, 0, 1]
     """
     name = str(getattr(operator, "__name__", operator))
@@ -240,7 +238,7 @@ def _depth_space(
         "order": "CRD" if order in ("CRD", 1) else "DCR",
         "channel_axis": channel_axis,
     }
-    example, meaning = x.example()
+    lasts = [last] if last in sources else []
     return Explanation(
         sources,
         IndexMap(
@@ -250,8 +248,8 @@ def _depth_space(
                 result.part("result", result_shown, lambda index: cell(sources[index][0])),
             ),
             (
-                f"{example} in a cell: it comes from x's {meaning}",
-                *_equations("x", sources, [last] if last in sources else []),
+                *_meaning(x, [sources[index][0] for index in lasts], "it comes from x's"),
+                *_equations("x", sources, lasts),
                 *_of_batch(x),
             ),
         ),
@@ -292,15 +290,16 @@ def _unfold(
     def copied(index: Index) -> Cell:
         return pixel(sources[index][0]) if sources[index] else PADDING
 
-    cell, meaning = x.example()
+    origins = [sources[index][0] for index in _first_column_last(indices) if sources[index]]
     return Explanation(
         sources,
         IndexMap(
             _call("unfold(x", given | {"channel_axis": channel_axis}, x, columns),
             (x.part("x", x.shown(WINDOW_CHANNELS, PIXELS), pixel), columns.part("result", copied)),
             (
-                f"{cell} in a cell: it comes from x's {meaning}; pad: it is 0",
-                columns.legend(),
+                *_meaning(x, origins, "it comes from x's"),
+                *(["pad in a cell: it is 0"] if len(origins) < len(indices) else []),
+                *columns.legend(),
                 *_equations("x", sources, indices[-1:]),
                 *_of_batch(x),
             ),
@@ -359,7 +358,8 @@ def _fold(
     def count(index: Index) -> Cell:
         return pixel(index)._replace(text=str(len(sources[index])))
 
-    cell, meaning = result.example()
+    cells = columns.indices()
+    reached = [targets[index] for index in _first_column_last(cells) if index in targets]
     of_channel_0 = [index for index in sources if not index[result.channel_axis]]
     parameters = {"output_sizes": output_sizes, **given, "channel_axis": channel_axis}
     return Explanation(
@@ -368,9 +368,10 @@ def _fold(
             _call("fold(columns", parameters, columns, result),
             (columns.part("columns", added), result.part("result", shown, count)),
             (
-                f"{cell} in a cell: it is added to the result's {meaning}; pad: to none",
-                columns.legend(),
-                "a number in the result: how many are added up there",
+                *_meaning(result, reached, "it is added to the result's"),
+                *(["pad in a cell: it is added to none"] if len(reached) < len(cells) else []),
+                *columns.legend(),
+                *(["a number in the result: how many are added up there"] if sources else []),
                 *_equations("columns", sources, of_channel_0),
                 *_of_batch(result),
             ),
@@ -426,6 +427,19 @@ def _equations(name: str, sources: Sources, indices: Sequence[Index]) -> Iterato
         yield f"result{list(index)} = {' + '.join(terms) or '0'}"
     if len(indices) > SUMS:
         yield "..."
+
+
+def _meaning(pixels: Pixels, indices: Sequence[Index], verb: str) -> Iterator[str]:
+    """Tell what a cell with one of these indices means, by the last of them."""
+    for index in indices[-1:]:
+        channel, position = pixels.split(index)
+        text = f"channel {channel}, position {joined(position)}"
+        yield f"{pixels.text(index)} in a cell: {verb} {text}"
+
+
+def _first_column_last(indices: Sequence[Index]) -> list[Index]:
+    """Order indices of columns so that the last one is shown on a terminal of any width."""
+    return sorted(indices, key=lambda index: index[2] == 0)
 
 
 def _of_batch(pixels: Pixels) -> Iterator[str]:

@@ -56,11 +56,6 @@ class Pixels:
         channel, position = self.split(index)
         return f"{channel}:{joined(position)}"
 
-    def example(self) -> tuple[str, str]:
-        """Return how an element is written in a cell, and where that is in words."""
-        position = tuple(range(2, 2 + len(self.spatial)))
-        return f"1:{joined(position)}", f"channel 1, position {joined(position)}"
-
     def corner(self, sizes: Extents) -> Index:
         """Return the shape of these spatial sizes with one item of the batch and few channels."""
         channels = min(self.shape[self.channel_axis], CHANNELS)
@@ -163,9 +158,12 @@ class Columns:
         channels = min(rows // self.windows.volume, WINDOW_CHANNELS) if batch else 0
         return channels, min(self.windows.volume, ROWS), min(columns, COLUMNS)
 
-    def legend(self) -> str:
-        ones = joined([1] * len(self.counts))
-        return f"4 ({ones}) beside a row: row 4, for the offset {ones} in each window"
+    def legend(self) -> Iterator[str]:
+        """Tell what stands beside a row, by the last one of the first channel."""
+        channels, rows, _ = self.shown
+        if channels:
+            offset = joined(unrank(rows - 1, self.windows.window_sizes))
+            yield f"{rows - 1} ({offset}) beside a row: row {rows - 1}, offset {offset} in a window"
 
     def indices(self) -> list[Index]:
         channels, rows, columns = self.shown

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import io
 import math
+import re
 import subprocess
 import sys
 from collections import Counter, defaultdict
@@ -21,6 +22,7 @@ from rich.console import Console
 import oracle
 import reblock
 from reblock import _index_map
+from reblock._explain import Explanation
 
 Index = tuple[int, ...]
 
@@ -175,10 +177,62 @@ def test_the_operator_or_its_name() -> None:
 # Forms
 
 
-def test_repr_is_short() -> None:
+def test_a_prompt_shows_the_text() -> None:
     found = reblock.explain("depth_to_space", (1, 8, 2, 3), 2, order=1, channel_axis=-3)
-    expected = "depth_to_space(x, block_size=2, order='CRD', channel_axis=-3): "
-    assert repr(found) == f"<explanation of {expected}(1, 8, 2, 3) -> (1, 2, 4, 6)>"
+    assert repr(found) == str(found)
+    title = "depth_to_space(x, block_size=2, order='CRD', channel_axis=-3): "
+    assert repr(found).startswith(f"{title}(1, 8, 2, 3) -> (1, 2, 4, 6)\n\nx (1, 8, 2, 3)\n")
+
+
+def named_by_the_legend(found: Explanation) -> set[str]:
+    """Return what the notes say of cells and of labels beside rows."""
+    return {
+        note.split(" in a cell")[0].split(" beside a row")[0]
+        for note in found._map.notes
+        if re.match(r".* (in a cell|beside a row): ", note)
+    }
+
+
+def shown_in(found: Explanation) -> set[str]:
+    """Return every cell and every label beside a row."""
+    planes = [plane for part in found._map.parts for plane in part.planes]
+    cells = {cell.text for plane in planes for row in plane.cells for cell in row}
+    return cells.union(*(plane.row_labels for plane in planes))
+
+
+@given(window_cases())
+def test_the_legend_names_what_is_shown(case: WindowCase) -> None:
+    shape, sizes, window, channel_axis = case
+    columns_shape = reblock.unfold_shape(shape, **window, channel_axis=channel_axis)
+    for found in (
+        reblock.explain("unfold", shape, **window, channel_axis=channel_axis),
+        reblock.explain("fold", columns_shape, sizes, **window, channel_axis=channel_axis),
+    ):
+        assert named_by_the_legend(found) <= shown_in(found)
+        assert ("pad" in named_by_the_legend(found)) == ("pad" in shown_in(found))
+
+
+def test_the_legend_names_what_a_narrow_terminal_shows_too() -> None:
+    found = reblock.explain("unfold", (1, 1, 9, 9, 9), 3)
+    (cell,) = (name for name in named_by_the_legend(found) if ":" in name)
+    assert (
+        f"{cell} "
+        in on_terminal(found, 40).split("result (1, 27, 343)")[1].split(cell + " in a")[0]
+    )
+
+
+@given(depth_space_cases(high=5))
+def test_the_legend_of_blocks_names_what_is_shown(
+    case: tuple[Index, list[int], str, int],
+) -> None:
+    space, block, order, channel_axis = case
+    depth = reblock.space_to_depth_shape(space, block, channel_axis=channel_axis)
+    for name, shape in (("space_to_depth", space), ("depth_to_space", depth)):
+        found = reblock.explain(
+            getattr(reblock, name), shape, block, order=order, channel_axis=channel_axis
+        )
+        assert named_by_the_legend(found) <= shown_in(found)
+        assert bool(named_by_the_legend(found)) == bool(found.sources)
 
 
 def test_text_of_fold() -> None:
@@ -196,7 +250,7 @@ def test_text_of_padding() -> None:
 def test_empty_tensors_have_no_tables() -> None:
     found = reblock.explain("depth_to_space", (0, 4, 2, 2), 2)
     assert found.sources == {}
-    assert "channel" not in str(found).replace("channel 1, position", "")
+    assert "channel" not in str(found)
     assert found.image().width > 0
 
 
