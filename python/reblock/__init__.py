@@ -11,6 +11,7 @@ there is no such function it is an ndarray, as it is for lists and everything el
 arrays of.
 """
 
+import importlib
 from typing import TYPE_CHECKING
 
 from reblock._config import get_cmake_dir, get_include, show_config
@@ -52,6 +53,7 @@ __all__ = [
     "compile",
     "depth_to_space",
     "depth_to_space_shape",
+    "diagnose",
     "explain",
     "fold",
     "fold_shape",
@@ -68,15 +70,15 @@ __all__ = [
 
 
 if TYPE_CHECKING:
+    from reblock._diagnose import diagnose
     from reblock._explain import explain
 else:
+    # What only people look at is imported when it is asked for.
+    _LAZY = {"diagnose": "reblock._diagnose", "explain": "reblock._explain"}
 
     def __getattr__(name: str) -> object:
-        """Import what only people look at when it is asked for."""
-        if name == "explain":
-            from reblock._explain import explain  # noqa: PLC0415 - what this function is for
-
-            return explain
+        if name in _LAZY:
+            return getattr(importlib.import_module(_LAZY[name]), name)
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The `reblock` command.
 
-Exit status: 0 when all went well, 1 when a result is wrong, 2 when the command cannot be carried
-out as it was given, 130 or 143 when it was interrupted or told to end.
+Exit status: 0 when all went well, 1 when a result is wrong or no operator gives it, 2 when the
+command cannot be carried out as it was given, 130 or 143 when it was interrupted or told to end.
 """
 
 import importlib.metadata
@@ -92,8 +92,32 @@ Shape = Annotated[
 Save = Annotated[
     Path | None, typer.Option(help="Draw the map too; the suffix chooses the picture's format.")
 ]
-Source = Annotated[Path, typer.Argument(metavar="IN", help="A .npy file or an image.")]
-Target = Annotated[Path, typer.Argument(metavar="OUT", help="A .npy file or an image, to be made.")]
+Source = Annotated[
+    Path, typer.Argument(metavar="IN", help="A .npy file or an image; - is standard input.")
+]
+Target = Annotated[
+    Path,
+    typer.Argument(
+        metavar="OUT",
+        help="A .npy file or an image, to be made; - writes .npy to standard output.",
+    ),
+]
+Made = Annotated[
+    Path,
+    typer.Argument(metavar="OUT", help="What something made of IN; - is standard input."),
+]
+Wrap = Annotated[
+    bool, typer.Option("--wrap", help="Let sums of integers wrap around where they are too large.")
+]
+Threads = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        metavar="INT",
+        help="Threads to use, at most.",
+        show_default="REBLOCK_NUM_THREADS, or one for each core",
+    ),
+]
 Force = Annotated[bool, typer.Option("--force", help="Replace OUT if it exists.")]
 
 
@@ -177,7 +201,7 @@ def show(save: Path | None, operator: Any, *arguments: Any, **parameters: Any) -
         try:
             explanation = reblock.explain(operator, *arguments, **parameters)
         except (TypeError, ValueError) as error:
-            raise _files.CommandError(str(error)) from error
+            raise _files.CommandError(_files.with_options(error)) from error
         Console(highlight=False).print(explanation)
         if save:
             _files.write_picture(explanation.image(), save)
@@ -268,7 +292,7 @@ def explain_fold(
                 output = shape_of(1, sizes, channel_axis)
                 shape = reblock.unfold_shape(output, **window._asdict(), channel_axis=channel_axis)
         except (TypeError, ValueError) as error:
-            raise _files.CommandError(str(error)) from error
+            raise _files.CommandError(_files.with_options(error)) from error
     show(save, "fold", shape, sizes, **window._asdict(), channel_axis=channel_axis)
 
 
@@ -286,12 +310,11 @@ def small_sizes(window: _convert.Window) -> tuple[int, ...]:
 # Files ------------------------------------------------------------------------------------------
 
 
-def convert(
-    source: Path, target: Path, plan: _convert.Plan, *, channel_axis: int, force: bool
-) -> None:
+def convert(source: Path, target: Path, plan: _convert.Plan, **options: Any) -> None:
     with refusals():
-        written = _convert.convert(source, target, plan, channel_axis=channel_axis, force=force)
-        print(f"{target}: {written}")
+        written = _convert.convert(source, target, plan, **options)
+        # What goes to standard output is the array alone.
+        typer.echo(f"{_files.name_of(target, 'output')}: {written}", err=_files.is_dash(target))
 
 
 @app.command()
@@ -302,11 +325,12 @@ def depth_to_space(
     block_size: BlockSize,
     order: Order = "DCR",
     channel_axis: ChannelAxis = 1,
+    threads: Threads = None,
     force: Force = False,
 ) -> None:
     """Spread the channels of a file over blocks of pixels."""
     plan = partial(_convert.depth_space, "depth_to_space", block_size, order, channel_axis)
-    convert(source, target, plan, channel_axis=channel_axis, force=force)
+    convert(source, target, plan, channel_axis=channel_axis, threads=threads, force=force)
 
 
 @app.command()
@@ -317,11 +341,12 @@ def space_to_depth(
     block_size: BlockSize,
     order: Order = "DCR",
     channel_axis: ChannelAxis = 1,
+    threads: Threads = None,
     force: Force = False,
 ) -> None:
     """Pack the blocks of pixels of a file into channels."""
     plan = partial(_convert.depth_space, "space_to_depth", block_size, order, channel_axis)
-    convert(source, target, plan, channel_axis=channel_axis, force=force)
+    convert(source, target, plan, channel_axis=channel_axis, threads=threads, force=force)
 
 
 @app.command()
@@ -335,12 +360,13 @@ def unfold(
     start_padding: StartPadding = "0",
     end_padding: EndPadding = "0",
     channel_axis: ChannelAxis = 1,
+    threads: Threads = None,
     force: Force = False,
 ) -> None:
     """Copy each position of a window over a file into a column."""
     window = _convert.Window(window_sizes, strides, dilations, start_padding, end_padding)
     plan = partial(_convert.unfold, window, channel_axis)
-    convert(source, target, plan, channel_axis=channel_axis, force=force)
+    convert(source, target, plan, channel_axis=channel_axis, threads=threads, force=force)
 
 
 @app.command()
@@ -355,12 +381,34 @@ def fold(
     start_padding: StartPadding = "0",
     end_padding: EndPadding = "0",
     channel_axis: ChannelAxis = 1,
+    wrap: Wrap = False,
+    threads: Threads = None,
     force: Force = False,
 ) -> None:
     """Add the columns of a file up where they came from."""
     window = _convert.Window(window_sizes, strides, dilations, start_padding, end_padding)
-    plan = partial(_convert.fold, output_sizes, window, channel_axis)
-    convert(source, target, plan, channel_axis=channel_axis, force=force)
+    plan = partial(_convert.fold, output_sizes, window, channel_axis, wrap=wrap)
+    convert(source, target, plan, channel_axis=channel_axis, threads=threads, force=force)
+
+
+@app.command()
+def diagnose(source: Source, result: Made) -> None:
+    """Tell which operator makes OUT of IN, by trying all that fit.
+
+    An image is read with the channels on axis 1. The exit status is 1 where no operator does.
+    """
+    with refusals():
+        if _files.is_dash(source) and _files.is_dash(result):
+            raise _files.CommandError("IN and OUT cannot both be standard input")
+        x, made = (_convert.read(path, 1) for path in (source, result))
+        try:
+            found = reblock.diagnose(x, made)
+        except (TypeError, ValueError) as error:
+            line = f"cannot compare {source} with {result}: {error}"
+            raise _files.CommandError(line) from error
+    print(found)
+    if not found.matches:
+        raise typer.Exit(1)
 
 
 def main() -> None:

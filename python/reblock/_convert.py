@@ -7,23 +7,34 @@ takes back when it is needed elsewhere.
 """
 
 import errno
+import io
 import math
 import os
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from PIL import Image, ImageOps
+from PIL import Image, ImageOps, UnidentifiedImageError
 from rich.console import Console
 from rich.progress import Progress
 
 import reblock
-from reblock._files import CommandError, reason, save_picture, written_whole
+from reblock._files import (
+    CommandError,
+    is_dash,
+    name_of,
+    reason,
+    save_picture,
+    with_options,
+    written_whole,
+)
 
 Array = npt.NDArray[Any]
 Ints = Sequence[int]
@@ -32,6 +43,7 @@ Range = tuple[int, int]
 Order = Literal["DCR", "CRD"]
 
 PIECE = 1 << 24  # bytes of input and output that one call moves, about
+WIDEST = 8  # bytes of the integers that sums are checked in
 
 
 class Piece(NamedTuple):
@@ -45,47 +57,99 @@ class Piece(NamedTuple):
 class Work(NamedTuple):
     """An operator on an array of one shape: the result's shape, and how the work is cut.
 
-    `pieces` takes the bytes of input and output together.
+    `pieces` takes the bytes of input and output together. `exact` refuses sums that the dtype does
+    not hold.
     """
 
     shape: Shape
     pieces: Callable[[int], Iterator[Piece]]
+    exact: bool = False
 
 
 Plan = Callable[[Shape], Work]
 
 
-def convert(source: Path, target: Path, plan: Plan, *, channel_axis: int, force: bool) -> str:
+def convert(
+    source: Path,
+    target: Path,
+    plan: Plan,
+    *,
+    channel_axis: int,
+    threads: int | None = None,
+    force: bool = False,
+) -> str:
     """Write to `target` what the operator makes of `source`; return what was written, in words."""
+    if is_dash(target):
+        refuse_terminal()
+        x = read(source, channel_axis)
+        result = made_of(source, x, plan, threads)
+        write_stream(result)
+        return f"{result.shape}, {result.dtype}"
     with written_whole(target, force=force) as temporary:
         x = read(source, channel_axis)
-        try:
+        with blaming(source):
             work = plan(x.shape)
-        except (TypeError, ValueError) as error:
-            raise CommandError(str(error)) from error
         if is_array_file(target):
             mapped = np.lib.format.open_memmap(temporary, "w+", x.dtype, work.shape)
             reserve(temporary)
-            run(work, x, mapped)
+            with blaming(source):
+                run(work, x, mapped, threads)
             mapped.flush()
             del mapped  # some systems do not rename a file that is mapped
         else:
             refuse_no_image(target, work.shape, x.dtype, channel_axis)
-            result = np.empty(work.shape, x.dtype)
-            run(work, x, result)
+            result = made_of(source, x, plan, threads)
             save_picture(as_picture(result, channel_axis), temporary)
         return f"{work.shape}, {x.dtype}"
 
 
-def run(work: Work, x: Array, out: Array) -> None:
+@contextmanager
+def blaming(source: Path) -> Iterator[None]:
+    """Turn what an operator refuses into a CommandError that names the file."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        line = f"cannot use {name_of(source, 'input')}: {with_options(error)}"
+        raise CommandError(line) from error
+
+
+def made_of(source: Path, x: Array, plan: Plan, threads: int | None) -> Array:
+    """Return what the operator makes of an array, in memory."""
+    with blaming(source):
+        work = plan(x.shape)
+        result = np.empty(work.shape, x.dtype)
+        run(work, x, result, threads)
+    return result
+
+
+def run(work: Work, x: Array, out: Array, threads: int | None = None) -> None:
     """Fill `out`, with a bar on standard error where that is a terminal."""
     console = Console(stderr=True)
+    checked = work.exact and x.dtype.kind in "iu" and x.itemsize < WIDEST
+    size = (x.nbytes + out.nbytes) * (WIDEST // x.itemsize if checked else 1)
     with Progress(console=console, transient=True, disable=not sys.stderr.isatty()) as progress:
         task = progress.add_task("", total=out.nbytes)
-        for piece in work.pieces(x.nbytes + out.nbytes):
+        for piece in work.pieces(size):
             part = out[piece.target]
-            piece.call(x[piece.source], out=part)
+            if checked:
+                part[...] = exact_sums(piece, x, threads)
+            else:
+                piece.call(x[piece.source], out=part, threads=threads)
             progress.advance(task, part.nbytes)
+
+
+def exact_sums(piece: Piece, x: Array, threads: int | None) -> Array:
+    """Return the sums of a piece in 64 bits; ValueError where the dtype of `x` is too narrow."""
+    sums = piece.call(x[piece.source].astype(f"{x.dtype.kind}{WIDEST}"), threads=threads)
+    limits = np.iinfo(x.dtype)
+    for extreme in (sums.max(initial=0), sums.min(initial=0)):
+        limit = limits.max if extreme > 0 else limits.min
+        if abs(int(extreme)) > abs(limit):
+            raise ValueError(
+                f"a sum is {extreme}, and {x.dtype} ends at {limit}:"
+                " take columns of a wider dtype, or --wrap"
+            )
+    return sums
 
 
 # Files ------------------------------------------------------------------------------------------
@@ -96,16 +160,50 @@ def is_array_file(path: Path) -> bool:
 
 
 def read(path: Path, channel_axis: int) -> Array:
-    """Return the array of a .npy file, mapped, or an image as one item of a batch."""
+    """Return the array of a .npy file, mapped, or an image as one item of a batch.
+
+    Standard input is read into memory; its first bytes tell which of the two it is.
+    """
     try:
+        if is_dash(path):
+            content = io.BytesIO(sys.stdin.buffer.read())
+            if content.getvalue().startswith(np.lib.format.MAGIC_PREFIX):
+                array: Array = np.lib.format.read_array(content, allow_pickle=False)
+                return array
+            return read_image(content, channel_axis)
         if is_array_file(path):
             return np.lib.format.open_memmap(path, "r")
-        # Pillow warns of a doubtful file, then reads it or fails; the failure is enough.
-        with warnings.catch_warnings(action="ignore"), Image.open(path) as file:
-            pixels = np.asarray(with_plain_mode(ImageOps.exif_transpose(file)))
-        return np.moveaxis(np.atleast_3d(pixels)[np.newaxis], -1, channel_axis)
+        return read_image(path, channel_axis)
     except Exception as error:  # decoders fail in ways of their own
-        raise CommandError(f"cannot read {path}: {reason(error)}") from error
+        unknown = isinstance(error, UnidentifiedImageError)
+        why = (
+            "it is neither a .npy file nor an image that Pillow knows" if unknown else reason(error)
+        )
+        raise CommandError(f"cannot read {name_of(path, 'input')}: {why}") from error
+
+
+def read_image(file: Path | io.BytesIO, channel_axis: int) -> Array:
+    # Pillow warns of a doubtful file, then reads it or fails; the failure is enough.
+    with warnings.catch_warnings(action="ignore"), Image.open(file) as image:
+        pixels = np.asarray(with_plain_mode(ImageOps.exif_transpose(image)))
+    return np.moveaxis(np.atleast_3d(pixels)[np.newaxis], -1, channel_axis)
+
+
+def refuse_terminal() -> None:
+    if sys.stdout.isatty():
+        raise CommandError("cannot write to a terminal: redirect standard output")
+
+
+def write_stream(array: Array) -> None:
+    """Write a .npy file to standard output."""
+    try:
+        # NumPy would ask a file for its position, which a pipe has not.
+        np.lib.format.write_array(SimpleNamespace(write=sys.stdout.buffer.write), array)
+        sys.stdout.buffer.flush()
+    except OSError as error:
+        # What is left to be flushed would fail again at the end of the process.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise CommandError(f"cannot write standard output: {reason(error)}") from error
 
 
 def with_plain_mode(image: Image.Image) -> Image.Image:
@@ -254,10 +352,18 @@ def padded(given: dict[str, list[int]], before: int, after: int) -> dict[str, li
     }
 
 
-def fold(output_sizes: int | Ints, window: Window, channel_axis: int, shape: Shape) -> Work:
+def fold(
+    output_sizes: int | Ints,
+    window: Window,
+    channel_axis: int,
+    shape: Shape,
+    *,
+    wrap: bool = False,
+) -> Work:
     """Return the work of fold, cut along the batch, the channels, then rows of the result.
 
-    Windows that reach into two pieces are read for both.
+    Windows that reach into two pieces are read for both. Unless `wrap` allows it, sums of integers
+    that their dtype does not hold are refused.
     """
     result = reblock.fold_shape(shape, output_sizes, **window._asdict(), channel_axis=channel_axis)
     rank, rows = len(result), first_spatial(channel_axis, len(result))
@@ -289,4 +395,4 @@ def fold(output_sizes: int | Ints, window: Window, channel_axis: int, shape: Sha
                 ),
             )
 
-    return Work(result, pieces)
+    return Work(result, pieces, exact=not wrap)

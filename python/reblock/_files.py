@@ -2,10 +2,12 @@
 """How the command fails, and how it writes files: whole or not at all."""
 
 import os
+import re
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Literal
 
 from PIL import Image
 
@@ -21,6 +23,34 @@ class CommandError(Exception):
 def reason(error: Exception) -> str:
     """Return what went wrong; of an OSError without the path, which the caller names already."""
     return getattr(error, "strerror", None) or str(error) or type(error).__name__
+
+
+PARAMETERS = (
+    "block_size",
+    "channel_axis",
+    "dilations",
+    "end_padding",
+    "output_sizes",
+    "start_padding",
+    "strides",
+    "window_sizes",
+)
+
+
+def with_options(error: Exception) -> str:
+    """Return what went wrong with the names of options in the place of parameters."""
+    names = rf"\b({'|'.join(PARAMETERS)})\b"
+    return re.sub(names, lambda name: f"--{name[0].replace('_', '-')}", str(error))
+
+
+def is_dash(path: Path) -> bool:
+    """Whether this stands for standard input or output."""
+    return str(path) == "-"
+
+
+def name_of(path: Path, stream: Literal["input", "output"]) -> str:
+    """Return what to call a file in a message."""
+    return f"standard {stream}" if is_dash(path) else str(path)
 
 
 @contextmanager

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import errno
+import io
 import os
 import re
 import signal
@@ -139,7 +140,7 @@ def test_explain_draws_a_picture(tmp_path: Path) -> None:
 def test_explain_refuses(tmp_path: Path) -> None:
     assert_refused(
         run("explain", "depth-to-space", "--shape", "1,5,2,2"),
-        "shape has 5 channels (axis 1 of shape (1, 5, 2, 2)), which block_size 2 does not divide:"
+        "shape has 5 channels (axis 1 of shape (1, 5, 2, 2)), which --block-size 2 does not divide:"
         " a multiple of 4 is needed",
     )
     result = run("explain", "unfold", "--save", tmp_path / "map.odd")
@@ -245,7 +246,8 @@ def test_columns_and_back(array: Path, tmp_path: Path) -> None:
     run("unfold", array, columns, *window.split(), "--channel-axis", -1)
     expected = reblock.unfold(x, **parameters)
     assert np.array_equal(np.load(columns), expected)
-    run("fold", columns, sums, "--output-sizes", "4,3", *window.split(), "--channel-axis", -1)
+    options = ("--output-sizes", "4,3", *window.split(), "--channel-axis", -1, "--wrap")
+    assert run("fold", columns, sums, *options).exit_code == 0
     assert np.array_equal(np.load(sums), reblock.fold(expected, (4, 3), **parameters))
 
 
@@ -344,6 +346,15 @@ def test_what_cannot_be_read(content: bytes | None, why: str, tmp_path: Path) ->
     assert names(tmp_path) <= {"in.npy"}
 
 
+def test_what_is_no_image_to_read(tmp_path: Path) -> None:
+    source = tmp_path / "in.png"
+    source.write_bytes(b"a thousand words")
+    result = run("depth-to-space", source, tmp_path / "out.npy", "--block-size", 2)
+    assert_refused(
+        result, f"cannot read {source}: it is neither a .npy file nor an image that Pillow knows"
+    )
+
+
 def test_truncated_arrays(array: Path) -> None:
     array.write_bytes(array.read_bytes()[:-1])
     result = run("depth-to-space", array, array.with_name("out.npy"), "--block-size", 2)
@@ -361,10 +372,205 @@ def test_arrays_of_objects(array: Path) -> None:
 def test_the_operators_refuse_in_their_own_words(array: Path, tmp_path: Path) -> None:
     assert_refused(
         run("depth-to-space", array, tmp_path / "out.npy", "--block-size", 3),
-        "shape has 4 channels (axis 1 of shape (2, 4, 3, 5)), which block_size 3 does not divide:"
-        " a multiple of 9 is needed",
+        f"cannot use {array}: shape has 4 channels (axis 1 of shape (2, 4, 3, 5)),"
+        " which --block-size 3 does not divide: a multiple of 9 is needed",
     )
     assert names(tmp_path) == {"in.npy"}
+
+
+def test_a_dtype_that_has_no_sum_names_the_file(tmp_path: Path) -> None:
+    columns, sums = tmp_path / "columns.npy", tmp_path / "sums.npy"
+    np.save(columns, np.zeros((1, 4, 4), "M8[s]"))
+    result = run("fold", columns, sums, "--output-sizes", "3,3", "--window-sizes", 2)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.startswith(
+        f"reblock: cannot use {columns}: columns must have a dtype that"
+    )
+    assert names(tmp_path) == {"columns.npy"}
+
+
+# Sums of integers
+
+
+NARROW = [np.uint8, np.int8, np.uint16, np.int16, np.uint32, np.int32]
+
+
+@pytest.mark.parametrize("dtype", NARROW)
+@pytest.mark.parametrize("sign", [1, -1])
+def test_sums_that_the_dtype_does_not_hold_are_refused(
+    dtype: Any, sign: int, tmp_path: Path
+) -> None:
+    limits = np.iinfo(dtype)
+    limit = int(limits.max if sign > 0 else limits.min)
+    if not limit:
+        return  # nothing below 0
+    columns, sums = tmp_path / "columns.npy", tmp_path / "sums.npy"
+    x = np.zeros((1, 2, 3), dtype)
+    x[0, 1, 0], x[0, 0, 1] = limit - sign, 2 * sign
+    np.save(columns, x)
+    arguments = ("fold", columns, sums, "--output-sizes", "4,1", "--window-sizes", "2,1")
+    assert_refused(
+        run(*arguments),
+        f"cannot use {columns}: a sum is {limit + sign}, and {np.dtype(dtype)} ends at {limit}:"
+        " take columns of a wider dtype, or --wrap",
+    )
+    assert names(tmp_path) == {"columns.npy"}
+    assert run(*arguments, "--wrap").exit_code == 0
+    assert np.array_equal(np.load(sums), reblock.fold(x, (4, 1), (2, 1)))
+    x[0, 0, 1] = sign
+    np.save(columns, x)
+    assert run(*arguments, "--force").exit_code == 0
+    assert np.load(sums)[0, 0, 1, 0] == limit
+
+
+def test_no_image_is_made_of_sums_that_wrap_around(tmp_path: Path) -> None:
+    photo, columns, folded = (tmp_path / name for name in ("in.png", "columns.npy", "folded.png"))
+    Image.fromarray(noise(8, 8, 3)).save(photo)
+    run("unfold", photo, columns, "--window-sizes", 2)
+    arguments = ("fold", columns, folded, "--output-sizes", "8,8", "--window-sizes", 2)
+    result = run(*arguments)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert re.search(r"columns.npy: a sum is \d+, and uint8 ends at 255: ", result.stderr)
+    assert not folded.exists()
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.uint64, np.float32])
+def test_other_sums_are_as_the_function_has_them(dtype: Any, tmp_path: Path) -> None:
+    columns, sums = tmp_path / "columns.npy", tmp_path / "sums.npy"
+    x = np.full((1, 4, 4), np.finfo(dtype).max if dtype == np.float32 else np.iinfo(dtype).max)
+    np.save(columns, x.astype(dtype))
+    run("fold", columns, sums, "--output-sizes", "3,3", "--window-sizes", 2)
+    assert np.array_equal(np.load(sums), reblock.fold(x.astype(dtype), (3, 3), 2))
+
+
+# Threads, standard input and output
+
+
+@pytest.mark.parametrize("operator", ["depth_to_space", "space_to_depth", "unfold", "fold"])
+def test_threads_are_passed_on(
+    operator: str, array: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    function, used = getattr(reblock, operator), []
+
+    def told(*arguments: Any, threads: int | None, **parameters: Any) -> Any:
+        used.append(threads)
+        return function(*arguments, threads=threads, **parameters)
+
+    monkeypatch.setattr(reblock, operator, told)
+    options = {
+        "unfold": ("--window-sizes", 1),
+        "fold": ("--window-sizes", 2, "--output-sizes", "2,4"),
+    }.get(operator, ("--block-size", 1))
+    np.save(tmp_path / "columns.npy", np.zeros((1, 4, 3)))
+    source = tmp_path / "columns.npy" if operator == "fold" else array
+    command = (operator.replace("_", "-"), source, tmp_path / "out.npy", *options)
+    assert run(*command, "--threads", 3).exit_code == 0
+    assert run(*command, "--force").exit_code == 0
+    assert used == [3, None]
+    assert run(*command, "--threads", 0).exit_code == 2
+
+
+def piped(*arguments: object, stdin: bytes) -> subprocess.CompletedProcess[bytes]:
+    command = [*COMMAND, *map(str, arguments)]
+    return subprocess.run(command, input=stdin, capture_output=True, check=False)
+
+
+def test_standard_input_and_output(array: Path) -> None:
+    done = piped("depth-to-space", "-", "-", "--block-size", 2, stdin=array.read_bytes())
+    assert (done.returncode, done.stderr) == (0, b"standard output: (2, 1, 6, 10), uint8\n")
+    out = np.load(io.BytesIO(done.stdout))
+    assert np.array_equal(out, reblock.depth_to_space(np.load(array), 2))
+
+
+def test_an_image_from_standard_input(tmp_path: Path) -> None:
+    image = Image.fromarray(noise(6, 8, 3))
+    content = io.BytesIO()
+    image.save(content, "png")
+    out = tmp_path / "out.npy"
+    done = piped("space-to-depth", "-", out, "--block-size", 2, stdin=content.getvalue())
+    assert done.stdout.decode() == f"{out}: (1, 12, 3, 4), uint8\n"
+    x = np.asarray(image).transpose(2, 0, 1)[np.newaxis]
+    assert np.array_equal(np.load(out), reblock.space_to_depth(x, 2))
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (b"", "it is neither a .npy file nor an image that Pillow knows"),
+        (b"\x93NUMPY", "EOF: reading magic string, expected 8 bytes got 6"),
+    ],
+)
+def test_what_cannot_be_read_from_standard_input(content: bytes, why: str) -> None:
+    done = piped("depth-to-space", "-", "-", "--block-size", 2, stdin=content)
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert re.fullmatch(f"reblock: cannot read standard input: {why}\n", done.stderr.decode())
+
+
+def test_what_does_not_fit_in_standard_input(array: Path) -> None:
+    done = piped("depth-to-space", "-", "-", "--block-size", 3, stdin=array.read_bytes())
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert done.stderr.startswith(b"reblock: cannot use standard input: shape has 4 channels")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no pseudo-terminals of this kind")
+def test_nothing_is_written_to_a_terminal(array: Path) -> None:
+    ours, theirs = os.openpty()
+    command = [*COMMAND, "depth-to-space", str(array), "-", "--block-size", "2"]
+    done = subprocess.run(command, stdout=theirs, stderr=subprocess.PIPE, check=False)
+    line = b"reblock: cannot write to a terminal: redirect standard output\n"
+    assert (done.returncode, done.stderr) == (2, line)
+    os.close(ours)
+    os.close(theirs)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no pipes of this kind")
+def test_nobody_reads_standard_output(array: Path) -> None:
+    ours, theirs = os.pipe()
+    os.close(ours)
+    command = [*COMMAND, "depth-to-space", str(array), "-", "--block-size", "2"]
+    done = subprocess.run(command, stdout=theirs, stderr=subprocess.PIPE, check=False)
+    os.close(theirs)
+    line = b"reblock: cannot write standard output: Broken pipe\n"
+    assert (done.returncode, done.stderr) == (2, line)
+
+
+# diagnose
+
+
+def test_diagnose(array: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.npy"
+    run("depth-to-space", array, out, "--block-size", 2, "--order", "CRD")
+    result = run("diagnose", array, out)
+    # One channel is left: what is told of the order is part of the answer.
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert result.stdout == f"{reblock.diagnose(np.load(array), np.load(out))}\n"
+    assert result.stdout.startswith("equal to depth_to_space(x, 2)\n")
+    np.save(out, np.load(out) + 1)
+    result = run("diagnose", array, out)
+    assert result.exit_code == 1
+    assert result.stdout.startswith("equal to none of the ")
+
+
+def test_diagnose_images(tmp_path: Path) -> None:
+    Image.fromarray(noise(6, 8, 3)).save(tmp_path / "in.png")
+    run("space-to-depth", tmp_path / "in.png", tmp_path / "out.npy", "--block-size", 2)
+    assert run("diagnose", tmp_path / "in.png", tmp_path / "out.npy").stdout == (
+        "equal to space_to_depth(x, 2)\n"
+    )
+
+
+def test_diagnose_refuses(array: Path, tmp_path: Path) -> None:
+    assert_refused(run("diagnose", "-", "-"), "IN and OUT cannot both be standard input")
+    out = tmp_path / "out.npy"
+    assert_refused(run("diagnose", array, out), f"cannot read {out}: No such file or directory")
+    np.save(out, np.zeros(3))
+    assert_refused(
+        run("diagnose", array, out),
+        f"cannot compare {array} with {out}: result must have 2 to 8 axes, got shape (3,)",
+    )
+
+
+# What is kept
 
 
 def test_a_file_is_kept_unless_forced(array: Path, tmp_path: Path) -> None:

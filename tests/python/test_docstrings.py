@@ -114,6 +114,7 @@ SIGNATURES = {
     " end_padding=0, channel_axis=1)",
     "fold_shape": "(shape, output_sizes, window_sizes, *, strides=1, dilations=1, start_padding=0,"
     " end_padding=0, channel_axis=1)",
+    "diagnose": "(x, result)",
     "explain": "(operator, shape, *arguments, **parameters)",
     "compile": "(desc, *, feature_level=None)",
     "show_config": "()",

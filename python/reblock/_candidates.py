@@ -1,0 +1,283 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Ways to turn one array into another: a call of an operator between changes of layout."""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from reblock import _core
+
+Array: TypeAlias = npt.NDArray[Any]
+Ints: TypeAlias = tuple[int, ...]
+
+LEAST_AXES, MOST_AXES = 3, 8  # of an operator's image
+WITHOUT_BATCH, WITHOUT_CHANNELS = 4, 3  # most axes of an image that lacks these
+NEAREST = 8  # candidates that are kept of those that differ from the sample
+
+
+class Step(NamedTuple):
+    """A change of layout: a method of arrays and its arguments, or an index where there is none."""
+
+    method: str
+    arguments: tuple[Any, ...]
+
+    def __call__(self, x: Array) -> Array:
+        changed: Array = (
+            getattr(x, self.method)(*self.arguments) if self.method else x[self.arguments]
+        )
+        return changed
+
+    def __str__(self) -> str:
+        listed = ", ".join("..." if value is ... else str(value) for value in self.arguments)
+        return f".{self.method}({listed})" if self.method else f"[{listed}]"
+
+
+@dataclass(frozen=True, repr=False)
+class Candidate:
+    """A way to turn one array into another. `str` is a call to evaluate, for an array `x`.
+
+    Attributes
+    ----------
+    operator : str or None
+        The name of the function of `reblock`; None where layouts alone change.
+    arguments : tuple
+        Its arguments after the input, by position.
+    parameters : dict
+        Its other arguments, without those that have their defaults.
+    before, after : tuple of Step
+        What changes the layout of the input and of the result.
+    """
+
+    operator: str | None
+    arguments: tuple[int | Ints, ...] = ()
+    parameters: dict[str, Any] = field(default_factory=dict)
+    before: tuple[Step, ...] = ()
+    after: tuple[Step, ...] = ()
+
+    def __call__(self, x: npt.ArrayLike) -> Array:
+        """Return what becomes of an array of the same layout; its other sizes may be others."""
+        array = np.asarray(x)
+        for step in self.before:
+            array = step(array)
+        if self.operator:
+            array = getattr(_core, self.operator)(array, *self.arguments, **self.parameters)
+        for step in self.after:
+            array = step(array)
+        return array
+
+    def __repr__(self) -> str:
+        text = "x" + "".join(map(str, self.before))
+        if self.operator:
+            named = [f"{name}={value!r}" for name, value in self.parameters.items()]
+            text = f"{self.operator}({', '.join((text, *map(str, self.arguments), *named))})"
+        return text + "".join(map(str, self.after))
+
+    @property
+    def simplicity(self) -> tuple[int, int, str]:
+        """What to order by: blocks, layouts, windows; of each the shortest text first."""
+        kind = 1 if self.operator is None else 2 if self.operator in ("unfold", "fold") else 0
+        return kind, len(str(self)), str(self)
+
+
+def number_or_tuple(values: Sequence[int]) -> int | Ints:
+    """Return the number that stands for every axis, or the one of each."""
+    return values[0] if len(set(values)) == 1 else tuple(values)
+
+
+class Tried:
+    """What has been compared with a sample of the data."""
+
+    def __init__(self) -> None:
+        self.agreeing: list[Candidate] = []
+        self.count = 0
+        self.complete = True
+        self._nearest: list[tuple[float, int, Candidate]] = []
+
+    def add(self, candidate: Candidate, share: float) -> None:
+        """Note which share of the sample the candidate gives."""
+        self.count += 1
+        if share == 1:
+            self.agreeing.append(candidate)
+            return
+        heapq.heappush(self._nearest, (share, -self.count, candidate))
+        if len(self._nearest) > NEAREST:
+            heapq.heappop(self._nearest)
+
+    def would_keep(self, share: float) -> bool:
+        """Whether it makes a difference to add a candidate with this share."""
+        return share == 1 or len(self._nearest) < NEAREST or share > self._nearest[0][0]
+
+    @property
+    def nearest(self) -> list[Candidate]:
+        return [candidate for *_, candidate in sorted(self._nearest, reverse=True)]
+
+
+# Layouts ----------------------------------------------------------------------------------------
+
+
+class Image(NamedTuple):
+    """An array read as (N, C, S_1, ..., S_k) with the channels along one of its axes.
+
+    `into` gives `array`, which has all axes; `out_of` is the inverse. `missing` counts the axes
+    that the given array lacks: that of the batch, and that of the channels.
+    """
+
+    array: Array
+    channel_axis: int
+    missing: int
+    into: tuple[Step, ...] = ()
+    out_of: tuple[Step, ...] = ()
+
+    @property
+    def spatial(self) -> list[int]:
+        return [axis for axis in range(1, self.array.ndim) if axis != self.channel_axis]
+
+    @property
+    def sizes(self) -> Ints:
+        return tuple(self.array.shape[axis] for axis in self.spatial)
+
+    @property
+    def channels(self) -> int:
+        return int(self.array.shape[self.channel_axis])
+
+    @property
+    def axis_parameter(self) -> dict[str, int]:
+        """The channel axis as one writes it, or nothing for the default."""
+        if self.channel_axis == 1:
+            return {}
+        last = self.channel_axis == self.array.ndim - 1
+        return {"channel_axis": -1 if last else self.channel_axis}
+
+    def channels_second(self) -> Array:
+        return np.moveaxis(self.array, self.channel_axis, 1)
+
+
+def images(x: Array) -> Iterator[Image]:
+    """Yield every way to read an array as images: a batch, one of it, one of a single channel."""
+    if LEAST_AXES <= x.ndim <= MOST_AXES:
+        for axis in range(1, x.ndim):
+            yield Image(x, axis, 0)
+    if x.ndim <= WITHOUT_BATCH:
+        for axis in range(1, x.ndim + 1):
+            yield Image(x[None], axis, 1, (Step("", (None,)),), (Step("", (0,)),))
+    if x.ndim <= WITHOUT_CHANNELS:
+        first, last = (None, None), (None, ..., None)
+        yield Image(x[first], 1, 2, (Step("", first),), (Step("", (0, 0)),))
+        yield Image(x[last], x.ndim + 1, 2, (Step("", last),), (Step("", (0, ..., 0)),))
+
+
+class Columns(NamedTuple):
+    """An array read as columns: rows along one axis, window positions along the others.
+
+    `array` has the batch and the rows first. `in_grid` tells whether the window positions have an
+    axis for each spatial axis; `rows_last` that the rows lie behind them; `missing` that the given
+    array lacks the batch.
+    """
+
+    array: Array
+    in_grid: bool
+    rows_last: bool
+    missing: bool
+
+    @property
+    def rows(self) -> int:
+        return int(self.array.shape[1])
+
+    @property
+    def positions(self) -> Ints:
+        return self.array.shape[2:]
+
+    def split(self, channels: int, sizes: Ints, counts: Ints, channels_last: bool) -> Array:
+        """Return a view (N, C, K_1, ..., K_k, L_1, ..., L_k)."""
+        batch = self.array.shape[0]
+        if channels_last:
+            view = self.array.reshape(batch, *sizes, channels, *counts)
+            return np.moveaxis(view, 1 + len(sizes), 1)
+        return self.array.reshape(batch, channels, *sizes, *counts)
+
+    def into(self, channels: int, channels_last: bool) -> tuple[Step, ...]:
+        """Return what makes columns (N, C*K, L) of the given array, as `fold` takes them."""
+        count = math.prod(self.positions)
+        steps = [Step("", (None,))] if self.missing else []
+        if self.in_grid:
+            flat = (count, self.rows) if self.rows_last else (self.rows, count)
+            steps.append(Step("reshape", (-1, *flat)))
+        if self.rows_last:
+            steps.append(Step("swapaxes", (1, 2)))
+        if channels_last:
+            steps += _reordered(self.rows // channels, channels, count)
+        return tuple(steps)
+
+    def out_of(self, channels: int, channels_last: bool) -> tuple[Step, ...]:
+        """Return the inverse of `into`: what is done to the result of `unfold`."""
+        count = math.prod(self.positions)
+        steps = _reordered(channels, self.rows // channels, count) if channels_last else []
+        if self.rows_last:
+            steps.append(Step("swapaxes", (1, 2)))
+        if self.in_grid:
+            grid = (*self.positions, self.rows) if self.rows_last else (self.rows, *self.positions)
+            steps.append(Step("reshape", (-1, *grid)))
+        return (*steps, Step("", (0,))) if self.missing else tuple(steps)
+
+
+def _reordered(slow: int, fast: int, count: int) -> list[Step]:
+    """Return what exchanges the slow and the fast index of the rows of (N, slow * fast, L)."""
+    return [
+        Step("reshape", (-1, slow, fast, count)),
+        Step("swapaxes", (1, 2)),
+        Step("reshape", (-1, slow * fast, count)),
+    ]
+
+
+def columns(x: Array, axes: int) -> Iterator[Columns]:
+    """Yield every way to read an array as the columns of windows over so many spatial axes."""
+    for missing, array in ((False, x), (True, x[None])):
+        for in_grid in (False, True):
+            if array.ndim != (2 + axes if in_grid else 3) or (in_grid and axes == 1):
+                continue
+            for rows_last in (False, True):
+                placed = np.moveaxis(array, -1, 1) if rows_last else array
+                yield Columns(placed, in_grid, rows_last, missing)
+
+
+# Equality ---------------------------------------------------------------------------------------
+
+
+def equal(a: Array, b: Array) -> npt.NDArray[np.bool_]:
+    """Return which elements are equal, NaN and NaN among them. TypeError where none compare."""
+    if a.dtype.type is np.void and b.dtype.type is np.void:
+        return np.asarray(a == b)  # bytes or fields, which ufuncs do not take
+    alike: npt.NDArray[np.bool_] = np.asarray(np.equal(a, b))
+    if not alike.all():
+        alike |= np.not_equal(a, a) & np.not_equal(b, b)
+    return alike
+
+
+def rounds(x: Array, result: Array) -> bool:
+    """Whether sums are rounded, so that they depend on the order of addition."""
+    return x.dtype.kind in "fc" and result.dtype.kind in "fc"
+
+
+def rounding(x: Array, result: Array) -> float:
+    """Return a bound of the relative error of an addition in the coarser of the dtypes."""
+    return float(max(np.finfo(array.dtype).eps for array in (x, result)))
+
+
+def share_of(candidate: Candidate, x: Array, result: Array) -> float:
+    """Return which share of the elements of `result` the candidate gives."""
+    given = candidate(x)
+    alike = equal(given, result)
+    if candidate.operator == "fold" and not alike.all() and rounds(x, result):
+        sizes, window = candidate.arguments
+        terms = math.prod(np.broadcast_to(window, np.shape(sizes)).tolist())
+        with np.errstate(invalid="ignore"):  # infinities differ by NaN, which is within no bound
+            bound = terms * rounding(x, result) * candidate(np.abs(x).astype(np.float64))
+            alike |= np.abs(given - result) <= bound
+    return float(np.count_nonzero(alike) / alike.size)
