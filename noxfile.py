@@ -72,6 +72,7 @@ def integrations(session: nox.Session) -> None:
         "jax>=0.6",
         "onnxruntime>=1.20",
         "sybil>=9",
+        "xarray>=2025.1",
         "zarr>=3",
     )
     install_package(session, "dask,demo,docs,onnx,test,torch", *others, *CMAKE)

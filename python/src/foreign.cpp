@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "foreign.hpp"
 
+#include <algorithm>
+#include <array>
 #include <string>
 
 namespace reblock::python {
@@ -9,16 +11,38 @@ namespace {
 
 constexpr int on_the_cpu = 1;  // DLPack's kDLCPU
 
+/// The first value that `find` gives for a package that the type of `x` or a base of it comes from, or None.
+template <class Find>
+py::object find_package(py::handle x, Find&& find) {
+  for (const py::handle type : py::type::of(x).attr("__mro__")) {
+    const py::object package = type.attr("__module__").attr("partition")(".")[py::int_(0)];
+    if (py::object found = find(package); !found.is_none()) return found;
+  }
+  return py::none();
+}
+
+/// Whether the type of `x` or a base of it comes from this package.
+bool is_of(py::handle x, const char* name) {
+  return !find_package(x, [&](const py::object& package) -> py::object {
+            return package.equal(py::str(name)) ? package : py::none();
+          }).is_none();
+}
+
 /// The module that has the functions of the library of `x`, or None.
 py::object library_of(py::handle x) {
   if (py::hasattr(x, "__array_namespace__")) return x.attr("__array_namespace__")();
   const py::object modules = py::module_::import("sys").attr("modules");
-  for (const py::handle type : py::type::of(x).attr("__mro__")) {
-    const py::object package = type.attr("__module__").attr("partition")(".")[py::int_(0)];
+  return find_package(x, [&](const py::object& package) -> py::object {
     py::object module = modules.attr("get")(package);
-    if (py::hasattr(module, "from_dlpack")) return module;
-  }
-  return py::none();
+    return py::hasattr(module, "from_dlpack") ? module : py::none();
+  });
+}
+
+/// What TensorFlow makes of an array. Its from_dlpack takes the capsule alone, and is not where others have theirs.
+py::object to_tensorflow(const py::array& array, bool exportable) {
+  const auto tensorflow = py::module_::import("tensorflow");
+  if (!exportable) return tensorflow.attr("convert_to_tensor")(array);
+  return tensorflow.attr("experimental").attr("dlpack").attr("from_dlpack")(array.attr("__dlpack__")());
 }
 
 std::string describe_type(py::handle x) {
@@ -27,8 +51,17 @@ std::string describe_type(py::handle x) {
 }
 
 [[noreturn]] void raise_unviewable(py::handle x, const char* name, py::error_already_set& why) {
+  if (is_of(x, "jax") && describe_type(x).ends_with("Tracer")) {
+    const std::string traced =
+        std::string(name) + " must be an array with values, got a " + describe_type(x) +
+        ": what jax.jit, jax.grad and jax.vmap trace calls reblock by jax.pure_callback, with jax.custom_vjp";
+    py::raise_from(why, PyExc_TypeError, traced.c_str());
+    throw py::error_already_set();
+  }
+  std::string reason = py::str(why.value());
+  reason.resize(std::min(reason.size(), reason.find('\n')));
   std::string message = std::string(name) + " must be an array that NumPy can view, got a " +
-                        describe_type(x) + " (" + std::string(py::str(why.value())) + ")";
+                        describe_type(x) + " (" + reason + ")";
   const py::object library = library_of(x);
   if (std::string(py::str(py::getattr(library, "__name__", py::none()))) == "torch") {
     message += "; reblock.torch takes tensors of any dtype, with gradients";
@@ -74,11 +107,34 @@ py::array view_foreign_output(py::handle out) {
   return view;
 }
 
+void refuse_what_would_be_lost(py::handle x, const char* name) {
+  struct other {
+    const char* package;
+    const char* wanted;
+    const char* way;
+  };
+  constexpr std::array<other, 3> others{{
+      {"dask", "an array in memory", "reblock.dask takes it, or pass its .compute()"},
+      {"xarray", "an array whose axes have no names", "pass its .to_numpy()"},
+      {"tensorflow", "a tensor with values",
+       "inside of tf.function call reblock by tf.numpy_function, and of a variable pass .value()"},
+  }};
+  if (py::isinstance<py::list>(x) || py::isinstance<py::tuple>(x)) return;
+  for (const other& o : others) {
+    if (!is_of(x, o.package)) continue;
+    throw py::type_error(std::string(name) + " must be " + o.wanted + ", got a " + describe_type(x) + ": " +
+                         o.way);
+  }
+}
+
 py::object give_back(py::handle x, const py::array& result) {
   const py::object library = library_of(x);
-  if (!py::hasattr(library, "from_dlpack")) return result;
   // NumPy exports no dtypes but its own.
   const bool exportable = result.dtype().attr("isbuiltin").cast<int>() == 1;
+  if (!py::hasattr(library, "from_dlpack")) {
+    if (is_of(x, "tensorflow")) return to_tensorflow(result, exportable);
+    return result;
+  }
   return library.attr(exportable ? "from_dlpack" : "asarray")(result);
 }
 

@@ -14,6 +14,11 @@ namespace py = pybind11;
 /// Whether this is another library's array; to be asked of what is no ndarray.
 bool is_foreign(py::handle x);
 
+/// TypeError for what NumPy would make an array of that lacks a part of it or is none of the library's any more:
+/// lazy arrays, arrays with names, and what stands for an array while a function is traced. To be asked of what is
+/// neither an ndarray nor foreign.
+void refuse_what_would_be_lost(py::handle x, const char* name);
+
 /// A view of another library's array. TypeError where it lies on a device, or NumPy cannot view it.
 py::array view_foreign(py::handle x, const char* name);
 
@@ -21,7 +26,7 @@ py::array view_foreign(py::handle x, const char* name);
 py::array view_foreign_output(py::handle out);
 
 /// The result as an array of the library of `x`: by the function from_dlpack of x.__array_namespace__(), or
-/// of the package of its type or of a base. Where there is none, the ndarray.
+/// of the package of its type or of a base, or as TensorFlow has it. Where there is none, the ndarray.
 py::object give_back(py::handle x, const py::array& result);
 
 }  // namespace reblock::python

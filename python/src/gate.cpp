@@ -29,9 +29,25 @@ detail::placement placement_of(const py::array& array) {
           strides_of(array), array.itemsize()};
 }
 
+/// TypeError for a masked array, whose mask would be lost.
+void refuse_mask(py::handle x, const char* name) {
+  const auto type = py::type::of(x);
+  const auto ndarray = py::handle(reinterpret_cast<PyObject*>(py::detail::npy_api::get().PyArray_Type_));
+  if (type.is(ndarray)) return;
+  const py::object ma = py::module_::import("sys").attr("modules").attr("get")("numpy.ma");
+  if (ma.is_none() || !py::isinstance(x, ma.attr("MaskedArray"))) return;
+  throw py::type_error(
+      std::string(name) +
+      " must not be a masked array: pass its .filled(value), or its .data and its mask apart");
+}
+
 py::array view(py::handle x, const char* name) {
-  if (py::isinstance<py::array>(x)) return py::reinterpret_borrow<py::array>(x);
+  if (py::isinstance<py::array>(x)) {
+    refuse_mask(x, name);
+    return py::reinterpret_borrow<py::array>(x);
+  }
   if (is_foreign(x)) return view_foreign(x, name);
+  refuse_what_would_be_lost(x, name);
   return py::array(py::reinterpret_borrow<py::object>(x));
 }
 
@@ -68,6 +84,7 @@ py::array to_output(py::handle out, const py::dtype& dtype, const axis_values& e
     throw py::type_error("out must be a numpy.ndarray or have __dlpack__, got " +
                          text(py::type::of(out).attr("__name__")));
   }
+  if (!foreign) refuse_mask(out, "out");
   const auto array = foreign ? view_foreign_output(out) : py::reinterpret_borrow<py::array>(out);
   if (!array.dtype().equal(dtype)) {
     throw py::type_error("out must have dtype " + text(dtype) + ", got " + text(array.dtype()));

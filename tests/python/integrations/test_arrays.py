@@ -10,12 +10,14 @@ from functools import partial
 from typing import Any
 
 import array_api_strict
+import dask.array
 import jax
 import jax.numpy
 import ml_dtypes
 import numpy as np
 import pytest
 import torch
+import xarray
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -256,9 +258,30 @@ def test_a_tensor_that_numpy_cannot_view_is_refused(kind: str) -> None:
         call(sample(call, np.float32), out=x)
 
 
-def test_a_traced_array_is_refused() -> None:
-    with pytest.raises(TypeError, match=r"^x must .*Tracer"):
-        jax.jit(partial(reblock.space_to_depth, block_size=2))(jax.numpy.zeros((1, 1, 2, 2)))
+@pytest.mark.parametrize(
+    "transform", [jax.jit, jax.vmap, lambda function: jax.grad(lambda x: function(x).sum())]
+)
+def test_a_traced_array_is_refused(transform: Any) -> None:
+    space_to_depth = partial(reblock.space_to_depth, block_size=2)
+    with pytest.raises(TypeError, match=r"^x must .*Tracer: .* by jax.pure_callback") as caught:
+        transform(space_to_depth)(jax.numpy.zeros((1, 1, 2, 2)))
+    assert "\n" not in str(caught.value)
+
+
+@every_operator
+def test_a_lazy_array_is_refused(call: Call) -> None:
+    x = dask.array.from_array(sample(call))
+    with pytest.raises(TypeError, match=r"^(x|columns) must .*: reblock.dask takes it"):
+        call(x)
+    assert_same_bytes(call(x.compute()), call.oracle(sample(call)))
+
+
+@every_operator
+def test_an_array_with_names_is_refused(call: Call) -> None:
+    x = xarray.DataArray(sample(call))
+    with pytest.raises(TypeError, match=r"^(x|columns) must .*: pass its .to_numpy\(\)$"):
+        call(x)
+    assert_same_bytes(call(x.to_numpy()), call.oracle(sample(call)))
 
 
 def test_an_array_on_another_device_of_the_same_memory_is_refused() -> None:
