@@ -18,13 +18,13 @@ from typer.testing import CliRunner, Result
 import reblock
 from reblock import _cli, _demo
 
-OPERATIONS = (
-    "space_to_depth DCR",
-    "depth_to_space DCR",
-    "space_to_depth CRD",
-    "depth_to_space CRD",
-    "unfold",
-    "fold",
+USES = (
+    "channels to pixels, PyTorch's pixel_shuffle",
+    "channels to pixels, as in ONNX and TensorFlow",
+    "pixels to channels",
+    "patches for a vision transformer",
+    "columns for a convolution (im2col)",
+    "overlapping patches, added up (col2im)",
 )
 ROUND_TRIPS = (
     "space_to_depth, then depth_to_space, DCR",
@@ -59,18 +59,22 @@ def photo(tmp_path: Path, noise: Image.Image) -> Path:
 
 
 def assert_reported(stdout: str, picture: str) -> None:
-    """Check the header, a row for each operation, a line for each round trip, and the path."""
+    """Check the header, a row for each use, a line for each round trip, and the path."""
     lines = [line.strip() for line in stdout.splitlines()]
-    assert "NumPy's" in stdout  # the header breaks where long times leave it little room
-    shape = r"\(\d+(?:, \d+)+\)"
-    rows = [re.fullmatch(rf"(\w.*?) +{shape} +{shape} +([\d.]+) +([\d.]+)", line) for line in lines]
+    assert f"than NumPy {np.__version__}" in stdout
+    assert max(map(len, lines[:-2])) <= 80
+    rows = [re.fullmatch(r"(\w.*?) +([\d.]+) +([\d.]+|no faster)", line) for line in lines]
     found = [row for row in rows if row]
-    assert tuple(row[1] for row in found) == OPERATIONS
+    assert tuple(row[1] for row in found) == USES
     assert all(float(row[2]) > 0 for row in found)
+    assert all(row[3] == "no faster" or float(row[3]) > 1 for row in found)
+    shape = r"\(\d+(?:, \d+)+\)"
+    shapes = [line for line in lines if re.fullmatch(rf"{shape} -> {shape}, (uint8|float32)", line)]
+    assert len(shapes) == len(USES)
     assert [line for line in lines if line.endswith("exact")] == [
         f"{n}: exact" for n in ROUND_TRIPS
     ]
-    assert lines[-1] == f"picture: {picture}"
+    assert lines[-2] == f"picture: {picture}"
 
 
 def assert_drawn(picture: Path, image: Image.Image) -> None:
@@ -142,11 +146,21 @@ def test_patches_are_spread_with_gaps(noise: Image.Image) -> None:
 def test_numpy_does_the_same_thing(noise: Image.Image) -> None:
     photo = as_array(noise.crop((4, 4, 196, 132)))
     rows = list(_demo.comparisons(photo, _demo.round_trips(photo)))
-    assert tuple(row.name for row in rows) == OPERATIONS
+    assert tuple(row.use for row in rows) == USES
     for row in rows:
+        names = {"x": row.operand, **vars(reblock)}
+        assert np.array_equal(eval(row.call, names), row.by_reblock(row.operand))
         ours, theirs = row.by_reblock(row.operand), row.by_numpy(row.operand)
         assert ours.dtype == theirs.dtype
         assert np.array_equal(ours, theirs)
+
+
+@pytest.mark.parametrize(
+    ("ratio", "text"),
+    [(3.14159, "3.1"), (12, "12.0"), (1.06, "1.1"), (1.04, "no faster"), (0.5, "no faster")],
+)
+def test_no_loss_is_shown_as_a_gain(ratio: float, text: str) -> None:
+    assert _demo.faster(ratio) == text
 
 
 # What it reads
