@@ -29,6 +29,7 @@ Order = Literal["DCR", "CRD"]
 BLOCK = 2
 PATCH = 16
 KERNEL = 3
+NETWORK = 224  # pixels that networks for images take along each axis, mostly
 WINDOW = 64
 STRIDE = 32  # half a window: away from the border, four patches share each pixel
 LONGEST_SIDE = 1024  # the patches of a photo take sixteen times its bytes
@@ -145,6 +146,7 @@ class Comparison:
 def comparisons(photo: Array, trips: Trips) -> Iterator[Comparison]:
     dcr, crd, patches = trips
     pixels = photo.astype(np.float32)
+    crop = np.ascontiguousarray(pixels[:, :, :NETWORK, :NETWORK])
     extents = photo.shape[2:]
     yield Comparison(
         "channels to pixels, PyTorch's pixel_shuffle",
@@ -177,7 +179,7 @@ def comparisons(photo: Array, trips: Trips) -> Iterator[Comparison]:
     yield Comparison(
         "columns for a convolution (im2col)",
         f"unfold(x, {KERNEL}, start_padding=1, end_padding=1)",
-        pixels,
+        crop,
         partial(unfold, window_sizes=KERNEL, start_padding=1, end_padding=1),
         partial(numpy_unfold, window=KERNEL, stride=1, padding=1),
     )
