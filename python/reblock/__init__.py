@@ -6,9 +6,10 @@ dtype, rank and strides, with the semantics of Microsoft's DirectML.
 
 Arrays of other libraries are read where they lie: those on the CPU whose type has ``__dlpack__``.
 The result goes back to the library, by the function ``from_dlpack`` of the array's
-``__array_namespace__()``, or else of the package that its type or a base of it comes from. Where
-there is no such function it is an ndarray, as it is for lists and everything else that NumPy makes
-arrays of.
+``__array_namespace__()``, or else of the package that its type or a base of it comes from, and to
+TensorFlow by its own. Where there is no such function it is an ndarray, as it is for lists and
+everything else that NumPy makes arrays of. What would lose a mask, the names of its axes, laziness
+or the trace of a transformation is refused.
 """
 
 import importlib

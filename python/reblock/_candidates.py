@@ -79,6 +79,9 @@ class Candidate:
             text = f"{self.operator}({', '.join((text, *map(str, self.arguments), *named))})"
         return text + "".join(map(str, self.after))
 
+    def __hash__(self) -> int:
+        return hash(str(self))  # of the parameters too, which are in a dict
+
     @property
     def simplicity(self) -> tuple[int, int, str]:
         """What to order by: blocks, layouts, windows; of each the shortest text first."""

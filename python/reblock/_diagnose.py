@@ -111,8 +111,8 @@ def diagnose(x: npt.ArrayLike, result: npt.ArrayLike) -> Diagnosis:
     Returns
     -------
     Diagnosis
-        `print` gives a text. `.matches` has every way found, `.nearest` the best one and `.share`
-        how good it is.
+        A prompt or `print` shows a text. ``.matches`` has every way found. Where there is none,
+        ``.nearest`` is the best one, and ``.share`` tells which share of the elements it gives.
 
     Raises
     ------
@@ -136,8 +136,8 @@ def diagnose(x: npt.ArrayLike, result: npt.ArrayLike) -> Diagnosis:
     that of the channels too.
 
     Dilations up to 8 and paddings up to 64 are tried, and no window lies in the padding alone.
-    Where too many windows fit, the simplest are tried, and `complete` is False. Of ways that do the
-    same to every array of the shape, the simplest is told, and blocks rather than windows.
+    Where too many windows fit, the simplest are tried, and ``.complete`` is False. Of ways that do
+    the same to every array of the shape, the simplest is told, and blocks rather than windows.
 
     It takes the time of some dozen calls of the operators, and for windows up to some seconds. A
     call allocates arrays of the size of `result`.

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import pickle
 import subprocess
 import sys
 from collections.abc import Callable
@@ -189,6 +190,15 @@ def test_a_match_takes_another_batch() -> None:
     assert np.array_equal(
         match(images), columns.reshape(5, 3, 4, 30).transpose(0, 3, 2, 1).reshape(5, 30, 12)
     )
+
+
+def test_candidates_are_values() -> None:
+    first, second = (
+        reblock.diagnose(IMAGE[0], reblock.space_to_depth(IMAGE[:1], 2, order="CRD")[0]).matches[0]
+        for _ in range(2)
+    )
+    assert first == second == pickle.loads(pickle.dumps(first))
+    assert len({first, second}) == 1
 
 
 # What the data do not tell apart
