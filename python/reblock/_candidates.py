@@ -118,8 +118,10 @@ class Tried:
         return share == 1 or len(self._nearest) < NEAREST or share > self._nearest[0][0]
 
     @property
-    def nearest(self) -> list[Candidate]:
-        return [candidate for *_, candidate in sorted(self._nearest, reverse=True)]
+    def nearest(self) -> list[tuple[float, Candidate]]:
+        """Those that differ least from the sample, with their shares, the largest first."""
+        kept = sorted(self._nearest, reverse=True)
+        return [(share, candidate) for share, _, candidate in kept]
 
 
 # Layouts ----------------------------------------------------------------------------------------

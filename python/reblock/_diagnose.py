@@ -29,7 +29,7 @@ from reblock._candidates import (
     number_or_tuple,
     share_of,
 )
-from reblock._search import search_fold, search_unfold
+from reblock._search import search_windows
 
 LEAST_AXES = 2
 FULL_CHECKS = 64  # candidates that agree with the sample and are run in full
@@ -168,8 +168,10 @@ def diagnose(x: npt.ArrayLike, result: npt.ArrayLike) -> Diagnosis:
         kinds = f"{given.dtype} and {made.dtype}"
         raise TypeError(f"x and result must have dtypes that compare, got {kinds}") from error
     tried = Tried()
-    for try_all in (_try_layouts, _try_blocks, search_unfold, search_fold):
-        try_all(given, made, tried)
+    _try_layouts(given, made, tried)
+    _try_blocks(given, made, tried)
+    search_windows("unfold", given, made, tried)
+    search_windows("fold", given, made, tried)
     return _judged(given, made, tried)
 
 
@@ -193,7 +195,10 @@ def _judged(x: Array, result: Array, tried: Tried) -> Diagnosis:
     equals = [candidate for share, candidate in judged if share == 1]
     matches = _distinct(equals, x.shape)
     if not matches:
-        judged += [(share_of(candidate, x, result), candidate) for candidate in tried.nearest]
+        for estimate, candidate in tried.nearest:
+            # A sample may err, but hardly so much that less than half of a share is the larger one.
+            if estimate >= max((share for share, _ in judged), default=0) / 2:
+                judged.append((share_of(candidate, x, result), candidate))
     share, nearest = max(judged, key=lambda pair: pair[0], default=(0.0, None))
     return Diagnosis(
         tuple(matches),

@@ -12,7 +12,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
-from typing import NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -52,28 +52,23 @@ DIFFERING = 2  # the same of those that do not
 DEFAULTS = {"strides": 1, "dilations": 1, "start_padding": 0, "end_padding": 0}
 
 
-def search_unfold(x: Array, result: Array, tried: Tried) -> None:
-    """Compare all windows that make columns of the shape of `result` of an image like `x`."""
-    fitting = (
-        hypothesis
-        for image in images(x)
-        for cut in columns(result, len(image.sizes))
-        for hypothesis in _hypotheses("unfold", image, cut, tried)
-    )
-    _search(fitting, (AT_ONCE, LEAST), _shares_of_moves, tried)
-
-
-def search_fold(x: Array, result: Array, tried: Tried) -> None:
-    """Compare all windows that make an image of the shape of `result` of columns like `x`."""
-    if x.dtype.kind not in "biufc":
+def search_windows(
+    operator: Literal["unfold", "fold"], x: Array, result: Array, tried: Tried
+) -> None:
+    """Compare all windows by which the operator makes an array of the shape of `result` of `x`."""
+    if operator == "unfold":
+        whole, cut, limits, shares_of = x, result, (AT_ONCE, LEAST), _shares_of_moves
+    elif x.dtype.kind in "biufc":
+        whole, cut, limits, shares_of = result, x, (SUMS_AT_ONCE, LEAST_OF_SUMS), _shares_of_sums
+    else:
         return
     fitting = (
         hypothesis
-        for image in images(result)
-        for cut in columns(x, len(image.sizes))
-        for hypothesis in _hypotheses("fold", image, cut, tried)
+        for image in images(whole)
+        for read in columns(cut, len(image.sizes))
+        for hypothesis in _hypotheses(operator, image, read, tried)
     )
-    _search(fitting, (SUMS_AT_ONCE, LEAST_OF_SUMS), _shares_of_sums, tried)
+    _search(fitting, limits, shares_of, tried)
 
 
 class Hypothesis(NamedTuple):
