@@ -163,7 +163,7 @@ def diagnose(x: npt.ArrayLike, result: npt.ArrayLike) -> Diagnosis:
     """
     given, made = _checked(x, "x"), _checked(result, "result")
     try:
-        equal(given.reshape(-1)[:1], made.reshape(-1)[:1])
+        equal(*(np.asarray(array.flat[0]) for array in (given, made)))
     except TypeError as error:
         kinds = f"{given.dtype} and {made.dtype}"
         raise TypeError(f"x and result must have dtypes that compare, got {kinds}") from error
