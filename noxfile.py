@@ -42,7 +42,7 @@ def instruction_sets(session: nox.Session) -> None:
     """Run the Python tests of the operators as on processors that have less than this one."""
     install_package(session, "test", "pytest-xdist>=3")
     operators = ("depth_space", "dtypes", "memory", "threads", "window")
-    for instruction_set in ("baseline", "lookup16", "sum32"):
+    for instruction_set in ("baseline", "ssse3", "avx2"):
         files = [f"tests/python/test_{name}.py" for name in operators]
         arguments = ("-n", "auto", *files, *session.posargs)
         session.run("pytest", *arguments, env={"REBLOCK_ISA": instruction_set})

@@ -127,7 +127,7 @@ void add_all() {
         for (const std::int64_t length : {7, 14, 28, 112}) {
           for (const bool separate : {false, true}) {
             for (const instruction_set set :
-                 {instruction_set::baseline, instruction_set::lookup16, instruction_set::lookup64}) {
+                 {instruction_set::baseline, instruction_set::ssse3, instruction_set::avx512}) {
               if (set > usable_instruction_set() || streams * length * size > bytes) continue;
               const layout l = of_streams(streams, length, size, bytes, separate);
               if (set != instruction_set::baseline &&

@@ -125,7 +125,7 @@ def test_the_usual_number_heeds_affinity() -> None:
     assert run(pinned, REBLOCK_NUM_THREADS="").stdout == "1\n"
 
 
-@pytest.mark.parametrize("instruction_set", ["baseline", "lookup16", "sum32"])
+@pytest.mark.parametrize("instruction_set", ["baseline", "ssse3", "avx2"])
 def test_results_do_not_depend_on_the_instruction_set(instruction_set: str) -> None:
     code = """
 import hashlib, numpy as np, reblock

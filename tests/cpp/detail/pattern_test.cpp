@@ -133,7 +133,7 @@ TEST_CASE("a pattern moves what its layout describes, whatever repeats") {
     CHECK(patterns >= test::enough(100));
     CHECK(counts.rows >= test::enough(10));
   }
-  if (detect_instruction_set() == instruction_set::lookup64) CHECK(counts.siblings >= test::enough(10));
+  if (detect_instruction_set() == instruction_set::avx512) CHECK(counts.siblings >= test::enough(10));
 }
 
 /// The moves of unfold over images (c, y, x) with windows of `size` x `size`, which have no gaps.
@@ -178,7 +178,7 @@ TEST_CASE("a pattern with a border is zero outside") {
     CHECK(counts.bounded >= test::enough(20));
     CHECK(counts.rows >= test::enough(10));
   }
-  if (detect_instruction_set() == instruction_set::lookup64) CHECK(counts.pieces >= test::enough(10));
+  if (detect_instruction_set() == instruction_set::avx512) CHECK(counts.pieces >= test::enough(10));
 }
 
 TEST_CASE("tables for what is inside are made only where they are used often") {
@@ -288,7 +288,7 @@ TEST_CASE("a piece of a pattern that depends on what is inside has several indic
     l.bound_count = 1;
     patterns += check_moves(without_margins(l, 8), random);
   }
-  CHECK((patterns > 0 || detect_instruction_set() != instruction_set::lookup64));
+  CHECK((patterns > 0 || detect_instruction_set() != instruction_set::avx512));
 }
 
 TEST_CASE("a large output goes past the caches") {
@@ -337,8 +337,8 @@ TEST_CASE("a large output goes past the caches") {
 TEST_CASE("instruction sets have names and widths") {
   CHECK(name_of(instruction_set::baseline) == "baseline");
   CHECK(lookup_width(instruction_set::baseline) == 0);
-  CHECK(lookup_width(instruction_set::lookup16) == 16);
-  CHECK(lookup_width(instruction_set::lookup64) == 64);
+  CHECK(lookup_width(instruction_set::ssse3) == 16);
+  CHECK(lookup_width(instruction_set::avx512) == 64);
   CHECK(usable_instruction_set() <= detect_instruction_set());
 }
 

@@ -282,7 +282,7 @@ TEST_CASE("plans for processors without AVX2 do without it") {
     INFO("seed ", seed);
     std::mt19937 random(seed);
     const test::moves moves = draw_permutation(random, 1 << 15);
-    for (const instruction_set set : {instruction_set::baseline, instruction_set::lookup16}) {
+    for (const instruction_set set : {instruction_set::baseline, instruction_set::ssse3}) {
       INFO("instruction set ", std::string(name_of(set)));
       const staged_move blocks = plan_for(moves, set);
       CHECK_FALSE(needs_wide_registers(blocks.second));

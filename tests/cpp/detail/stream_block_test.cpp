@@ -44,10 +44,10 @@ std::vector<compiled_movers> all_compiled() {
   std::vector<compiled_movers> all = {
       {"baseline", 1, baseline::square_mover, baseline::few_streams_mover, baseline::few_rows_mover}};
 #if defined(__GNUC__) && defined(__x86_64__)
-  if (detect_instruction_set() >= instruction_set::lookup16) {
+  if (detect_instruction_set() >= instruction_set::ssse3) {
     all.push_back({"ssse3", 1, ssse3::square_mover, ssse3::few_streams_mover, ssse3::few_rows_mover});
   }
-  if (detect_instruction_set() >= instruction_set::sum32) {
+  if (detect_instruction_set() >= instruction_set::avx2) {
     all.push_back({"avx2", 2, avx2::square_mover, avx2::few_streams_mover, avx2::few_rows_mover});
   }
 #endif

@@ -63,7 +63,7 @@ struct mover_costs {
 
   static constexpr mover_costs of(instruction_set set) noexcept {
     mover_costs costs;
-    if (set == instruction_set::lookup64) {
+    if (set == instruction_set::avx512) {
       costs.bounded_lookup_byte = 0.1;
       costs.lookup_factor = 1.15;
       costs.lookup_byte = 0.01;

@@ -12,31 +12,36 @@
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
-/// Ascending: a processor that has one has those before it.
+/// By the names of x86-64's, ascending: a processor that has one has those before it. NEON does what avx2 stands for.
 enum class instruction_set : std::uint8_t {
   baseline,  ///< what the compiler's flags allow
-  lookup16,  ///< bytes looked up in 16: SSSE3, or NEON
-  sum32,     ///< sums in registers of 32 bytes, float16 converted to float and back: AVX2 and F16C, or NEON
-  lookup64,  ///< bytes looked up for registers of 64, and leaves with such registers: AVX-512 VBMI
+  ssse3,     ///< bytes looked up in 16
+  avx2,      ///< with F16C: sums in registers of 32 bytes, float16 converted to float and back
+  avx512,    ///< with VBMI: bytes looked up for registers of 64, and leaves with such registers
 };
 
 /// Bytes of the registers in which bytes are looked up; 0: they are not.
 constexpr std::size_t lookup_width(instruction_set set) noexcept {
-  return set == instruction_set::lookup64 ? 64 : set == instruction_set::baseline ? 0 : 16;
+  return set == instruction_set::avx512 ? 64 : set == instruction_set::baseline ? 0 : 16;
 }
 
+/// As `reblock info` and REBLOCK_ISA have it.
 constexpr std::string_view name_of(instruction_set set) noexcept {
-  constexpr std::string_view names[] = {"baseline", "lookup16", "sum32", "lookup64"};
+#if defined(__aarch64__)
+  return set == instruction_set::baseline ? "baseline" : "neon";
+#else
+  constexpr std::string_view names[] = {"baseline", "ssse3", "avx2", "avx512"};
   return names[static_cast<std::size_t>(set)];
+#endif
 }
 
 /// The widest that this processor has.
 inline instruction_set detect_instruction_set() noexcept {
   const std::size_t width = detect_lookup_width();
   return width == 0            ? instruction_set::baseline
-         : !detect_wide_sums() ? instruction_set::lookup16
-         : width == 16         ? instruction_set::sum32
-                               : instruction_set::lookup64;
+         : !detect_wide_sums() ? instruction_set::ssse3
+         : width == 16         ? instruction_set::avx2
+                               : instruction_set::avx512;
 }
 
 /// What plans are made for: all that the processor has, or, where the environment variable REBLOCK_ISA names
@@ -46,8 +51,8 @@ inline instruction_set detect_instruction_set() noexcept {
     const instruction_set best = detect_instruction_set();
     const char* wanted = std::getenv("REBLOCK_ISA");
     if (wanted == nullptr) return best;
-    for (auto set = instruction_set::baseline; set < best;
-         set = static_cast<instruction_set>(static_cast<int>(set) + 1)) {
+    for (int i = static_cast<int>(best); i >= 0; --i) {
+      const auto set = static_cast<instruction_set>(i);
       if (name_of(set) == wanted) return set;
     }
     return best;

@@ -84,7 +84,7 @@ class block_offers {
       take_cheaper(found, offer_squares());
     } else {
       take_cheaper(found, offer_few_rows());
-      if (set_ >= instruction_set::lookup16)
+      if (set_ >= instruction_set::ssse3)
         take_cheaper(found, offer_few_streams(has_few_rows, has_few_columns));
     }
     return found;
@@ -231,7 +231,7 @@ class block_offers {
     move.mover = baseline::square_mover(static_cast<std::size_t>(size_));
 #if defined(__GNUC__) && defined(__x86_64__)
     const double wide = waste(rows_of(move), 2 * side_) / costs_.wide_squares[log];
-    if (set_ >= instruction_set::sum32 && rows_of(move) >= 2 * side_ && wide < each) {
+    if (set_ >= instruction_set::avx2 && rows_of(move) >= 2 * side_ && wide < each) {
       each = wide;
       move.mover = avx2::square_mover(static_cast<std::size_t>(size_));
     }
@@ -258,7 +258,7 @@ class block_offers {
     const auto few = static_cast<std::size_t>(rows_of(move));
     if (few < 2) return offer;
 #if defined(__GNUC__) && defined(__x86_64__)
-    move.mover = set_ >= instruction_set::sum32
+    move.mover = set_ >= instruction_set::avx2
                      ? avx2::few_rows_mover(static_cast<std::size_t>(size_), few)
                      : baseline::few_rows_mover(static_cast<std::size_t>(size_), few);
 #else
@@ -296,7 +296,7 @@ class block_offers {
     move.dense_columns = interleaves;
     move.dense_rows = !interleaves;
     const std::int64_t few = interleaves ? rows_.elements : columns_.elements;
-    const bool is_wide = set_ >= instruction_set::sum32 && along.elements >= 2 * side_;
+    const bool is_wide = set_ >= instruction_set::avx2 && along.elements >= 2 * side_;
     const auto count = static_cast<double>(std::bit_ceil(static_cast<std::uint64_t>(few)));
     const double each =
         count / static_cast<double>(few) / (is_wide ? costs_.wide_streams : costs_.narrow_streams);

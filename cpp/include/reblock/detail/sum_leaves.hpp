@@ -218,7 +218,7 @@ void sum_wide_places(term_list& terms, const sum_place* places, std::size_t plac
   }
 }
 
-/// Requires the instruction set sum32 and that all terms are listed at a time.
+/// Requires the instruction set avx2 and that all terms are listed at a time.
 template <class T, bool Masked>
 [[gnu::visibility("hidden")]] inline constexpr row_functions wide_rows{
     std::same_as<T, float16> ? sizeof(register_bytes) : wide_sum_bytes,
@@ -231,7 +231,7 @@ template <class T, bool Masked>
 template <class T, bool Masked>
 const row_functions& choose_row_functions(std::size_t size, std::size_t terms) noexcept {
   if constexpr (std::same_as<T, float16> || (adds_in_lanes<T> && wide_sum_bytes > sizeof(register_bytes))) {
-    const bool wide = usable_instruction_set() >= instruction_set::sum32 && terms <= term_list::most;
+    const bool wide = usable_instruction_set() >= instruction_set::avx2 && terms <= term_list::most;
     if (wide && size >= wide_rows<T, Masked>.width) return wide_rows<T, Masked>;
   }
   if constexpr (sizeof(T) <= 2) {
