@@ -95,9 +95,11 @@ py::array to_output(py::handle out, const py::dtype& dtype, const axis_values& e
     throw py::value_error(why.message());
   }
   if (!array.writeable()) throw py::value_error("out must be writeable, got a read-only array");
-  if (!is_c_contiguous(array) && detail::overlaps_itself(extents, strides_of(array), array.itemsize())) {
+  if (is_c_contiguous(array)) return array;
+  const detail::overlap own = detail::overlaps_itself(extents, strides_of(array), array.itemsize());
+  if (own != detail::overlap::none) {
     why << "out must not overlap itself, got shape " << extents << " with strides (in bytes) "
-        << strides_of(array);
+        << strides_of(array) << detail::doubt(own);
     throw py::value_error(why.message());
   }
   return array;
@@ -117,9 +119,8 @@ void provide_pages(void* begin, py::ssize_t size) noexcept {
 }
 
 py::array apart_from(const py::array& input, const py::array& output) {
-  if (lie_apart(input, output) || !detail::share_memory(placement_of(input), placement_of(output))) {
-    return input;
-  }
+  if (lie_apart(input, output)) return input;
+  if (detail::share_memory(placement_of(input), placement_of(output)) == detail::overlap::none) return input;
   // Not by NumPy, which leaves the padding inside of structured elements behind.
   py::array copy(input.dtype(), std::vector<py::ssize_t>(input.shape(), input.shape() + input.ndim()));
   detail::layout moves;

@@ -154,7 +154,8 @@ void dispatch(const compiled_operator& op, py::handle input_buffer, py::handle o
   output.require_writable("output_buffer");
   const std::byte* from = input.data();
   std::vector<std::byte> copy;
-  if (detail::share_memory(input.place(op.input()), output.place(op.output()))) {
+  if (detail::share_memory(input.place(op.input()), output.place(op.output())) !=
+      detail::overlap::none) {
     copy.assign(from, from + total_size_in_bytes(op.input()));
     from = copy.data();
   }

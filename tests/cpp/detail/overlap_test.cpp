@@ -4,6 +4,7 @@
 #include <limits>
 #include <random>
 #include <set>
+#include <string_view>
 
 #include <doctest/doctest.h>
 
@@ -29,6 +30,8 @@ bool add_bytes(const placement& tensor, std::set<std::int64_t>& bytes) {
   return twice;
 }
 
+overlap either(bool some) { return some ? overlap::some : overlap::none; }
+
 placement draw_placement(std::mt19937& random) {
   const auto axes = static_cast<std::size_t>(draw(random, 1, 4));
   const std::int64_t widest = draw(random, 1, 40);
@@ -44,7 +47,7 @@ TEST_CASE("overlaps_itself agrees with counting bytes") {
     const placement tensor = draw_placement(random);
     std::set<std::int64_t> bytes;
     const bool expected = add_bytes(tensor, bytes);
-    CHECK(overlaps_itself(tensor.extents, tensor.strides, tensor.element_size) == expected);
+    CHECK(overlaps_itself(tensor.extents, tensor.strides, tensor.element_size) == either(expected));
     overlapping += expected ? 1 : 0;
   }
   CHECK(overlapping > 300);
@@ -64,8 +67,8 @@ TEST_CASE("share_memory agrees with comparing bytes") {
     add_bytes(b, bytes_of_b);
     bool expected = false;
     for (const std::int64_t byte : bytes_of_a) expected = expected || bytes_of_b.contains(byte);
-    CHECK(share_memory(a, b) == expected);
-    CHECK(share_memory(b, a) == expected);
+    CHECK(share_memory(a, b) == either(expected));
+    CHECK(share_memory(b, a) == either(expected));
     sharing += expected ? 1 : 0;
   }
   CHECK(sharing > 300);
@@ -75,34 +78,62 @@ TEST_CASE("share_memory agrees with comparing bytes") {
 TEST_CASE("packed tensors of any size are told apart at once") {
   const axis_values extents{1024, 1024, 1024, 1024, 16, 16};
   const axis_values strides{std::int64_t{1} << 38, 1 << 28, 1 << 18, 1 << 8, 16, 1};
-  CHECK_FALSE(overlaps_itself(extents, strides, 1));
-  CHECK(overlaps_itself(extents, strides, 2));
+  CHECK(overlaps_itself(extents, strides, 1) == overlap::none);
+  CHECK(overlaps_itself(extents, strides, 2) == overlap::some);
   const placement first{0, extents, strides, 1};
   const placement next{std::int64_t{1} << 48, extents, strides, 1};
   const placement last_byte{(std::int64_t{1} << 48) - 1, extents, strides, 1};
-  CHECK_FALSE(share_memory(first, next));
-  CHECK(share_memory(first, last_byte));
+  CHECK(share_memory(first, next) == overlap::none);
+  CHECK(share_memory(first, last_byte) == overlap::some);
 }
 
 TEST_CASE("the stride of an axis of extent 1 does not make an overlap") {
   constexpr std::int64_t smallest = std::numeric_limits<std::int64_t>::min();
-  CHECK_FALSE(overlaps_itself({3, 1, 2}, {2, smallest, 1}, 1));
-  CHECK_FALSE(share_memory({0, {2, 1}, {1, smallest}, 1}, {2, {2, 1}, {1, smallest}, 1}));
-  CHECK(share_memory({0, {2, 1}, {1, smallest}, 1}, {1, {2, 1}, {1, smallest}, 1}));
+  CHECK(overlaps_itself({3, 1, 2}, {2, smallest, 1}, 1) == overlap::none);
+  CHECK(share_memory({0, {2, 1}, {1, smallest}, 1}, {2, {2, 1}, {1, smallest}, 1}) == overlap::none);
+  CHECK(share_memory({0, {2, 1}, {1, smallest}, 1}, {1, {2, 1}, {1, smallest}, 1}) == overlap::some);
 }
 
-TEST_CASE("a search that does not end soon answers yes, the safe side") {
+/// Strides that have no factor in common.
+constexpr std::int64_t modulus = 10007;
+constexpr std::int64_t strides_of_one[] = {101, 103, 107, 109, 113, 127, 131, 137};
+
+TEST_CASE("sums of strides reach an interval or do not") {
   stride_sums few;
   few.add(6, 3);
-  few.add(4, 3);
-  CHECK(few.reach(10, 10));
-  CHECK_FALSE(few.reach(13, 13));
-  CHECK_FALSE(few.reach(31, 99));
+  few.add(4, 1);
+  few.add(4, 2);
+  CHECK(few.reach(10, 10) == overlap::some);
+  CHECK(few.reach(30, 99) == overlap::some);
+  CHECK(few.reach(-5, 0) == overlap::some);
+  CHECK(few.reach(2, 3) == overlap::none);
+  CHECK(few.reach(13, 13) == overlap::none);
+  CHECK(few.reach(31, 99) == overlap::none);
+  CHECK(few.reach(-5, -1) == overlap::none);
+}
+
+TEST_CASE("sums of many strides with a common factor are multiples of it") {
   stride_sums many;
-  for (const std::int64_t stride : {1000002, 1000034, 1000038, 1000040, 1000082, 1000098, 1000118, 1000122}) {
-    many.add(stride, 59);
-  }
-  CHECK(many.reach(200000001, 200000001));  // odd, so it is none of these sums
+  for (const std::int64_t factor : strides_of_one) many.add(modulus * factor, 59);
+  CHECK(many.reach(20'000 * modulus + 1, 20'001 * modulus - 1) == overlap::none);
+  CHECK(many.reach(20'000 * modulus, 20'001 * modulus - 1) == overlap::some);
+}
+
+TEST_CASE("a search that takes too long says that it does not know") {
+  // A sum of n steps leaves the remainder n, and there are fewer than modulus - 1 steps in all: none is reached.
+  stride_sums many;
+  for (const std::int64_t factor : strides_of_one) many.add(modulus * factor + 1, 59);
+  CHECK(many.reach(20'001 * modulus - 1, 20'001 * modulus - 1) == overlap::unknown);
+  CHECK(std::string_view(doubt(overlap::unknown)) == "; for these strides that takes too long to tell");
+  CHECK(std::string_view(doubt(overlap::some)).empty());
+}
+
+TEST_CASE("tensors of irregular strides are told apart") {
+  const axis_values extents{30, 30, 30, 30};
+  const axis_values strides{1'874'563, 1'543'217, 1'187'911, 1'000'099};
+  // The nearest two elements are 6 bytes apart.
+  CHECK(overlaps_itself(extents, strides, 6) == overlap::none);
+  CHECK(overlaps_itself(extents, strides, 7) == overlap::some);
 }
 
 }  // namespace

@@ -56,11 +56,15 @@ inline status check_operands(const operands& views, const axis_values& output_ex
   }
   const placement from = placement_of(views.input);
   const placement to = placement_of(views.output);
-  if (overlaps_itself(to.extents, to.strides, to.element_size)) {
+  const overlap own = overlaps_itself(to.extents, to.strides, to.element_size);
+  if (own != overlap::none) {
     return error() << names.output << " must not overlap itself, got shape " << views.output.extents
-                   << " with strides " << views.output.strides;
+                   << " with strides " << views.output.strides << doubt(own);
   }
-  if (share_memory(from, to)) return error() << names.output << " must not share memory with " << names.input;
+  const overlap shared = share_memory(from, to);
+  if (shared != overlap::none) {
+    return error() << names.output << " must not share memory with " << names.input << doubt(shared);
+  }
   return success{};
 }
 

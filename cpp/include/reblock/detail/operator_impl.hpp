@@ -74,9 +74,10 @@ inline result<tensor_desc> check_output(const std::optional<tensor_desc>& output
   if (checked.sizes != sizes) {
     return error() << "output: sizes must be " << sizes << ", got " << checked.sizes;
   }
-  if (overlaps_itself(checked.sizes, checked.strides_or_packed(), 1)) {
+  const overlap own = overlaps_itself(checked.sizes, checked.strides_or_packed(), 1);
+  if (own != overlap::none) {
     return error() << "output: strides must not make elements overlap, got sizes " << checked.sizes
-                   << " with strides " << checked.strides_or_packed();
+                   << " with strides " << checked.strides_or_packed() << doubt(own);
   }
   return checked;
 }
