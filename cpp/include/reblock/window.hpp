@@ -158,9 +158,11 @@ class window_geometry {
     }
     const auto g = make(image, parameters, channel_axis, element_size, "output_sizes");
     if (g && g->columns_ != columns) {
-      return error() << columns_name << " has " << columns[2] << " blocks (axis 2 of shape " << columns
-                     << "), but output_sizes " << *spatial << " give " << g->columns_[2] << ": "
-                     << g->blocks_;
+      error why;
+      why << columns_name << " has " << columns[2] << " blocks (axis 2 of shape " << columns
+          << "), but output_sizes " << *spatial << " give " << g->columns_[2] << ": " << g->blocks_;
+      if (!output_sizes.uniform() || spatial_axes != 1) return why;
+      return why << "; for two axes pass " << axis_values::repeat(2, output_sizes.values()[0]);
     }
     return g;
   }
