@@ -27,7 +27,6 @@ from reblock._core import (
     TensorDesc,
     UnfoldDesc,
     __version__,
-    compile,  # noqa: A004 - DirectML's word; it hides the builtin only where it is imported by name
     depth_to_space,
     depth_to_space_shape,
     fold,
@@ -40,6 +39,9 @@ from reblock._core import (
     unfold_shape,
 )
 
+# DirectML's word. It is public, but not in __all__: `from reblock import *` keeps Python's own.
+from reblock._core import compile as compile  # noqa: A004 - so that type checkers know it
+
 __all__ = [
     "CompiledOperator",
     "DataType",
@@ -51,7 +53,6 @@ __all__ = [
     "TensorDesc",
     "UnfoldDesc",
     "__version__",
-    "compile",
     "depth_to_space",
     "depth_to_space_shape",
     "diagnose",
@@ -69,6 +70,14 @@ __all__ = [
     "unfold_shape",
 ]
 
+_ELSEWHERE = {
+    "col2im": "fold(columns, output_sizes, window_sizes)",
+    "extract_patches": "unfold(x, window_sizes)",
+    "im2col": "unfold(x, window_sizes)",
+    "pixel_shuffle": 'depth_to_space(x, block_size, order="CRD")',
+    "pixel_unshuffle": 'space_to_depth(x, block_size, order="CRD")',
+}
+"""What other libraries call the operators, and how they are called here."""
 
 if TYPE_CHECKING:
     from reblock._diagnose import diagnose
@@ -78,9 +87,11 @@ else:
     _LAZY = {"diagnose": "reblock._diagnose", "explain": "reblock._explain"}
 
     def __getattr__(name: str) -> object:
+        """Import what only people look at when it is asked for; else tell what was meant."""
         if name in _LAZY:
             return getattr(importlib.import_module(_LAZY[name]), name)
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        hint = f": did you mean reblock.{_ELSEWHERE[name]}?" if name in _ELSEWHERE else ""
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")
 
 
 def __dir__() -> list[str]:

@@ -1,7 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
 import enum
 from collections.abc import Sequence
-from typing import Any, Literal, Protocol, SupportsIndex, TypeAlias, TypeVar, final, overload
+from typing import (
+    Any,
+    Literal,
+    Protocol,
+    Self,
+    SupportsIndex,
+    TypeAlias,
+    TypeVar,
+    final,
+    overload,
+)
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,6 +36,13 @@ _IntOrInts: TypeAlias = SupportsIndex | _Ints
 _Buffer: TypeAlias = Buffer | NDArray[Any]
 _Order: TypeAlias = Literal["DCR", "CRD", 0, 1] | DepthSpaceOrder
 
+# PyTorch's dtype, for one, without importing it.
+class _ForeignDType(Protocol):
+    @property
+    def is_floating_point(self) -> bool: ...
+
+_DType: TypeAlias = DataType | np.dtype[Any] | type[Any] | str | _ForeignDType
+
 @overload
 def depth_to_space(
     x: NDArray[_Scalar],
@@ -35,7 +52,80 @@ def depth_to_space(
     channel_axis: SupportsIndex = 1,
     out: None = None,
     threads: SupportsIndex | None = None,
-) -> NDArray[_Scalar]: ...
+) -> NDArray[_Scalar]:
+    """Move channels into blocks of space, the inverse of `space_to_depth`.
+
+    With block extents ``B_d`` and their product ``P``, the result of shape
+    ``(N, C, S_1*B_1, ..., S_k*B_k)`` is
+
+    ``result[n, c, s_1*B_1 + j_1, ..., s_k*B_k + j_k] == x[n, q, s_1, ..., s_k]``
+
+    where ``q = rank(j) * C + c`` in DCR order and ``q = c * P + rank(j)`` in CRD
+    order, and ``rank(j)`` is the row-major rank of ``j`` in the block.
+
+    Parameters
+    ----------
+    x : array_like
+        Shape ``(N, C*P, S_1, ..., S_k)``, with 1 to 6 spatial axes. Any dtype without
+        Python objects; elements are moved bit for bit. Any strides; an ndarray, or
+        another library's array on the CPU, is read where it lies.
+    block_size : int or sequence of int
+        Elements of a block, for all spatial axes or one for each; at least 1.
+    order : {"DCR", "CRD"} or DepthSpaceOrder, default "DCR"
+        Whether the block position (DCR) or the channel (CRD) is the slow index in the
+        channels of `x`. ONNX's and TensorFlow's default is DCR, PyTorch's
+        ``pixel_shuffle`` is CRD.
+    channel_axis : int, default 1
+        The axis of the channels in `x` and in the result; any axis but 0. A negative
+        one counts from the end.
+    out : array, optional
+        Where the result goes, an ndarray or another library's array that can be written
+        where it lies: exactly the result's shape and dtype, any strides that do not
+        overlap themselves. Memory between its elements is not written. If it shares
+        memory with `x`, `x` is copied first; nothing else of the tensor's size is
+        allocated but the result.
+    threads : int, optional
+        How many threads may move the bytes, at least 1; where it is not given, as many as
+        `get_num_threads` says. A small call uses fewer.
+
+    Returns
+    -------
+    array
+        `out` if given, else a new C-contiguous array of the dtype of `x`: of the
+        library of `x` if that has ``__dlpack__``, otherwise an ndarray.
+
+    Raises
+    ------
+    ValueError
+        If the channels are not a multiple of ``P``, for a rank outside of 3 to 8, or
+        for any other argument out of range. Nothing has been written then.
+    TypeError
+        For an argument of the wrong kind, an array on a device or that NumPy cannot
+        view, or an `out` of another dtype.
+
+    See Also
+    --------
+    depth_to_space_shape : The shape of the result, without data.
+
+    Notes
+    -----
+    The definition is that of DirectML's ``DML_DEPTH_TO_SPACE1_OPERATOR_DESC``, for any
+    number of spatial axes, rectangular blocks and any channel axis.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import reblock
+    >>> x = np.arange(8).reshape(1, 4, 1, 2)
+    >>> reblock.depth_to_space(x, 2)
+    array([[[[0, 2, 1, 3],
+             [4, 6, 5, 7]]]])
+    >>> reblock.depth_to_space(np.zeros((1, 8, 2, 3)), 2).shape
+    (1, 2, 4, 6)
+    >>> reblock.depth_to_space(np.zeros((1, 2, 3, 12)), (2, 3), channel_axis=-1).shape
+    (1, 4, 9, 2)
+    """
+
 @overload
 def depth_to_space(
     x: _Foreign,
@@ -75,7 +165,82 @@ def space_to_depth(
     channel_axis: SupportsIndex = 1,
     out: None = None,
     threads: SupportsIndex | None = None,
-) -> NDArray[_Scalar]: ...
+) -> NDArray[_Scalar]:
+    """Move blocks of space into channels, the inverse of `depth_to_space`.
+
+    With block extents ``B_d`` and their product ``P``, the result of shape
+    ``(N, C*P, S_1, ..., S_k)`` is
+
+    ``result[n, q, s_1, ..., s_k] == x[n, c, s_1*B_1 + j_1, ..., s_k*B_k + j_k]``
+
+    where ``q = rank(j) * C + c`` in DCR order and ``q = c * P + rank(j)`` in CRD
+    order, and ``rank(j)`` is the row-major rank of ``j`` in the block.
+
+    Parameters
+    ----------
+    x : array_like
+        Shape ``(N, C, S_1*B_1, ..., S_k*B_k)``, with 1 to 6 spatial axes. Any dtype
+        without Python objects; elements are moved bit for bit. Any strides; an
+        ndarray, or another library's array on the CPU, is read where it lies.
+    block_size : int or sequence of int
+        Elements of a block, for all spatial axes or one for each; at least 1.
+    order : {"DCR", "CRD"} or DepthSpaceOrder, default "DCR"
+        Whether the block position (DCR) or the channel (CRD) becomes the slow index
+        in the channels of the result. ONNX's and TensorFlow's is DCR, PyTorch's
+        ``pixel_unshuffle`` is CRD.
+    channel_axis : int, default 1
+        The axis of the channels in `x` and in the result; any axis but 0. A negative
+        one counts from the end.
+    out : array, optional
+        Where the result goes, an ndarray or another library's array that can be written
+        where it lies: exactly the result's shape and dtype, any strides that do not
+        overlap themselves. Memory between its elements is not written. If it shares
+        memory with `x`, `x` is copied first; nothing else of the tensor's size is
+        allocated but the result.
+    threads : int, optional
+        How many threads may move the bytes, at least 1; where it is not given, as many as
+        `get_num_threads` says. A small call uses fewer.
+
+    Returns
+    -------
+    array
+        `out` if given, else a new C-contiguous array of the dtype of `x`: of the
+        library of `x` if that has ``__dlpack__``, otherwise an ndarray.
+
+    Raises
+    ------
+    ValueError
+        If a spatial extent is not a multiple of the block's, for a rank outside of 3
+        to 8, or for any other argument out of range. Nothing has been written then.
+    TypeError
+        For an argument of the wrong kind, an array on a device or that NumPy cannot
+        view, or an `out` of another dtype.
+
+    See Also
+    --------
+    space_to_depth_shape : The shape of the result, without data.
+
+    Notes
+    -----
+    The definition is that of DirectML's ``DML_SPACE_TO_DEPTH1_OPERATOR_DESC``, for any
+    number of spatial axes, rectangular blocks and any channel axis.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import reblock
+    >>> x = np.arange(8).reshape(1, 1, 2, 4)
+    >>> reblock.space_to_depth(x, 2).reshape(4, 2)
+    array([[0, 2],
+           [1, 3],
+           [4, 6],
+           [5, 7]])
+    >>> reblock.space_to_depth(np.zeros((1, 2, 4, 6)), 2).shape
+    (1, 8, 2, 3)
+    >>> reblock.space_to_depth(np.zeros((2, 1, 6)), 3).shape
+    (2, 3, 2)
+    """
+
 @overload
 def space_to_depth(
     x: _Foreign,
@@ -118,7 +283,89 @@ def unfold(
     channel_axis: SupportsIndex = 1,
     out: None = None,
     threads: SupportsIndex | None = None,
-) -> NDArray[_Scalar]: ...
+) -> NDArray[_Scalar]:
+    """Copy every position of a sliding window into a column (im2col).
+
+    With window extents ``K_d``, their product ``K``, block counts ``L_d`` and their
+    product ``L``, the result of shape ``(N, C*K, L)`` is
+
+    ``result[n, c*K + rank(o), rank(l)] == x[n, c, p_1, ..., p_k]``
+
+    where ``p_d = l_d*strides_d + o_d*dilations_d - start_padding_d``, and 0 where a
+    ``p_d`` lies outside of `x`. ``rank`` is the row-major rank. The block counts are
+    ``L_d = (S_d + start_padding_d + end_padding_d - dilations_d*(K_d - 1) - 1) // strides_d + 1``.
+
+    Parameters
+    ----------
+    x : array_like
+        Shape ``(N, C, S_1, ..., S_k)``, with 1 to 6 spatial axes. Any dtype without
+        Python objects; elements are moved bit for bit. Any strides; an ndarray, or
+        another library's array on the CPU, is read where it lies.
+    window_sizes : int or sequence of int
+        Elements of the window, for all spatial axes or one for each; at least 1. This
+        holds for the following parameters too.
+    strides : int or sequence of int, default 1
+        Elements from one block to the next; at least 1.
+    dilations : int or sequence of int, default 1
+        Elements from one element of the window to the next; at least 1.
+    start_padding, end_padding : int or sequence of int, default 0
+        Implicit zeros before and behind each spatial axis; at least 0. A zero is all
+        bits 0 in any dtype.
+    channel_axis : int, default 1
+        The axis of the channels in `x`; any axis but 0. A negative one counts from the
+        end.
+    out : array, optional
+        Where the result goes, an ndarray or another library's array that can be written
+        where it lies: exactly the result's shape and dtype, any strides that do not
+        overlap themselves. Memory between its elements is not written. If it shares
+        memory with `x`, `x` is copied first; nothing else of the tensor's size is
+        allocated but the result.
+    threads : int, optional
+        How many threads may move the bytes, at least 1; where it is not given, as many as
+        `get_num_threads` says. A small call uses fewer.
+
+    Returns
+    -------
+    array
+        `out` if given, else a new C-contiguous array of the dtype of `x`: of the
+        library of `x` if that has ``__dlpack__``, otherwise an ndarray.
+
+    Raises
+    ------
+    ValueError
+        If the window does not fit even once, for a rank outside of 3 to 8, or for any
+        other argument out of range. Nothing has been written then.
+    TypeError
+        For an argument of the wrong kind, an array on a device or that NumPy cannot
+        view, or an `out` of another dtype.
+
+    See Also
+    --------
+    unfold_shape : The shape of the result, without data.
+    fold : The adjoint: sums the columns up again.
+
+    Notes
+    -----
+    The definition is that of DirectML's ``DML_UNFOLD_OPERATOR_DESC``. A remainder that
+    no whole window covers is left out.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import reblock
+    >>> reblock.unfold(np.arange(9).reshape(1, 1, 3, 3), 2)
+    array([[[0, 1, 3, 4],
+            [1, 2, 4, 5],
+            [3, 4, 6, 7],
+            [4, 5, 7, 8]]])
+    >>> reblock.unfold(np.arange(1, 4).reshape(1, 1, 3), 3, start_padding=1)
+    array([[[0, 1],
+            [1, 2],
+            [2, 3]]])
+    >>> reblock.unfold(np.zeros((1, 3, 224, 224)), 16, strides=16).shape
+    (1, 768, 196)
+    """
+
 @overload
 def unfold(
     x: _Foreign,
@@ -171,7 +418,91 @@ def fold(
     channel_axis: SupportsIndex = 1,
     out: None = None,
     threads: SupportsIndex | None = None,
-) -> NDArray[_Scalar]: ...
+) -> NDArray[_Scalar]:
+    """Sum overlapping blocks up into an image (col2im), the adjoint of `unfold`.
+
+    With window extents ``K_d`` and their product ``K``, the result of shape
+    ``(N, C, *output_sizes)`` is, at each position ``p``, the sum of
+
+    ``columns[n, c*K + rank(o), rank(l)]``
+
+    over all window positions ``o`` and blocks ``l`` with
+    ``l_d*strides_d + o_d*dilations_d - start_padding_d == p_d``, and 0 where there are
+    none. The terms are added in ascending order of ``o``, starting from zero.
+
+    Parameters
+    ----------
+    columns : array_like
+        Shape ``(N, C*K, L)``, where ``L`` is the number of blocks that `unfold` makes of
+        `output_sizes`. Any strides; an ndarray, or another library's array on the
+        CPU, is read where it lies. Integers wrap around, bool is a logical or, float16
+        and bfloat16 are summed in float32 and rounded once, other floating point and
+        complex dtypes in their own type.
+    output_sizes : int or sequence of int
+        The spatial extents of the result, for all spatial axes or one for each. Where
+        it is an int, the first sequence among the parameters that follow tells the
+        number of spatial axes; without one there is a single axis.
+    window_sizes : int or sequence of int
+        Elements of the window, for all spatial axes or one for each; at least 1. This
+        holds for the following parameters too.
+    strides : int or sequence of int, default 1
+        Elements from one block to the next; at least 1.
+    dilations : int or sequence of int, default 1
+        Elements from one element of the window to the next; at least 1.
+    start_padding, end_padding : int or sequence of int, default 0
+        Elements before and behind each spatial axis that are summed up by no one; at
+        least 0.
+    channel_axis : int, default 1
+        The axis of the channels in the result; any axis but 0. A negative one counts
+        from the end.
+    out : array, optional
+        Where the result goes, an ndarray or another library's array that can be written
+        where it lies: exactly the result's shape and dtype, any strides that do not
+        overlap themselves. Memory between its elements is not written. If it shares
+        memory with `columns`, they are copied first; nothing else of the tensor's
+        size is allocated but the result.
+    threads : int, optional
+        How many threads may move the bytes, at least 1; where it is not given, as many as
+        `get_num_threads` says. A small call uses fewer.
+
+    Returns
+    -------
+    array
+        `out` if given, else a new C-contiguous array of the dtype of `columns`: of the
+        library of `columns` if that has ``__dlpack__``, otherwise an ndarray.
+
+    Raises
+    ------
+    ValueError
+        If the rows or the block count of `columns` do not match, or for any other
+        argument out of range. Nothing has been written then.
+    TypeError
+        For an argument of the wrong kind, an array on a device or that NumPy cannot
+        view, an `out` of another dtype, or a dtype that has no sum here: datetime64,
+        structured, text, byte-swapped and others.
+
+    See Also
+    --------
+    fold_shape : The shape of the result, without data.
+
+    Notes
+    -----
+    The definition is that of DirectML's ``DML_FOLD_OPERATOR_DESC``. To undo `unfold`,
+    divide by the number of windows that cover each element: the fold of ones.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import reblock
+    >>> columns = np.ones((1, 4, 4), dtype=int)
+    >>> reblock.fold(columns, (3, 3), 2)
+    array([[[[1, 2, 1],
+             [2, 4, 2],
+             [1, 2, 1]]]])
+    >>> reblock.fold(np.zeros((1, 768, 196)), (224, 224), 16, strides=16).shape
+    (1, 3, 224, 224)
+    """
+
 @overload
 def fold(
     columns: _Foreign,
@@ -219,13 +550,69 @@ def depth_to_space_shape(
     block_size: _IntOrInts,
     *,
     channel_axis: SupportsIndex = 1,
-) -> tuple[int, ...]: ...
+) -> tuple[int, ...]:
+    """Return the shape that `depth_to_space` gives, by the same rules, without data.
+
+    Parameters
+    ----------
+    shape : sequence of int
+        The shape of the input, ``(N, C*P, S_1, ..., S_k)``.
+    block_size : int or sequence of int
+        As in `depth_to_space`.
+    channel_axis : int, default 1
+        As in `depth_to_space`.
+
+    Returns
+    -------
+    tuple of int
+        ``(N, C, S_1*B_1, ..., S_k*B_k)``.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As `depth_to_space`.
+
+    Examples
+    --------
+    >>> import reblock
+    >>> reblock.depth_to_space_shape((1, 8, 2, 3), 2)
+    (1, 2, 4, 6)
+    """
+
 def space_to_depth_shape(
     shape: _Ints,
     block_size: _IntOrInts,
     *,
     channel_axis: SupportsIndex = 1,
-) -> tuple[int, ...]: ...
+) -> tuple[int, ...]:
+    """Return the shape that `space_to_depth` gives, by the same rules, without data.
+
+    Parameters
+    ----------
+    shape : sequence of int
+        The shape of the input, ``(N, C, S_1*B_1, ..., S_k*B_k)``.
+    block_size : int or sequence of int
+        As in `space_to_depth`.
+    channel_axis : int, default 1
+        As in `space_to_depth`.
+
+    Returns
+    -------
+    tuple of int
+        ``(N, C*P, S_1, ..., S_k)``.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As `space_to_depth`.
+
+    Examples
+    --------
+    >>> import reblock
+    >>> reblock.space_to_depth_shape((1, 2, 4, 6), 2)
+    (1, 8, 2, 3)
+    """
+
 def unfold_shape(
     shape: _Ints,
     window_sizes: _IntOrInts,
@@ -235,7 +622,35 @@ def unfold_shape(
     start_padding: _IntOrInts = 0,
     end_padding: _IntOrInts = 0,
     channel_axis: SupportsIndex = 1,
-) -> tuple[int, ...]: ...
+) -> tuple[int, ...]:
+    """Return the shape that `unfold` gives, by the same rules, without data.
+
+    Parameters
+    ----------
+    shape : sequence of int
+        The shape of the input, ``(N, C, S_1, ..., S_k)``.
+    window_sizes, strides, dilations, start_padding, end_padding : int or sequence of int
+        As in `unfold`.
+    channel_axis : int, default 1
+        As in `unfold`.
+
+    Returns
+    -------
+    tuple of int
+        ``(N, C*K, L)``.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As `unfold`.
+
+    Examples
+    --------
+    >>> import reblock
+    >>> reblock.unfold_shape((1, 3, 224, 224), 16, strides=16)
+    (1, 768, 196)
+    """
+
 def fold_shape(
     shape: _Ints,
     output_sizes: _IntOrInts,
@@ -246,9 +661,40 @@ def fold_shape(
     start_padding: _IntOrInts = 0,
     end_padding: _IntOrInts = 0,
     channel_axis: SupportsIndex = 1,
-) -> tuple[int, ...]: ...
+) -> tuple[int, ...]:
+    """Return the shape that `fold` gives, by the same rules, without data.
+
+    Parameters
+    ----------
+    shape : sequence of int
+        The shape of the columns, ``(N, C*K, L)``.
+    output_sizes, window_sizes : int or sequence of int
+        As in `fold`.
+    strides, dilations, start_padding, end_padding : int or sequence of int
+        As in `fold`.
+    channel_axis : int, default 1
+        As in `fold`.
+
+    Returns
+    -------
+    tuple of int
+        ``(N, C, *output_sizes)``, the channels at `channel_axis`.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As `fold`.
+
+    Examples
+    --------
+    >>> import reblock
+    >>> reblock.fold_shape((1, 768, 196), (224, 224), 16, strides=16)
+    (1, 3, 224, 224)
+    """
 
 class DataType(enum.IntEnum):
+    """The element types of a tensor: DirectML's DML_TENSOR_DATA_TYPE."""
+
     UNKNOWN = 0
     FLOAT32 = 1
     FLOAT16 = 2
@@ -263,12 +709,43 @@ class DataType(enum.IntEnum):
     INT64 = 11
     UINT4 = 12
     INT4 = 13
+    @staticmethod
+    def from_onnx(number: SupportsIndex) -> DataType:
+        """Return the data type that has this number in ONNX.
+
+        Parameters
+        ----------
+        number : int
+            A value of ``onnx.TensorProto.DataType``.
+
+        Returns
+        -------
+        DataType
+            DirectML's type of the same elements.
+
+        Raises
+        ------
+        ValueError
+            For a type that DirectML does not have.
+        TypeError
+            For anything but an int.
+
+        Examples
+        --------
+        >>> import reblock
+        >>> reblock.DataType.from_onnx(7).name  # onnx.TensorProto.INT64
+        'INT64'
+        """
 
 class DepthSpaceOrder(enum.IntEnum):
+    """Which of block position and channel is the slow index: DirectML's DML_DEPTH_SPACE_ORDER."""
+
     DEPTH_COLUMN_ROW = 0
     COLUMN_ROW_DEPTH = 1
 
 class FeatureLevel(enum.IntEnum):
+    """What a version of DirectML can do: DirectML's DML_FEATURE_LEVEL."""
+
     LEVEL_1_0 = 0x1000
     LEVEL_2_0 = 0x2000
     LEVEL_2_1 = 0x2100
@@ -287,62 +764,207 @@ class FeatureLevel(enum.IntEnum):
 
 @final
 class TensorDesc:
-    def __init__(
-        self, data_type: DataType | int, sizes: _Ints, strides: _Ints | None = None
-    ) -> None: ...
+    """What a buffer holds: DirectML's buffer tensor.
+
+    Parameters
+    ----------
+    data_type : DataType, dtype or str
+        The type of the elements: ``DataType.FLOAT32``, ``"float32"``, ``np.float32``,
+        ``torch.float32``. A plain number is refused, since DirectML's and ONNX's differ:
+        `DataType` takes the one, `DataType.from_onnx` the other.
+    sizes : sequence of int
+        1 to 8 extents of at least 1, at most ``2**32 - 1`` elements in all.
+    strides : sequence of int, optional
+        In elements, not bytes; one for each size, not negative. 0 repeats an input,
+        strides beyond packed leave gaps. By default packed in C order.
+
+    Raises
+    ------
+    ValueError
+        If no tensor can be as described.
+    TypeError
+        For an argument of the wrong kind.
+
+    Notes
+    -----
+    The definition is that of DirectML's ``DML_BUFFER_TENSOR_DESC``.
+
+    Examples
+    --------
+    >>> import reblock
+    >>> reblock.TensorDesc("float32", (1, 8, 2, 3)).total_size_in_bytes
+    192
+    >>> reblock.TensorDesc("uint8", (2, 3), (4, 1))
+    reblock.TensorDesc(reblock.DataType.UINT8, (2, 3), strides=(4, 1))
+    """
+
+    def __new__(cls, data_type: _DType, sizes: _Ints, strides: _Ints | None = None) -> Self: ...
     @property
-    def data_type(self) -> DataType: ...
+    def data_type(self) -> DataType:
+        """The type of the elements."""
     @property
-    def sizes(self) -> tuple[int, ...]: ...
+    def sizes(self) -> tuple[int, ...]:
+        """The extents."""
     @property
-    def strides(self) -> tuple[int, ...] | None: ...
+    def strides(self) -> tuple[int, ...] | None:
+        """In elements; None if packed."""
     @property
-    def total_size_in_bytes(self) -> int: ...
+    def total_size_in_bytes(self) -> int:
+        """The bytes that a buffer of the tensor must have, a multiple of 4."""
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
+    def __copy__(self) -> Self: ...
+    def __deepcopy__(self, memo: Any, /) -> Self: ...
 
 @final
 class DepthToSpaceDesc:
-    def __init__(
-        self,
+    """Describes a `depth_to_space`, to be compiled. Its channels are axis 1.
+
+    Parameters
+    ----------
+    input : TensorDesc
+        Sizes ``(N, C*P, S_1, ..., S_k)``.
+    output : TensorDesc, optional
+        Sizes ``(N, C, S_1*B_1, ..., S_k*B_k)`` of the same data type; packed if left out.
+    block_size : int or sequence of int
+        As in `depth_to_space`.
+    order : {"DCR", "CRD"} or DepthSpaceOrder, default "DCR"
+        As in `depth_to_space`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For an argument of the wrong kind, an unknown order; all else is for `compile`.
+
+    Notes
+    -----
+    DirectML's ``DML_DEPTH_TO_SPACE1_OPERATOR_DESC``.
+
+    Examples
+    --------
+    >>> import reblock
+    >>> x = reblock.TensorDesc(reblock.DataType.UINT32, (1, 8, 2, 3))
+    >>> reblock.compile(reblock.DepthToSpaceDesc(x, block_size=2)).output.sizes
+    (1, 2, 4, 6)
+    """
+
+    def __new__(
+        cls,
         input: TensorDesc,
         output: TensorDesc | None = None,
         *,
         block_size: _IntOrInts,
         order: _Order = "DCR",
-    ) -> None: ...
+    ) -> Self: ...
     @property
-    def input(self) -> TensorDesc: ...
+    def input(self) -> TensorDesc:
+        """The tensor to read from."""
     @property
-    def output(self) -> TensorDesc | None: ...
+    def output(self) -> TensorDesc | None:
+        """The tensor to write to, or None."""
     @property
-    def block_size(self) -> int | tuple[int, ...]: ...
+    def block_size(self) -> int | tuple[int, ...]:
+        """Elements of a block."""
     @property
-    def order(self) -> DepthSpaceOrder: ...
+    def order(self) -> DepthSpaceOrder:
+        """The order of the channels."""
+    def __eq__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+    def __copy__(self) -> Self: ...
+    def __deepcopy__(self, memo: Any, /) -> Self: ...
 
 @final
 class SpaceToDepthDesc:
-    def __init__(
-        self,
+    """Describes a `space_to_depth`, to be compiled. Its channels are axis 1.
+
+    Parameters
+    ----------
+    input : TensorDesc
+        Sizes ``(N, C, S_1*B_1, ..., S_k*B_k)``.
+    output : TensorDesc, optional
+        Sizes ``(N, C*P, S_1, ..., S_k)`` of the same data type; packed if left out.
+    block_size : int or sequence of int
+        As in `space_to_depth`.
+    order : {"DCR", "CRD"} or DepthSpaceOrder, default "DCR"
+        As in `space_to_depth`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For an argument of the wrong kind, an unknown order; all else is for `compile`.
+
+    Notes
+    -----
+    DirectML's ``DML_SPACE_TO_DEPTH1_OPERATOR_DESC``.
+
+    Examples
+    --------
+    >>> import reblock
+    >>> x = reblock.TensorDesc(reblock.DataType.UINT32, (1, 2, 4, 6))
+    >>> reblock.compile(reblock.SpaceToDepthDesc(x, block_size=2)).output.sizes
+    (1, 8, 2, 3)
+    """
+
+    def __new__(
+        cls,
         input: TensorDesc,
         output: TensorDesc | None = None,
         *,
         block_size: _IntOrInts,
         order: _Order = "DCR",
-    ) -> None: ...
+    ) -> Self: ...
     @property
-    def input(self) -> TensorDesc: ...
+    def input(self) -> TensorDesc:
+        """The tensor to read from."""
     @property
-    def output(self) -> TensorDesc | None: ...
+    def output(self) -> TensorDesc | None:
+        """The tensor to write to, or None."""
     @property
-    def block_size(self) -> int | tuple[int, ...]: ...
+    def block_size(self) -> int | tuple[int, ...]:
+        """Elements of a block."""
     @property
-    def order(self) -> DepthSpaceOrder: ...
+    def order(self) -> DepthSpaceOrder:
+        """The order of the channels."""
+    def __eq__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+    def __copy__(self) -> Self: ...
+    def __deepcopy__(self, memo: Any, /) -> Self: ...
 
 @final
 class UnfoldDesc:
-    def __init__(
-        self,
+    """Describes an `unfold`, to be compiled. Its channels are axis 1.
+
+    Parameters
+    ----------
+    input : TensorDesc
+        Sizes ``(N, C, S_1, ..., S_k)``.
+    output : TensorDesc, optional
+        Sizes ``(N, C*K, L)`` of the same data type, with leading sizes of 1 up to the
+        rank of `input` if that is wanted; packed and of rank 3 if left out.
+    window_sizes : int or sequence of int
+        As in `unfold`.
+    strides, dilations, start_padding, end_padding : int or sequence of int, optional
+        As in `unfold`; by default 1 and 0.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For an argument of the wrong kind; all else is for `compile`.
+
+    Notes
+    -----
+    DirectML's ``DML_UNFOLD_OPERATOR_DESC``.
+
+    Examples
+    --------
+    >>> import reblock
+    >>> x = reblock.TensorDesc(reblock.DataType.FLOAT32, (1, 1, 5, 5))
+    >>> reblock.compile(reblock.UnfoldDesc(x, window_sizes=(3, 3))).output.sizes
+    (1, 9, 9)
+    """
+
+    def __new__(
+        cls,
         input: TensorDesc,
         output: TensorDesc | None = None,
         *,
@@ -351,26 +973,69 @@ class UnfoldDesc:
         dilations: _IntOrInts | None = None,
         start_padding: _IntOrInts | None = None,
         end_padding: _IntOrInts | None = None,
-    ) -> None: ...
+    ) -> Self: ...
     @property
-    def input(self) -> TensorDesc: ...
+    def input(self) -> TensorDesc:
+        """The tensor to read from."""
     @property
-    def output(self) -> TensorDesc | None: ...
+    def output(self) -> TensorDesc | None:
+        """The tensor to write to, or None."""
     @property
-    def window_sizes(self) -> int | tuple[int, ...]: ...
+    def window_sizes(self) -> int | tuple[int, ...]:
+        """Elements of the window."""
     @property
-    def strides(self) -> int | tuple[int, ...]: ...
+    def strides(self) -> int | tuple[int, ...]:
+        """Elements from one window position to the next."""
     @property
-    def dilations(self) -> int | tuple[int, ...]: ...
+    def dilations(self) -> int | tuple[int, ...]:
+        """Elements from one element of the window to the next."""
     @property
-    def start_padding(self) -> int | tuple[int, ...]: ...
+    def start_padding(self) -> int | tuple[int, ...]:
+        """Implicit zeros before each spatial axis."""
     @property
-    def end_padding(self) -> int | tuple[int, ...]: ...
+    def end_padding(self) -> int | tuple[int, ...]:
+        """Implicit zeros behind each spatial axis."""
+    def __eq__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+    def __copy__(self) -> Self: ...
+    def __deepcopy__(self, memo: Any, /) -> Self: ...
 
 @final
 class FoldDesc:
-    def __init__(
-        self,
+    """Describes a `fold`, to be compiled. Its channels are axis 1.
+
+    Parameters
+    ----------
+    input : TensorDesc
+        Sizes ``(N, C*K, L)``, with leading sizes of 1 up to the rank of `output` if that
+        is wanted.
+    output : TensorDesc
+        Sizes ``(N, C, S_1, ..., S_k)`` of the same data type.
+    window_sizes : int or sequence of int
+        As in `fold`.
+    strides, dilations, start_padding, end_padding : int or sequence of int, optional
+        As in `fold`; by default 1 and 0.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For an argument of the wrong kind; all else is for `compile`.
+
+    Notes
+    -----
+    DirectML's ``DML_FOLD_OPERATOR_DESC``.
+
+    Examples
+    --------
+    >>> import reblock
+    >>> columns = reblock.TensorDesc(reblock.DataType.FLOAT32, (1, 9, 4))
+    >>> image = reblock.TensorDesc(reblock.DataType.FLOAT32, (1, 1, 4, 4))
+    >>> reblock.compile(reblock.FoldDesc(columns, image, window_sizes=3)).input.sizes
+    (1, 9, 4)
+    """
+
+    def __new__(
+        cls,
         input: TensorDesc,
         output: TensorDesc,
         *,
@@ -379,32 +1044,82 @@ class FoldDesc:
         dilations: _IntOrInts | None = None,
         start_padding: _IntOrInts | None = None,
         end_padding: _IntOrInts | None = None,
-    ) -> None: ...
+    ) -> Self: ...
     @property
-    def input(self) -> TensorDesc: ...
+    def input(self) -> TensorDesc:
+        """The tensor to read from."""
     @property
-    def output(self) -> TensorDesc: ...
+    def output(self) -> TensorDesc:
+        """The tensor to write to."""
     @property
-    def window_sizes(self) -> int | tuple[int, ...]: ...
+    def window_sizes(self) -> int | tuple[int, ...]:
+        """Elements of the window."""
     @property
-    def strides(self) -> int | tuple[int, ...]: ...
+    def strides(self) -> int | tuple[int, ...]:
+        """Elements from one window position to the next."""
     @property
-    def dilations(self) -> int | tuple[int, ...]: ...
+    def dilations(self) -> int | tuple[int, ...]:
+        """Elements from one element of the window to the next."""
     @property
-    def start_padding(self) -> int | tuple[int, ...]: ...
+    def start_padding(self) -> int | tuple[int, ...]:
+        """Implicit zeros before each spatial axis."""
     @property
-    def end_padding(self) -> int | tuple[int, ...]: ...
+    def end_padding(self) -> int | tuple[int, ...]:
+        """Implicit zeros behind each spatial axis."""
+    def __eq__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+    def __copy__(self) -> Self: ...
+    def __deepcopy__(self, memo: Any, /) -> Self: ...
 
 @final
 class CompiledOperator:
+    """An operator that `compile` has checked and planned.
+
+    It is a value. No call changes it, so that any number of threads may use it at once.
+    Operators of equal descriptions are equal. One that is pickled is compiled again
+    where it arrives, for the processor there.
+
+    See Also
+    --------
+    compile : Makes it.
+    """
+
     @property
-    def input(self) -> TensorDesc: ...
+    def desc(self) -> DepthToSpaceDesc | SpaceToDepthDesc | UnfoldDesc | FoldDesc:
+        """What was compiled, with the output filled in."""
     @property
-    def output(self) -> TensorDesc: ...
+    def input(self) -> TensorDesc:
+        """What is read: a TensorDesc."""
+    @property
+    def output(self) -> TensorDesc:
+        """What is written: a TensorDesc."""
     @overload
     def __call__(
         self, x: NDArray[_Scalar], out: None = None, threads: SupportsIndex | None = None
-    ) -> NDArray[_Scalar]: ...
+    ) -> NDArray[_Scalar]:
+        """Run on arrays of the described type and sizes, whatever their strides.
+
+        Parameters
+        ----------
+        x : array_like
+            Of the sizes and the data type of `input`.
+        out : array, optional
+            Of the sizes and the data type of `output`; as in `depth_to_space`.
+        threads : int, optional
+            As in `depth_to_space`.
+
+        Returns
+        -------
+        array
+            `out` if given, else a new C-contiguous array; as in `depth_to_space`.
+
+        Raises
+        ------
+        ValueError
+            For another shape, or an `out` that is read-only or overlaps itself.
+        TypeError
+            For another dtype.
+        """
     @overload
     def __call__(
         self, x: _Foreign, out: None = None, threads: SupportsIndex | None = None
@@ -415,12 +1130,109 @@ class CompiledOperator:
     ) -> NDArray[Any]: ...
     @overload
     def __call__(self, x: _Input, out: _Out, threads: SupportsIndex | None = None) -> _Out: ...
-    def dispatch(self, input_buffer: _Buffer, output_buffer: _Buffer) -> None: ...
+    def dispatch(self, input_buffer: _Buffer, output_buffer: _Buffer) -> None:
+        """Run on raw buffers that are laid out as the descriptors say.
+
+        Parameters
+        ----------
+        input_buffer : buffer
+            At least ``input.total_size_in_bytes`` contiguous bytes.
+        output_buffer : buffer
+            At least ``output.total_size_in_bytes`` contiguous, writable bytes. Those that
+            belong to no element are not written.
+
+        Raises
+        ------
+        ValueError
+            For a buffer that is too small, not contiguous or read-only.
+        TypeError
+            For an object that is no buffer.
+        """
+    def __eq__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+    def __copy__(self) -> Self: ...
+    def __deepcopy__(self, memo: Any, /) -> Self: ...
 
 def compile(
     desc: DepthToSpaceDesc | SpaceToDepthDesc | UnfoldDesc | FoldDesc,
     *,
     feature_level: FeatureLevel | int | None = None,
-) -> CompiledOperator: ...
-def get_num_threads() -> int: ...
-def set_num_threads(threads: SupportsIndex) -> None: ...
+) -> CompiledOperator:
+    """Check and plan an operator once, to run it many times.
+
+    Parameters
+    ----------
+    desc : DepthToSpaceDesc, SpaceToDepthDesc, UnfoldDesc or FoldDesc
+        The operator and its tensors.
+    feature_level : FeatureLevel, optional
+        Refuse what DirectML does not take at this level. By default everything that
+        reblock can do is taken.
+
+    Returns
+    -------
+    CompiledOperator
+        With the output inferred where `desc` leaves it out.
+
+    Raises
+    ------
+    ValueError
+        If the description does not fit; the message tells what does not.
+    TypeError
+        For an argument of the wrong kind.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import reblock
+    >>> x = reblock.TensorDesc(reblock.DataType.FLOAT32, (1, 8, 2, 3))
+    >>> op = reblock.compile(reblock.DepthToSpaceDesc(x, block_size=2))
+    >>> op.output.sizes
+    (1, 2, 4, 6)
+    >>> op(np.ones((1, 8, 2, 3), np.float32)).shape
+    (1, 2, 4, 6)
+    """
+
+def get_num_threads() -> int:
+    """How many threads a call may use where it does not say.
+
+    At first the processors that the process may run on at once: what its affinity and
+    its control groups leave it, or the environment variable ``REBLOCK_NUM_THREADS`` as
+    it was when reblock was imported.
+
+    Returns
+    -------
+    int
+        At least 1.
+
+    Examples
+    --------
+    >>> import reblock
+    >>> reblock.get_num_threads() >= 1
+    True
+    """
+
+def set_num_threads(threads: SupportsIndex) -> None:
+    """Set how many threads a call may use where it does not say.
+
+    A small call uses fewer: a thread is worth its waking only for some hundred
+    kilobytes. No result depends on the number of threads.
+
+    Parameters
+    ----------
+    threads : int
+        At least 1; more than 256 are as good as 256.
+
+    Raises
+    ------
+    ValueError, TypeError
+        For anything but an int from 1 on.
+
+    Examples
+    --------
+    >>> import reblock
+    >>> before = reblock.get_num_threads()
+    >>> reblock.set_num_threads(2)
+    >>> reblock.get_num_threads()
+    2
+    >>> reblock.set_num_threads(before)
+    """

@@ -1,29 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "arguments.hpp"
 
+#include <cstddef>
 #include <string>
+#include <utility>
 
 namespace reblock::python {
 
 namespace {
 
-std::string describe(py::handle value) {
-  return std::string(py::repr(value)) + " (" + std::string(py::str(py::type::of(value).attr("__name__"))) +
-         ")";
-}
-
-[[noreturn]] void raise_type_error(const char* name, const char* expected, py::handle value) {
-  throw py::type_error(std::string(name) + " must be " + expected + ", got " + describe(value));
-}
-
-/// Whether `value` is an integer; Python's bool counts as one, but is none here.
-bool is_int(py::handle value) {
-  if (PyLong_Check(value.ptr())) return !PyBool_Check(value.ptr());
-  if (!PyIndex_Check(value.ptr())) return false;
-  // Arrays have __index__ whatever they hold; only those with one integer answer it.
-  const auto index = py::reinterpret_steal<py::object>(PyNumber_Index(value.ptr()));
-  if (!index) PyErr_Clear();
-  return static_cast<bool>(index);
+/// A repr on one line of at most so many characters, however much the value holds.
+std::string shorten(py::handle value) {
+  constexpr int characters = 90;
+  const py::object shortener = py::module_::import("reprlib").attr("Repr")();
+  for (const char* limit : {"maxother", "maxstring", "maxlong"}) shortener.attr(limit) = characters;
+  for (const char* limit : {"maxtuple", "maxlist"}) shortener.attr(limit) = max_rank + 1;
+  const py::object shown = shortener.attr("repr")(value);
+  const py::object line = py::str(" ").attr("join")(shown.attr("split")());
+  if (py::len(line) <= characters) return py::str(line);
+  return py::str(py::str("{:.{}}...").format(line, characters));
 }
 
 bool is_sequence(py::handle value) {
@@ -47,13 +42,45 @@ axis_values to_values(py::handle sequence, const char* name, const char* expecte
 
 }  // namespace
 
+std::string describe(py::handle value) {
+  const std::string type = py::str(py::type::of(value).attr("__name__"));
+  try {
+    const py::object shape = py::getattr(value, "shape", py::none());
+    if (py::isinstance<py::tuple>(shape) && py::len(shape) != 0) {
+      const auto plain = py::reinterpret_steal<py::object>(PySequence_Tuple(shape.ptr()));
+      return type + " of shape " + std::string(py::str(plain));
+    }
+    constexpr std::size_t short_bytes = 16;
+    if ((PyBytes_Check(value.ptr()) || PyByteArray_Check(value.ptr())) && py::len(value) > short_bytes) {
+      return type + " of length " + std::to_string(py::len(value));
+    }
+    return shorten(value) + " (" + type + ")";
+  } catch (py::error_already_set& why) {
+    if (!why.matches(PyExc_Exception)) throw;  // an interrupt, for one
+    return type;                               // which has no repr, or an int of too many digits for one
+  }
+}
+
+void raise_type_error(const char* name, const char* expected, py::handle value) {
+  throw py::type_error(std::string(name) + " must be " + expected + ", got " + describe(value));
+}
+
+bool is_int(py::handle value) {
+  if (PyLong_Check(value.ptr())) return !PyBool_Check(value.ptr());
+  if (!PyIndex_Check(value.ptr())) return false;
+  // Arrays have __index__ whatever they hold; only those with one integer answer it.
+  const auto index = py::reinterpret_steal<py::object>(PyNumber_Index(value.ptr()));
+  if (!index) PyErr_Clear();
+  return static_cast<bool>(index);
+}
+
 std::int64_t to_int(py::handle value, const char* name) {
   if (!is_int(value)) raise_type_error(name, "an int", value);
   const auto index = py::reinterpret_steal<py::object>(PyNumber_Index(value.ptr()));
   int overflow = 0;
   const long long number = PyLong_AsLongLongAndOverflow(index.ptr(), &overflow);
   if (overflow != 0) {
-    throw py::value_error(std::string(name) + " must fit in 64 bits, got " + std::string(py::repr(value)));
+    throw py::value_error(std::string(name) + " must fit in 64 bits, got " + describe(value));
   }
   return number;
 }
@@ -71,6 +98,23 @@ spatial_values to_spatial_values(py::handle value, const char* name) {
   return to_values(value, name, expected);
 }
 
+namespace {
+
+/// What a string in other letters, or DirectML's name of an order, was to be.
+std::string hint_for_order(py::handle value) {
+  if (!PyUnicode_Check(value.ptr())) return "";
+  const py::object written = value.attr("upper")();
+  for (const auto& [name, order] :
+       {std::pair("DEPTH_COLUMN_ROW", "DCR"), std::pair("COLUMN_ROW_DEPTH", "CRD")}) {
+    if (written.equal(py::str(name)) || written.equal(py::str(order))) {
+      return std::string(": did you mean \"") + order + "\"?";
+    }
+  }
+  return "";
+}
+
+}  // namespace
+
 depth_space_order to_order(py::handle value) {
   constexpr const char* expected = "\"DCR\", \"CRD\" or a DepthSpaceOrder";
   if (PyUnicode_Check(value.ptr())) {
@@ -82,7 +126,8 @@ depth_space_order to_order(py::handle value) {
   } else {
     raise_type_error("order", expected, value);
   }
-  throw py::value_error(std::string("order must be ") + expected + ", got " + std::string(py::repr(value)));
+  throw py::value_error(std::string("order must be ") + expected + ", got " + describe(value) +
+                        hint_for_order(value));
 }
 
 window to_window(py::handle window_sizes, py::handle strides, py::handle dilations, py::handle start_padding,

@@ -6,6 +6,9 @@
 
 #include <pybind11/pybind11.h>
 
+#include <cstdint>
+#include <string>
+
 #include <reblock/reblock.hpp>
 
 namespace reblock::python {
@@ -19,6 +22,13 @@ const T& value_or_raise(const result<T>& result) {
   return *result;
 }
 
+/// A value of any type as a message shows it, on one short line: 2.0 (float), ndarray of shape (2, 3).
+std::string describe(py::handle value);
+/// TypeError: the argument of this name must be what is expected, and is something else.
+[[noreturn]] void raise_type_error(const char* name, const char* expected, py::handle value);
+
+/// Whether `value` is an integer. Python's bool counts as one there, but is none here.
+bool is_int(py::handle value);
 std::int64_t to_int(py::handle value, const char* name);
 /// A sequence of ints, of any length.
 axis_values to_axis_values(py::handle value, const char* name);

@@ -45,11 +45,6 @@ py::object to_tensorflow(const py::array& array, bool exportable) {
   return tensorflow.attr("experimental").attr("dlpack").attr("from_dlpack")(array.attr("__dlpack__")());
 }
 
-std::string describe_type(py::handle x) {
-  const py::type type = py::type::of(x);
-  return std::string(py::str("{}.{}").format(type.attr("__module__"), type.attr("__qualname__")));
-}
-
 [[noreturn]] void raise_unviewable(py::handle x, const char* name, py::error_already_set& why) {
   if (is_of(x, "jax") && describe_type(x).ends_with("Tracer")) {
     const std::string traced =
@@ -58,10 +53,8 @@ std::string describe_type(py::handle x) {
     py::raise_from(why, PyExc_TypeError, traced.c_str());
     throw py::error_already_set();
   }
-  std::string reason = py::str(why.value());
-  reason.resize(std::min(reason.size(), reason.find('\n')));
   std::string message = std::string(name) + " must be an array that NumPy can view, got a " +
-                        describe_type(x) + " (" + reason + ")";
+                        describe_type(x) + " (" + first_line(why) + ")";
   const py::object library = library_of(x);
   if (std::string(py::str(py::getattr(library, "__name__", py::none()))) == "torch") {
     message += "; reblock.torch takes tensors of any dtype, with gradients";
@@ -86,6 +79,19 @@ py::array view_by(const char* function, py::handle x, const char* name) {
 }
 
 }  // namespace
+
+std::string describe_type(py::handle value) {
+  const py::type type = py::type::of(value);
+  const std::string module_name = py::str(type.attr("__module__"));
+  const std::string name = py::str(type.attr("__qualname__"));
+  return module_name == "builtins" ? name : module_name + "." + name;
+}
+
+std::string first_line(const py::error_already_set& why) {
+  constexpr int longest = 200;
+  return py::str(
+      py::str("{:.{}}").format(py::str(why.value()).attr("partition")("\n")[py::int_(0)], longest));
+}
 
 bool is_foreign(py::handle x) { return py::hasattr(py::type::of(x), "__dlpack__"); }
 

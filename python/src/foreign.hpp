@@ -7,9 +7,17 @@
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 
+#include <string>
+
 namespace reblock::python {
 
 namespace py = pybind11;
+
+/// The type of a value with its module: torch.Tensor; without it for Python's own: list.
+std::string describe_type(py::handle value);
+
+/// The first line of an error's message, which some libraries make long.
+std::string first_line(const py::error_already_set& why);
 
 /// Whether this is another library's array; to be asked of what is no ndarray.
 bool is_foreign(py::handle x);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Functions of a module that take their arguments by CPython's own convention, in place of pybind11's, which
-// looks every name up anew: a call on a small array costs little else.
+// Functions and methods that take their arguments by CPython's own convention, in place of pybind11's. That one looks
+// every name up anew, while a call on a small array costs little else; and it tells C++ types and whole buffers of
+// arguments that do not fit.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -9,75 +10,100 @@
 #include <array>
 #include <cstddef>
 #include <exception>
-#include <initializer_list>
 #include <new>
 #include <span>
 #include <stdexcept>
 #include <string>
 #include <utility>
+#include <vector>
+
+#include "words.hpp"
 
 namespace reblock::python {
 
 namespace py = pybind11;
+
+/// Where users find what this module defines.
+inline constexpr const char* public_module = "reblock";
 
 struct parameter {
   const char* name;
   py::object fallback{};  ///< none: the argument must be given
 };
 
+/// The items of a tuple, or none where there is no tuple.
+inline std::span<PyObject* const> items(PyObject* tuple) {
+  if (tuple == nullptr) return {};
+  return {reinterpret_cast<PyTupleObject*>(tuple)->ob_item,
+          static_cast<std::size_t>(PyTuple_GET_SIZE(tuple))};
+}
+
 /// The names that a call's arguments are bound to. It lives as long as the process.
 class signature {
  public:
   /// The first `positional` parameters may be given without their names.
-  signature(const char* function, std::size_t positional, std::initializer_list<parameter> parameters)
-      : function_(function), positional_(positional), count_(parameters.size()) {
-    std::size_t i = 0;
+  signature(std::string function, std::size_t positional, const std::vector<parameter>& parameters)
+      : function_(std::move(function)), positional_(positional) {
     for (const parameter& p : parameters) {
-      names_[i] = PyUnicode_InternFromString(p.name);
-      fallbacks_[i++] = p.fallback;
+      names_.push_back(PyUnicode_InternFromString(p.name));
+      fallbacks_.push_back(p.fallback);
     }
   }
 
-  /// An argument for each parameter, into `bound`. TypeError where they do not fit.
+  /// An argument for each parameter, into `bound`, which has only null handles before. TypeError where they do not
+  /// fit. It takes them as a vector call has them.
   void bind(std::span<PyObject* const> positional, std::span<PyObject* const> names,
             std::span<PyObject* const> named, std::span<py::handle> bound) const {
+    take_positional(positional, bound);
+    for (std::size_t k = 0; k < named.size(); ++k) take_named(names[k], named[k], bound);
+    fill(bound);
+  }
+  /// The same for a tuple, and a dict or null.
+  void bind(PyObject* positional, PyObject* named, std::span<py::handle> bound) const {
+    take_positional(items(positional), bound);
+    PyObject* name = nullptr;
+    PyObject* value = nullptr;
+    py::ssize_t at = 0;
+    while (named != nullptr && PyDict_Next(named, &at, &name, &value) != 0) take_named(name, value, bound);
+    fill(bound);
+  }
+
+ private:
+  void take_positional(std::span<PyObject* const> positional, std::span<py::handle> bound) const {
     if (positional.size() > positional_) {
       fail(" takes at most " + std::to_string(positional_) + " positional arguments, got " +
            std::to_string(positional.size()));
     }
     for (std::size_t i = 0; i < positional.size(); ++i) bound[i] = positional[i];
-    for (std::size_t k = 0; k < named.size(); ++k) {
-      const std::size_t i = find(names[k]);
-      if (i == count_) fail(" got an unexpected keyword argument " + text(names[k]));
-      if (bound[i]) fail(" got multiple values for argument " + text(names[k]));
-      bound[i] = named[k];
-    }
-    for (std::size_t i = 0; i < count_; ++i) {
+  }
+  void take_named(PyObject* name, PyObject* value, std::span<py::handle> bound) const {
+    const std::size_t i = find(name);
+    if (i == names_.size()) fail(" got an unexpected keyword argument " + text(name) + hint(name, names_));
+    if (bound[i]) fail(" got multiple values for argument " + text(name));
+    bound[i] = value;
+  }
+  void fill(std::span<py::handle> bound) const {
+    for (std::size_t i = 0; i < names_.size(); ++i) {
       if (!bound[i]) bound[i] = fallbacks_[i];
       if (!bound[i]) fail(" misses a required argument: " + text(names_[i]));
     }
   }
-
- private:
-  static constexpr std::size_t most = 10;
-
   std::size_t find(PyObject* name) const {
-    for (std::size_t i = 0; i < count_; ++i) {
+    for (std::size_t i = 0; i < names_.size(); ++i) {
       if (names_[i] == name) return i;  // both are interned but for names that were made up
     }
-    for (std::size_t i = 0; i < count_; ++i) {
+    for (std::size_t i = 0; i < names_.size(); ++i) {
       if (PyUnicode_Compare(names_[i], name) == 0) return i;
     }
-    return count_;
+    return names_.size();
   }
-  [[noreturn]] void fail(const std::string& why) const { throw py::type_error(function_ + ("()" + why)); }
+  [[noreturn]] void fail(const std::string& why) const { throw py::type_error(function_ + "()" + why); }
   static std::string text(PyObject* name) { return py::repr(name); }
 
   std::string function_;
   std::size_t positional_;
-  std::size_t count_;
-  std::array<PyObject*, most> names_{};
-  std::array<py::object, most> fallbacks_;
+  std::vector<PyObject*> names_;
+  std::vector<py::object> fallbacks_;
 };
 
 /// What `run` returns, or null with Python's error set.
@@ -99,50 +125,62 @@ PyObject* without_exceptions(Run&& run) noexcept {
   return nullptr;
 }
 
-/// The items of a tuple, or none where there is no tuple.
-inline std::span<PyObject* const> items(PyObject* tuple) {
-  if (tuple == nullptr) return {};
-  return {reinterpret_cast<PyTupleObject*>(tuple)->ob_item,
-          static_cast<std::size_t>(PyTuple_GET_SIZE(tuple))};
-}
-
 /// Calls a function with what is bound to its parameters.
 template <class Function, std::size_t Count>
-py::object apply(Function&& function, const std::array<py::handle, Count>& bound) {
+auto apply(Function&& function, const std::array<py::handle, Count>& bound) {
   return [&]<std::size_t... I>(std::index_sequence<I...>) {
     return function(bound[I]...);
   }(std::make_index_sequence<Count>{});
 }
 
-/// A function of handles that Python can call.
-template <auto Function>
+/// A function of handles that Python can call; as a method it takes its object first.
+template <auto Function, bool IsMethod = false>
 class function;
 
-template <class... Arguments, py::object (*Function)(Arguments...)>
-class function<Function> {
+template <class... Arguments, py::object (*Function)(Arguments...), bool IsMethod>
+class function<Function, IsMethod> {
  public:
+  /// Makes a function of a module. `parameters` are those that a call binds; the first `positional` of them may be
+  /// given without their names.
   static void define(py::module_& m, const char* name, const char* doc, std::size_t positional,
-                     std::initializer_list<parameter> parameters) {
+                     const std::vector<parameter>& parameters) {
+    m.attr(name) = make(m, name, doc, positional, parameters);
+  }
+  static py::object make(py::handle m, const char* name, const char* doc, std::size_t positional,
+                         const std::vector<parameter>& parameters) {
     names = new signature(name, positional, parameters);
-    method = {name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&call)),
-              METH_FASTCALL | METH_KEYWORDS, doc};
-    const auto module_name = m.attr("__name__").cast<py::object>();
-    m.attr(name) = py::reinterpret_steal<py::object>(PyCFunction_NewEx(&method, m.ptr(), module_name.ptr()));
+    definition = define_as(name, doc);
+    return py::reinterpret_steal<py::object>(
+        PyCFunction_NewEx(&definition, m.ptr(), py::str(public_module).ptr()));
+  }
+  /// For the list of a class's methods; `owner` is the class.
+  static PyMethodDef method(const std::string& owner, const char* name, const char* doc,
+                            std::size_t positional, const std::vector<parameter>& parameters) {
+    names = new signature(owner + "." + name, positional, parameters);
+    return define_as(name, doc);
   }
 
- private:
-  static PyObject* call(PyObject*, PyObject* const* values, py::ssize_t count, PyObject* keywords) noexcept {
+  /// As CPython calls a method by METH_FASTCALL | METH_KEYWORDS.
+  static PyObject* call(PyObject* self, PyObject* const* values, py::ssize_t count,
+                        PyObject* keywords) noexcept {
     return without_exceptions([&] {
       const auto positional = static_cast<std::size_t>(count);
       std::array<py::handle, sizeof...(Arguments)> bound;
+      if constexpr (IsMethod) bound[0] = self;
       names->bind({values, positional}, items(keywords), {values + positional, items(keywords).size()},
-                  bound);
+                  std::span(bound).subspan(IsMethod ? 1 : 0));
       return apply(Function, bound);
     });
   }
 
+ private:
+  static PyMethodDef define_as(const char* name, const char* doc) {
+    return {name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&call)),
+            METH_FASTCALL | METH_KEYWORDS, doc};
+  }
+
   static inline const signature* names = nullptr;
-  static inline PyMethodDef method{};
+  static inline PyMethodDef definition{};
 };
 
 }  // namespace reblock::python

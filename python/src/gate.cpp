@@ -48,7 +48,15 @@ py::array view(py::handle x, const char* name) {
   }
   if (is_foreign(x)) return view_foreign(x, name);
   refuse_what_would_be_lost(x, name);
-  return py::array(py::reinterpret_borrow<py::object>(x));
+  try {
+    return py::array(py::reinterpret_borrow<py::object>(x));
+  } catch (py::error_already_set& why) {
+    if (!why.matches(PyExc_ValueError)) throw;
+    const std::string message = std::string(name) + " must be an array or nested sequences of numbers, got " +
+                                describe_type(x) + " (" + first_line(why) + ")";
+    py::raise_from(why, PyExc_ValueError, message.c_str());
+    throw py::error_already_set();
+  }
 }
 
 bool is_c_contiguous(const py::array& array) { return (array.flags() & py::array::c_style) != 0; }
@@ -66,11 +74,13 @@ bool lie_apart(const py::array& a, const py::array& b) {
 
 py::array to_input(py::handle x, const char* name) {
   py::array array = view(x, name);
-  if ((array.dtype().flags() & holds_references) != 0) {
+  if ((array.dtype().flags() & holds_references) == 0) return array;
+  if (py::isinstance<py::array>(x)) {
     throw py::type_error(std::string(name) + " must have a dtype without Python objects, got " +
                          text(array.dtype()));
   }
-  return array;
+  throw py::type_error(std::string(name) + " must be an array or nested sequences of numbers, got " +
+                       describe_type(x) + ", of which NumPy makes an array of dtype " + text(array.dtype()));
 }
 
 axis_values extents_of(const py::array& array) { return copy_values(array.shape(), array.ndim()); }

@@ -9,10 +9,6 @@
 // Free-threaded CPython keeps the GIL off: the module's own state is two atomics (thread_pool.cpp,
 // register_threads.cpp), and its objects are not changed once they are made.
 PYBIND11_MODULE(_core, m, pybind11::mod_gil_not_used()) {
-  // Docstrings carry their own signatures, in the form that inspect.signature() reads.
-  pybind11::options options;
-  options.disable_function_signatures();
-
   m.doc() = "The compiled part of reblock.";
   m.attr("__version__") = reblock::version;
   m.attr("compiler") = REBLOCK_COMPILER;

@@ -171,7 +171,7 @@ array([[0, 2],
 constexpr const char* depth_to_space_shape_doc = R"(depth_to_space_shape(shape, block_size, *, channel_axis=1)
 --
 
-The shape that `depth_to_space` gives, by the same rules, without data.
+Return the shape that `depth_to_space` gives, by the same rules, without data.
 
 Parameters
 ----------
@@ -202,7 +202,7 @@ Examples
 constexpr const char* space_to_depth_shape_doc = R"(space_to_depth_shape(shape, block_size, *, channel_axis=1)
 --
 
-The shape that `space_to_depth` gives, by the same rules, without data.
+Return the shape that `space_to_depth` gives, by the same rules, without data.
 
 Parameters
 ----------
@@ -247,7 +247,7 @@ py::object move(py::handle x, py::handle block_size, py::handle order, py::handl
 }
 
 template <depth_space_direction Direction>
-py::tuple shape(py::handle shape, py::handle block_size, py::handle channel_axis) {
+py::object shape(py::handle shape, py::handle block_size, py::handle channel_axis) {
   const auto geometry = depth_space_geometry::make(
       Direction, to_axis_values(shape, "shape"), to_spatial_values(block_size, "block_size"),
       depth_space_order::depth_column_row, to_int(channel_axis, "channel_axis"), 1, "shape");
@@ -264,8 +264,8 @@ void register_direction(py::module_& m, const char* name, const char* doc, const
                                       {"channel_axis", py::int_(1)},
                                       {"out", py::none()},
                                       {"threads", py::none()}});
-  m.def(shape_name, &shape<Direction>, shape_doc, py::arg("shape"), py::arg("block_size"), py::kw_only(),
-        py::arg("channel_axis") = 1);
+  function<&shape<Direction>>::define(m, shape_name, shape_doc, 2,
+                                      {{"shape"}, {"block_size"}, {"channel_axis", py::int_(1)}});
 }
 
 }  // namespace

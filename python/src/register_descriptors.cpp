@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <pybind11/native_enum.h>
-#include <pybind11/stl.h>
 
+#include <optional>
 #include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
 
 #include "arguments.hpp"
+#include "data_types.hpp"
 #include "register.hpp"
+#include "value_class.hpp"
 
 namespace reblock::python {
 
@@ -18,8 +23,10 @@ What a buffer holds: DirectML's buffer tensor.
 
 Parameters
 ----------
-data_type : DataType
-    The type of the elements.
+data_type : DataType, dtype or str
+    The type of the elements: ``DataType.FLOAT32``, ``"float32"``, ``np.float32``,
+    ``torch.float32``. A plain number is refused, since DirectML's and ONNX's differ:
+    `DataType` takes the one, `DataType.from_onnx` the other.
 sizes : sequence of int
     1 to 8 extents of at least 1, at most ``2**32 - 1`` elements in all.
 strides : sequence of int, optional
@@ -40,10 +47,10 @@ The definition is that of DirectML's ``DML_BUFFER_TENSOR_DESC``.
 Examples
 --------
 >>> import reblock
->>> reblock.TensorDesc(reblock.DataType.FLOAT32, (1, 8, 2, 3)).total_size_in_bytes
+>>> reblock.TensorDesc("float32", (1, 8, 2, 3)).total_size_in_bytes
 192
->>> reblock.TensorDesc(reblock.DataType.UINT8, (2, 3), (4, 1)).total_size_in_bytes
-8
+>>> reblock.TensorDesc("uint8", (2, 3), (4, 1))
+reblock.TensorDesc(reblock.DataType.UINT8, (2, 3), strides=(4, 1))
 )";
 
 constexpr const char* depth_to_space_doc = R"(DepthToSpaceDesc(input, output=None, *, block_size, order='DCR')
@@ -183,12 +190,43 @@ Examples
 (1, 9, 4)
 )";
 
-constexpr const char* unfold_signature =
-    "__init__(self, input, output=None, *, window_sizes, strides=None, dilations=None, "
-    "start_padding=None, end_padding=None)\n--\n\n";
-constexpr const char* fold_signature =
-    "__init__(self, input, output, *, window_sizes, strides=None, dilations=None, "
-    "start_padding=None, end_padding=None)\n--\n\n";
+constexpr const char* from_onnx_doc = R"(from_onnx(number)
+--
+
+Return the data type that has this number in ONNX.
+
+Parameters
+----------
+number : int
+    A value of ``onnx.TensorProto.DataType``.
+
+Returns
+-------
+DataType
+    DirectML's type of the same elements.
+
+Raises
+------
+ValueError
+    For a type that DirectML does not have.
+TypeError
+    For anything but an int.
+
+Examples
+--------
+>>> import reblock
+>>> reblock.DataType.from_onnx(7).name  # onnx.TensorProto.INT64
+'INT64'
+)";
+
+/// Makes an enumeration ready, at the place where users find it.
+template <class Enum>
+py::object publish(py::module_& m, py::native_enum<Enum>& definition, const char* name) {
+  definition.finalize();
+  const py::object made = m.attr(name);
+  made.attr("__module__") = public_module;
+  return made;
+}
 
 void register_enums(py::module_& m) {
   py::native_enum<data_type> types(m, "DataType", "enum.IntEnum",
@@ -196,14 +234,15 @@ void register_enums(py::module_& m) {
   for (std::uint32_t value = 0; value <= static_cast<std::uint32_t>(data_type::int4); ++value) {
     types.value(name(static_cast<data_type>(value)), static_cast<data_type>(value));
   }
-  types.finalize();
+  publish(m, types, "DataType").attr("from_onnx") =
+      py::staticmethod(function<&from_onnx>::make(m, "from_onnx", from_onnx_doc, 1, {{"number"}}));
 
-  py::native_enum<depth_space_order>(
+  py::native_enum<depth_space_order> orders(
       m, "DepthSpaceOrder", "enum.IntEnum",
-      "Which of block position and channel is the slow index: DirectML's DML_DEPTH_SPACE_ORDER.")
-      .value("DEPTH_COLUMN_ROW", depth_space_order::depth_column_row)
-      .value("COLUMN_ROW_DEPTH", depth_space_order::column_row_depth)
-      .finalize();
+      "Which of block position and channel is the slow index: DirectML's DML_DEPTH_SPACE_ORDER.");
+  orders.value("DEPTH_COLUMN_ROW", depth_space_order::depth_column_row)
+      .value("COLUMN_ROW_DEPTH", depth_space_order::column_row_depth);
+  publish(m, orders, "DepthSpaceOrder");
 
   py::native_enum<feature_level> levels(m, "FeatureLevel", "enum.IntEnum",
                                         "What a version of DirectML can do: DirectML's DML_FEATURE_LEVEL.");
@@ -211,15 +250,7 @@ void register_enums(py::module_& m) {
     const auto level = static_cast<feature_level>(value);
     if (name(level) != nullptr) levels.value(name(level), level);
   }
-  levels.finalize();
-}
-
-data_type to_data_type(py::handle value) {
-  const std::int64_t number = to_int(value, "data_type");
-  if (number < 0 || number > static_cast<std::int64_t>(data_type::int4)) {
-    throw py::value_error("data_type must be a DataType, got " + std::to_string(number));
-  }
-  return static_cast<data_type>(number);
+  publish(m, levels, "FeatureLevel");
 }
 
 tensor_desc make_tensor_desc(py::handle type, py::handle sizes, py::handle strides) {
@@ -229,9 +260,11 @@ tensor_desc make_tensor_desc(py::handle type, py::handle sizes, py::handle strid
   return desc;
 }
 
+using tensor_class = value_class<tensor_desc>;
+
 const tensor_desc& to_tensor_desc(py::handle value, const char* name) {
-  if (py::isinstance<tensor_desc>(value)) return value.cast<const tensor_desc&>();
-  throw py::type_error(std::string(name) + " must be a TensorDesc, got " + std::string(py::repr(value)));
+  if (tensor_class::has(value)) return tensor_class::of(value);
+  raise_type_error(name, "a TensorDesc", value);
 }
 
 /// An output that is due, or one that may be None.
@@ -243,58 +276,65 @@ Output to_output(py::handle value) {
   return to_tensor_desc(value, "output");
 }
 
-py::object strides_object(const tensor_desc& desc) {
-  return desc.strides ? py::object(to_tuple(*desc.strides)) : py::none();
+py::object tensor_object(const tensor_desc& desc) { return tensor_class::make(desc); }
+py::object tensor_object(const std::optional<tensor_desc>& desc) {
+  return desc ? tensor_class::make(*desc) : py::object(py::none());
 }
 
 void register_tensor_desc(py::module_& m) {
-  plain_class<tensor_desc>(m, "TensorDesc", tensor_doc)
-      .def(py::init(&make_tensor_desc), "__init__(self, data_type, sizes, strides=None)\n--\n\n",
-           py::arg("data_type"), py::arg("sizes"), py::arg("strides") = py::none())
-      .def_property_readonly(
-          "data_type", [](const tensor_desc& desc) { return desc.type; }, "The type of the elements.")
-      .def_property_readonly(
-          "sizes", [](const tensor_desc& desc) { return to_tuple(desc.sizes); }, "The extents.")
-      .def_property_readonly("strides", &strides_object, "In elements; None if packed.")
-      .def_property_readonly(
-          "total_size_in_bytes", [](const tensor_desc& desc) { return total_size_in_bytes(desc); },
-          "The bytes that a buffer of the tensor must have, a multiple of 4.")
-      .def(
-          "__eq__",
-          [](const tensor_desc& desc, py::handle other) -> py::object {
-            if (!py::isinstance<tensor_desc>(other)) {
-              return py::reinterpret_borrow<py::object>(Py_NotImplemented);
-            }
-            return py::bool_(desc == other.cast<const tensor_desc&>());
-          },
-          py::arg("other"))
-      .def("__hash__",
-           [](const tensor_desc& desc) {
-             return py::hash(py::make_tuple(static_cast<std::uint32_t>(desc.type), to_tuple(desc.sizes),
-                                            strides_object(desc)));
-           })
-      .def("__repr__", [](py::handle self) { return describe(self, {"data_type", "sizes", "strides"}); });
+  tensor_class::define<&make_tensor_desc>(
+      m, {.name = "TensorDesc",
+          .doc = tensor_doc,
+          .positional = 3,
+          .fields = {{.told = {"data_type", [](const tensor_desc& desc) { return py::cast(desc.type); },
+                               "The type of the elements."}},
+                     {.told = {"sizes",
+                               [](const tensor_desc& desc) -> py::object { return to_tuple(desc.sizes); },
+                               "The extents."}},
+                     {.told = {"strides",
+                               [](const tensor_desc& desc) {
+                                 return desc.strides ? py::object(to_tuple(*desc.strides)) : py::none();
+                               },
+                               "In elements; None if packed."},
+                      .fallback = py::none(),
+                      .usual = py::none()}},
+          .attributes = {
+              {"total_size_in_bytes",
+               [](const tensor_desc& desc) -> py::object { return py::int_(total_size_in_bytes(desc)); },
+               "The bytes that a buffer of the tensor must have, a multiple of 4."}}});
+}
+
+/// What every description of an operator has: its tensors.
+template <class Desc>
+std::vector<field<Desc>> tensor_fields() {
+  field<Desc> output{.told = {"output", [](const Desc& desc) { return tensor_object(desc.output); },
+                              "The tensor to write to."}};
+  if constexpr (!std::is_same_v<decltype(Desc::output), tensor_desc>) {
+    output.told.doc = "The tensor to write to, or None.";
+    output.fallback = output.usual = py::none();
+  }
+  return {{.told = {"input", [](const Desc& desc) { return tensor_object(desc.input); },
+                    "The tensor to read from."}},
+          output};
+}
+
+template <class Desc>
+Desc make_depth_space_desc(py::handle input, py::handle output, py::handle block_size, py::handle order) {
+  return Desc{to_tensor_desc(input, "input"), to_output<decltype(Desc::output)>(output),
+              to_spatial_values(block_size, "block_size"), to_order(order)};
 }
 
 template <class Desc>
 void register_depth_space_desc(py::module_& m, const char* name, const char* doc) {
-  plain_class<Desc>(m, name, doc)
-      .def(py::init([](py::handle input, py::handle output, py::handle block_size, py::handle order) {
-             return Desc{to_tensor_desc(input, "input"), to_output<decltype(Desc::output)>(output),
-                         to_spatial_values(block_size, "block_size"), to_order(order)};
-           }),
-           "__init__(self, input, output=None, *, block_size, order='DCR')\n--\n\n", py::arg("input"),
-           py::arg("output") = py::none(), py::kw_only(), py::arg("block_size"), py::arg("order") = "DCR")
-      .def_property_readonly(
-          "input", [](const Desc& desc) { return desc.input; }, "The tensor to read from.")
-      .def_property_readonly(
-          "output", [](const Desc& desc) { return desc.output; }, "The tensor to write to, or None.")
-      .def_property_readonly(
-          "block_size", [](const Desc& desc) { return to_object(desc.block_size); }, "Elements of a block.")
-      .def_property_readonly(
-          "order", [](const Desc& desc) { return desc.order; }, "The order of the channels.")
-      .def("__repr__",
-           [](py::handle self) { return describe(self, {"input", "output", "block_size", "order"}); });
+  std::vector<field<Desc>> fields = tensor_fields<Desc>();
+  fields.push_back({.told = {"block_size", [](const Desc& desc) { return to_object(desc.block_size); },
+                             "Elements of a block."}});
+  fields.push_back(
+      {.told = {"order", [](const Desc& desc) { return py::cast(desc.order); }, "The order of the channels."},
+       .fallback = py::str("DCR"),
+       .usual = py::cast(depth_space_order::depth_column_row)});
+  value_class<Desc>::template define<&make_depth_space_desc<Desc>>(
+      m, {.name = name, .doc = doc, .positional = 2, .fields = std::move(fields)});
 }
 
 /// The window of a descriptor, whose parameters may be left out.
@@ -307,36 +347,39 @@ window to_optional_window(py::handle window_sizes, py::handle strides, py::handl
                    given_or(end_padding, 0));
 }
 
-template <class Desc, class Output>
-void register_window_desc(py::module_& m, const char* name, const char* doc, const char* signature,
-                          const Output& output_argument) {
-  auto desc_class = plain_class<Desc>(m, name, doc);
-  desc_class.def(py::init([](py::handle input, py::handle output, py::handle window_sizes, py::handle strides,
-                             py::handle dilations, py::handle start_padding, py::handle end_padding) {
-                   return Desc{
-                       to_tensor_desc(input, "input"), to_output<decltype(Desc::output)>(output),
-                       to_optional_window(window_sizes, strides, dilations, start_padding, end_padding)};
-                 }),
-                 signature, py::arg("input"), output_argument, py::kw_only(), py::arg("window_sizes"),
-                 py::arg("strides") = py::none(), py::arg("dilations") = py::none(),
-                 py::arg("start_padding") = py::none(), py::arg("end_padding") = py::none());
-  const auto add = [&](const char* property, spatial_values window::* parameter, const char* about) {
-    desc_class.def_property_readonly(
-        property, [parameter](const Desc& desc) { return to_object(desc.window.*parameter); }, about);
+template <class Desc>
+Desc make_window_desc(py::handle input, py::handle output, py::handle window_sizes, py::handle strides,
+                      py::handle dilations, py::handle start_padding, py::handle end_padding) {
+  return Desc{to_tensor_desc(input, "input"), to_output<decltype(Desc::output)>(output),
+              to_optional_window(window_sizes, strides, dilations, start_padding, end_padding)};
+}
+
+template <auto Parameter, class Desc>
+attribute<Desc> window_attribute(const char* name, const char* doc) {
+  return {name, [](const Desc& desc) { return to_object(desc.window.*Parameter); }, doc};
+}
+
+template <class Desc>
+void register_window_desc(py::module_& m, const char* name, const char* doc) {
+  std::vector<field<Desc>> fields = tensor_fields<Desc>();
+  const auto add = [&](attribute<Desc> told, py::object fallback, py::object usual) {
+    fields.push_back({std::move(told), std::move(fallback), std::move(usual)});
   };
-  desc_class.def_property_readonly(
-      "input", [](const Desc& desc) { return desc.input; }, "The tensor to read from.");
-  desc_class.def_property_readonly(
-      "output", [](const Desc& desc) { return desc.output; }, "The tensor to write to.");
-  add("window_sizes", &window::sizes, "Elements of the window.");
-  add("strides", &window::strides, "Elements from one block to the next.");
-  add("dilations", &window::dilations, "Elements from one element of the window to the next.");
-  add("start_padding", &window::start_padding, "Implicit zeros before each spatial axis.");
-  add("end_padding", &window::end_padding, "Implicit zeros behind each spatial axis.");
-  desc_class.def("__repr__", [](py::handle self) {
-    return describe(
-        self, {"input", "output", "window_sizes", "strides", "dilations", "start_padding", "end_padding"});
-  });
+  const py::int_ zero(0);
+  const py::int_ one(1);
+  add(window_attribute<&window::sizes, Desc>("window_sizes", "Elements of the window."), {}, {});
+  add(window_attribute<&window::strides, Desc>("strides", "Elements from one window position to the next."),
+      py::none(), one);
+  add(window_attribute<&window::dilations, Desc>("dilations",
+                                                 "Elements from one element of the window to the next."),
+      py::none(), one);
+  add(window_attribute<&window::start_padding, Desc>("start_padding",
+                                                     "Implicit zeros before each spatial axis."),
+      py::none(), zero);
+  add(window_attribute<&window::end_padding, Desc>("end_padding", "Implicit zeros behind each spatial axis."),
+      py::none(), zero);
+  value_class<Desc>::template define<&make_window_desc<Desc>>(
+      m, {.name = name, .doc = doc, .positional = 2, .fields = std::move(fields)});
 }
 
 }  // namespace
@@ -346,9 +389,8 @@ void register_descriptors(py::module_& m) {
   register_tensor_desc(m);
   register_depth_space_desc<depth_to_space_desc>(m, "DepthToSpaceDesc", depth_to_space_doc);
   register_depth_space_desc<space_to_depth_desc>(m, "SpaceToDepthDesc", space_to_depth_doc);
-  register_window_desc<unfold_desc>(m, "UnfoldDesc", unfold_doc, unfold_signature,
-                                    py::arg("output") = py::none());
-  register_window_desc<fold_desc>(m, "FoldDesc", fold_doc, fold_signature, py::arg("output"));
+  register_window_desc<unfold_desc>(m, "UnfoldDesc", unfold_doc);
+  register_window_desc<fold_desc>(m, "FoldDesc", fold_doc);
 }
 
 }  // namespace reblock::python

@@ -2,13 +2,16 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "arguments.hpp"
+#include "data_types.hpp"
 #include "function.hpp"
 #include "gate.hpp"
 #include "register.hpp"
 #include "threads.hpp"
+#include "value_class.hpp"
 
 namespace reblock::python {
 
@@ -53,14 +56,16 @@ Examples
 
 constexpr const char* operator_doc = R"(An operator that `compile` has checked and planned.
 
-It holds no state that a run changes: any number of threads may use it at once.
+It is a value. No call changes it, so that any number of threads may use it at once.
+Operators of equal descriptions are equal. One that is pickled is compiled again
+where it arrives, for the processor there.
 
 See Also
 --------
 compile : Makes it.
 )";
 
-constexpr const char* call_doc = R"(__call__(self, x, out=None, threads=None)
+constexpr const char* call_doc = R"(__call__($self, x, out=None, threads=None)
 --
 
 Run on arrays of the described type and sizes, whatever their strides.
@@ -87,7 +92,7 @@ TypeError
     For another dtype.
 )";
 
-constexpr const char* dispatch_doc = R"(dispatch(self, input_buffer, output_buffer)
+constexpr const char* dispatch_doc = R"(dispatch($self, input_buffer, output_buffer)
 --
 
 Run on raw buffers that are laid out as the descriptors say.
@@ -113,7 +118,7 @@ class held_buffer {
  public:
   held_buffer(py::handle object, const char* name) {
     if (PyObject_CheckBuffer(object.ptr()) == 0) {
-      throw py::type_error(std::string(name) + " must be a buffer, got " + std::string(py::repr(object)));
+      raise_type_error(name, "a buffer", object);
     }
     if (PyObject_GetBuffer(object.ptr(), &view_, PyBUF_SIMPLE) != 0) {
       const py::error_already_set why;
@@ -146,7 +151,18 @@ class held_buffer {
   Py_buffer view_{};
 };
 
-void dispatch(const compiled_operator& op, py::handle input_buffer, py::handle output_buffer) {
+using any_desc = std::variant<depth_to_space_desc, space_to_depth_desc, unfold_desc, fold_desc>;
+
+/// An operator with the description that it was compiled from, whose output is filled in.
+struct planned_operator {
+  any_desc desc;
+  compiled_operator op;
+};
+
+using operator_class = value_class<planned_operator>;
+
+py::object dispatch(py::handle self, py::handle input_buffer, py::handle output_buffer) {
+  const compiled_operator& op = operator_class::of(self).op;
   const held_buffer input(input_buffer, "input_buffer");
   const held_buffer output(output_buffer, "output_buffer");
   input.require(op.input(), "input_buffer");
@@ -154,8 +170,7 @@ void dispatch(const compiled_operator& op, py::handle input_buffer, py::handle o
   output.require_writable("output_buffer");
   const std::byte* from = input.data();
   std::vector<std::byte> copy;
-  if (detail::share_memory(input.place(op.input()), output.place(op.output())) !=
-      detail::overlap::none) {
+  if (detail::share_memory(input.place(op.input()), output.place(op.output())) != detail::overlap::none) {
     copy.assign(from, from + total_size_in_bytes(op.input()));
     from = copy.data();
   }
@@ -163,27 +178,11 @@ void dispatch(const compiled_operator& op, py::handle input_buffer, py::handle o
       static_cast<py::ssize_t>(std::max(total_size_in_bytes(op.input()), total_size_in_bytes(op.output())));
   move_bytes(bytes, to_threads(py::none()),
              [&](pool_executor executor) { op.dispatch(from, output.data(), executor); });
+  return py::none();
 }
 
-/// NumPy's dtype of a DirectML type, in native byte order.
-py::dtype to_dtype(data_type type) {
-  switch (type) {
-    case data_type::float64: return py::dtype::of<double>();
-    case data_type::float32: return py::dtype::of<float>();
-    case data_type::float16: return py::dtype("float16");
-    case data_type::uint64: return py::dtype::of<std::uint64_t>();
-    case data_type::uint32: return py::dtype::of<std::uint32_t>();
-    case data_type::uint16: return py::dtype::of<std::uint16_t>();
-    case data_type::uint8: return py::dtype::of<std::uint8_t>();
-    case data_type::int64: return py::dtype::of<std::int64_t>();
-    case data_type::int32: return py::dtype::of<std::int32_t>();
-    case data_type::int16: return py::dtype::of<std::int16_t>();
-    case data_type::int8: return py::dtype::of<std::int8_t>();
-    default: throw py::value_error(std::string("no dtype for ") + name(type));
-  }
-}
-
-py::object call(const compiled_operator& op, py::handle x, py::handle out, py::handle threads) {
+py::object call(py::handle self, py::handle x, py::handle out, py::handle threads) {
+  const compiled_operator& op = operator_class::of(self).op;
   const py::array input = to_input(x, "x");
   const py::dtype dtype = to_dtype(op.input().type);
   if (!input.dtype().equal(dtype)) {
@@ -201,29 +200,10 @@ py::object call(const compiled_operator& op, py::handle x, py::handle out, py::h
              });
 }
 
-/// op(...) itself, as `function` does it; op.__call__(...) is pybind11's.
-PyObject* call_slot(PyObject* self, PyObject* values, PyObject* keywords) noexcept {
-  return without_exceptions([&] {
-    // not destroyed: Python may be gone by then
-    static const auto& names =
-        // NOLINTNEXTLINE(bugprone-unhandled-exception-at-new): without_exceptions() handles it
-        *new signature("CompiledOperator.__call__", 3, {{"x"}, {"out", py::none()}, {"threads", py::none()}});
-    std::array<PyObject*, 3> named_by{};
-    std::array<PyObject*, 3> named{};
-    std::size_t count = 0;
-    PyObject* name = nullptr;
-    PyObject* value = nullptr;
-    for (py::ssize_t at = 0; keywords != nullptr && PyDict_Next(keywords, &at, &name, &value) != 0; ++count) {
-      if (count == named.size())
-        throw py::type_error("CompiledOperator.__call__() takes at most 3 arguments");
-      named_by[count] = name;
-      named[count] = value;
-    }
-    std::array<py::handle, 3> bound;
-    names.bind(items(values), std::span(named_by).first(count), std::span(named).first(count), bound);
-    const auto& op = py::handle(self).cast<const compiled_operator&>();
-    return call(op, bound[0], bound[1], bound[2]);
-  });
+/// op(...) itself, by CPython's vector call.
+PyObject* call_by_vector(PyObject* self, PyObject* const* values, std::size_t count,
+                         PyObject* keywords) noexcept {
+  return function<&call, true>::call(self, values, PyVectorcall_NARGS(count), keywords);
 }
 
 std::optional<feature_level> to_feature_level(py::handle value) {
@@ -231,44 +211,64 @@ std::optional<feature_level> to_feature_level(py::handle value) {
   const std::int64_t number = to_int(value, "feature_level");
   const auto level = static_cast<feature_level>(number);
   if (static_cast<std::int64_t>(level) != number || name(level) == nullptr) {
-    throw py::value_error("feature_level must be a FeatureLevel, got " + std::to_string(number));
+    throw py::value_error("feature_level must be a FeatureLevel, got " + describe(value));
   }
   return level;
 }
 
-template <class... Desc>
-compiled_operator compile_any(py::handle desc, std::optional<feature_level> level) {
-  std::optional<compiled_operator> op;
-  const auto try_one = [&]<class D>(const D*) {
-    if (py::isinstance<D>(desc)) op = value_or_raise(try_compile(desc.cast<const D&>(), level));
-    return op.has_value();
+/// Compiles `desc` if it is a description of this kind.
+template <class Desc>
+std::optional<planned_operator> compile_as(py::handle desc, std::optional<feature_level> level) {
+  if (!value_class<Desc>::has(desc)) return std::nullopt;
+  Desc described = value_class<Desc>::of(desc);
+  const auto op = try_compile(described, level);
+  described.output = value_or_raise(op).output();
+  return planned_operator{described, *op};
+}
+
+py::object compile_any(py::handle desc, py::handle feature_level) {
+  const auto level = to_feature_level(feature_level);
+  const auto compile_first = [&]<class... Desc>(const std::variant<Desc...>*) {
+    std::optional<planned_operator> op;
+    static_cast<void>(((op = compile_as<Desc>(desc, level)) || ...));
+    return op;
   };
-  static_cast<void>((try_one(static_cast<const Desc*>(nullptr)) || ...));
-  if (op) return *op;
-  throw py::type_error("desc must be a DepthToSpaceDesc, SpaceToDepthDesc, UnfoldDesc or FoldDesc, got " +
-                       std::string(py::repr(desc)));
+  const auto op = compile_first(static_cast<const any_desc*>(nullptr));
+  if (!op) raise_type_error("desc", "a DepthToSpaceDesc, SpaceToDepthDesc, UnfoldDesc or FoldDesc", desc);
+  return operator_class::make(*op);
+}
+
+py::object get_desc(const planned_operator& planned) {
+  return std::visit([]<class Desc>(const Desc& desc) { return value_class<Desc>::make(desc); }, planned.desc);
 }
 
 }  // namespace
 
 void register_operator(py::module_& m) {
-  auto type = plain_class<compiled_operator>(m, "CompiledOperator", operator_doc);
-  type.def("__call__", &call, call_doc, py::arg("x"), py::arg("out") = py::none(),
-           py::arg("threads") = py::none())
-      .def("dispatch", &dispatch, dispatch_doc, py::arg("input_buffer"), py::arg("output_buffer"))
-      .def_property_readonly(
-          "input", [](const compiled_operator& op) { return op.input(); }, "What is read: a TensorDesc.")
-      .def_property_readonly(
-          "output", [](const compiled_operator& op) { return op.output(); }, "What is written: a TensorDesc.")
-      .def("__repr__", [](py::handle self) { return describe(self, {"input", "output"}); });
-  reinterpret_cast<PyTypeObject*>(type.ptr())->tp_call = call_slot;
-  m.def(
-      "compile",
-      [](py::handle desc, py::handle level) {
-        return compile_any<depth_to_space_desc, space_to_depth_desc, unfold_desc, fold_desc>(
-            desc, to_feature_level(level));
-      },
-      compile_doc, py::arg("desc"), py::kw_only(), py::arg("feature_level") = py::none());
+  function<&compile_any>::define(m, "compile", compile_doc, 1, {{"desc"}, {"feature_level", py::none()}});
+  constexpr const char* owner = "CompiledOperator";
+  PyMethodDef call_method = function<&call, true>::method(
+      owner, "__call__", call_doc, 3, {{"x"}, {"out", py::none()}, {"threads", py::none()}});
+  call_method.ml_flags |= METH_COEXIST;  // in place of the one that CPython makes, which has no signature
+  operator_class::define(
+      m, {.name = owner,
+          .doc = operator_doc,
+          .positional = 1,
+          .fields = {{.told = {"desc", &get_desc, "What was compiled, with the output filled in."}}},
+          .attributes = {{"input",
+                          [](const planned_operator& planned) {
+                            return value_class<tensor_desc>::make(planned.op.input());
+                          },
+                          "What is read: a TensorDesc."},
+                         {"output",
+                          [](const planned_operator& planned) {
+                            return value_class<tensor_desc>::make(planned.op.output());
+                          },
+                          "What is written: a TensorDesc."}},
+          .methods = {call_method, function<&dispatch, true>::method(owner, "dispatch", dispatch_doc, 2,
+                                                                     {{"input_buffer"}, {"output_buffer"}})},
+          .made_by = m.attr("compile"),
+          .call = &call_by_vector});
 }
 
 }  // namespace reblock::python

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "arguments.hpp"
+#include "function.hpp"
 #include "processors.hpp"
 #include "register.hpp"
 #include "thread_pool.hpp"
@@ -88,6 +89,13 @@ std::size_t threads_at_start() {
   return std::min(usable_processors(), thread_pool::most_threads);
 }
 
+py::object get_num_threads() { return py::int_(usual_threads.load()); }
+
+py::object set_num_threads(py::handle threads) {
+  usual_threads = to_count(threads);
+  return py::none();
+}
+
 }  // namespace
 
 std::size_t to_threads(py::handle threads) {
@@ -96,10 +104,8 @@ std::size_t to_threads(py::handle threads) {
 
 void register_threads(py::module_& m) {
   usual_threads = threads_at_start();
-  m.def("get_num_threads", [] { return usual_threads.load(); }, get_num_threads_doc);
-  m.def(
-      "set_num_threads", [](py::handle threads) { usual_threads = to_count(threads); }, set_num_threads_doc,
-      py::arg("threads"));
+  function<&get_num_threads>::define(m, "get_num_threads", get_num_threads_doc, 0, {});
+  function<&set_num_threads>::define(m, "set_num_threads", set_num_threads_doc, 1, {{"threads"}});
 }
 
 }  // namespace reblock::python

@@ -189,7 +189,7 @@ constexpr const char* unfold_shape_doc =
     R"(unfold_shape(shape, window_sizes, *, strides=1, dilations=1, start_padding=0, end_padding=0, channel_axis=1)
 --
 
-The shape that `unfold` gives, by the same rules, without data.
+Return the shape that `unfold` gives, by the same rules, without data.
 
 Parameters
 ----------
@@ -221,7 +221,7 @@ constexpr const char* fold_shape_doc =
     R"(fold_shape(shape, output_sizes, window_sizes, *, strides=1, dilations=1, start_padding=0, end_padding=0, channel_axis=1)
 --
 
-The shape that `fold` gives, by the same rules, without data.
+Return the shape that `fold` gives, by the same rules, without data.
 
 Parameters
 ----------
@@ -283,17 +283,17 @@ py::object fold_array(py::handle columns, py::handle output_sizes, py::handle wi
              });
 }
 
-py::tuple unfold_shape(py::handle shape, py::handle window_sizes, py::handle strides, py::handle dilations,
-                       py::handle start_padding, py::handle end_padding, py::handle channel_axis) {
+py::object unfold_shape(py::handle shape, py::handle window_sizes, py::handle strides, py::handle dilations,
+                        py::handle start_padding, py::handle end_padding, py::handle channel_axis) {
   const auto geometry = window_geometry::make(
       to_axis_values(shape, "shape"), to_window(window_sizes, strides, dilations, start_padding, end_padding),
       to_int(channel_axis, "channel_axis"), 1, "shape");
   return to_tuple(value_or_raise(geometry).columns());
 }
 
-py::tuple fold_shape(py::handle shape, py::handle output_sizes, py::handle window_sizes, py::handle strides,
-                     py::handle dilations, py::handle start_padding, py::handle end_padding,
-                     py::handle channel_axis) {
+py::object fold_shape(py::handle shape, py::handle output_sizes, py::handle window_sizes, py::handle strides,
+                      py::handle dilations, py::handle start_padding, py::handle end_padding,
+                      py::handle channel_axis) {
   const auto geometry = window_geometry::make_from_columns(
       to_axis_values(shape, "shape"), to_spatial_values(output_sizes, "output_sizes"),
       to_window(window_sizes, strides, dilations, start_padding, end_padding),
@@ -304,11 +304,6 @@ py::tuple fold_shape(py::handle shape, py::handle output_sizes, py::handle windo
 }  // namespace
 
 void register_window(py::module_& m) {
-  const auto strides = py::arg("strides") = 1;
-  const auto dilations = py::arg("dilations") = 1;
-  const auto start_padding = py::arg("start_padding") = 0;
-  const auto end_padding = py::arg("end_padding") = 0;
-  const auto channel_axis = py::arg("channel_axis") = 1;
   const py::int_ zero(0);
   const py::int_ one(1);
   function<&unfold_array>::define(m, "unfold", unfold_doc, 2,
@@ -332,10 +327,23 @@ void register_window(py::module_& m) {
                                  {"channel_axis", one},
                                  {"out", py::none()},
                                  {"threads", py::none()}});
-  m.def("unfold_shape", &unfold_shape, unfold_shape_doc, py::arg("shape"), py::arg("window_sizes"),
-        py::kw_only(), strides, dilations, start_padding, end_padding, channel_axis);
-  m.def("fold_shape", &fold_shape, fold_shape_doc, py::arg("shape"), py::arg("output_sizes"),
-        py::arg("window_sizes"), py::kw_only(), strides, dilations, start_padding, end_padding, channel_axis);
+  function<&unfold_shape>::define(m, "unfold_shape", unfold_shape_doc, 2,
+                                  {{"shape"},
+                                   {"window_sizes"},
+                                   {"strides", one},
+                                   {"dilations", one},
+                                   {"start_padding", zero},
+                                   {"end_padding", zero},
+                                   {"channel_axis", one}});
+  function<&fold_shape>::define(m, "fold_shape", fold_shape_doc, 3,
+                                {{"shape"},
+                                 {"output_sizes"},
+                                 {"window_sizes"},
+                                 {"strides", one},
+                                 {"dilations", one},
+                                 {"start_padding", zero},
+                                 {"end_padding", zero},
+                                 {"channel_axis", one}});
 }
 
 }  // namespace reblock::python

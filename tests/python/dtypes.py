@@ -70,6 +70,12 @@ UNSUMMABLE: list[np.dtype[Any]] = [
 MOVABLE = SUMMABLE + UNSUMMABLE
 
 
+def as_pytorch(name: str) -> Any:
+    """Make something with the type's name and the words of a dtype of PyTorch."""
+    members = {"__str__": lambda _: f"torch.{name}", "is_floating_point": True}
+    return type("dtype", (), members)()
+
+
 def movable() -> st.SearchStrategy[np.dtype[Any]]:
     return st.sampled_from(MOVABLE)
 

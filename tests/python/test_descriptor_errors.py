@@ -14,6 +14,7 @@ import reblock
 from bad_calls import SHOWN, wrong_types
 from calls import Shape
 from checks import refuses
+from dtypes import BFLOAT16, as_pytorch
 from layouts import Layout, allocate
 from oracle import Array
 from reblock import (
@@ -36,10 +37,35 @@ def tensor(*sizes: int, strides: Shape | None = None, data_type: DataType = INT3
 # Tensor descriptors
 
 
-@pytest.mark.parametrize("data_type", [DataType.UNKNOWN, 0, 14, 99, -1, 2**70], ids=repr)
-def test_an_invalid_data_type_is_refused(data_type: Any) -> None:
-    told = "UNKNOWN" if data_type == 0 else data_type
-    refuses(lambda: TensorDesc(data_type, (2, 3)), ValueError, "data_type", told)
+@pytest.mark.parametrize("data_type", [DataType.UNKNOWN, "UNKNOWN", "unknown"], ids=repr)
+def test_an_unknown_data_type_is_refused(data_type: Any) -> None:
+    refuses(lambda: TensorDesc(data_type, (2, 3)), ValueError, "data_type", "UNKNOWN")
+
+
+@pytest.mark.parametrize("data_type", ["float33", "", "torch.float32", "\udc80"], ids=ascii)
+def test_a_name_of_no_data_type_is_refused(data_type: str) -> None:
+    refuses(lambda: TensorDesc(data_type, (2, 3)), ValueError, "data_type")
+
+
+@pytest.mark.parametrize(
+    ("number", "hint"),
+    [
+        (7, ": DataType(7) is DirectML's INT16, DataType.from_onnx(7) is ONNX's INT64"),
+        (8, ": DataType(8) is DirectML's INT8"),
+        (np.int64(21), ": DataType.from_onnx(21) is ONNX's UINT4"),
+        (99, ""),
+        (-1, ""),
+    ],
+)
+def test_a_plain_number_is_no_data_type_but_may_be_one_of_directml_or_of_onnx(
+    number: Any, hint: str
+) -> None:
+    with pytest.raises(TypeError) as caught:
+        TensorDesc(number, (2, 3))
+    assert str(caught.value) == (
+        "data_type must be a DataType, a dtype or the name of one, got"
+        f" {number!r} ({type(number).__name__}){hint}"
+    )
 
 
 @pytest.mark.parametrize("data_type", [DataType.UINT4, DataType.INT4], ids=repr)
@@ -47,9 +73,33 @@ def test_data_types_for_quantization_are_refused(data_type: DataType) -> None:
     refuses(lambda: TensorDesc(data_type, (2, 3)), ValueError, "data_type", data_type.name)
 
 
-@pytest.mark.parametrize("data_type", ["float32", np.float32, 1.0, True, None], ids=repr)
+@pytest.mark.parametrize(
+    "data_type", [1.0, True, None, np.float32(1), np.ones(2, np.float32), ["float32"]], ids=repr
+)
 def test_a_data_type_of_another_type_is_refused(data_type: Any) -> None:
-    refuses(lambda: TensorDesc(data_type, (2, 3)), TypeError, "data_type")
+    refuses(lambda: TensorDesc(data_type, (2, 3)), TypeError, "data_type", type(data_type).__name__)
+
+
+@pytest.mark.parametrize(
+    "dtype", [bool, "complex64", np.dtype(">f4"), object, "S3", BFLOAT16, np.longdouble], ids=str
+)
+def test_a_dtype_that_directml_does_not_have_is_refused(dtype: Any) -> None:
+    refuses(lambda: TensorDesc(dtype, (2, 3)), TypeError, "data_type", np.dtype(dtype))
+
+
+def test_a_dtype_of_pytorch_that_directml_does_not_have_is_refused() -> None:
+    dtype = as_pytorch("bfloat16")
+    refuses(lambda: TensorDesc(dtype, (2, 3)), TypeError, "data_type", dtype)
+
+
+@pytest.mark.parametrize("number", [0, 8, 9, 16, 23, -1, 2**31, 2**70], ids=repr)
+def test_a_number_of_onnx_that_directml_has_no_type_for_is_refused(number: int) -> None:
+    refuses(lambda: DataType.from_onnx(number), ValueError, "number", number)
+
+
+@pytest.mark.parametrize("number", ["7", 7.0, True, None], ids=repr)
+def test_what_is_no_number_of_onnx_is_refused(number: Any) -> None:
+    refuses(lambda: DataType.from_onnx(number), TypeError, "number", type(number).__name__)
 
 
 @pytest.mark.parametrize(

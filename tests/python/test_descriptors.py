@@ -27,7 +27,7 @@ from calls import (
 )
 from checks import assert_same_bytes, assert_writes_only_elements
 from descriptors import describe, describe_tensors
-from dtypes import DIRECTML
+from dtypes import DIRECTML, as_pytorch
 from layouts import Layout, Memory, allocate, layouts, random_bytes, small_integers, view
 from reblock import (
     DataType,
@@ -60,22 +60,48 @@ def test_a_tensor_descriptor_holds_what_it_was_given() -> None:
     assert tensor.sizes == (2, 3)
     assert tensor.strides == (4, 1)
     assert TensorDesc(DataType.INT16, (2, 3)).strides is None
-    assert TensorDesc(7, (2, 3)).data_type is DataType.INT16
     assert TensorDesc(DataType.INT16, np.array([2, 3])).sizes == (2, 3)
 
 
-def test_tensor_descriptors_are_equal_by_value() -> None:
-    tensor = TensorDesc(DataType.INT16, (2, 3), (3, 1))
-    assert tensor == TensorDesc(DataType.INT16, [2, 3], [3, 1])
-    assert tensor != TensorDesc(DataType.UINT16, (2, 3), (3, 1))
-    assert tensor != TensorDesc(DataType.INT16, (3, 2), (3, 1))
-    assert tensor != TensorDesc(DataType.INT16, (2, 3), (4, 1))
-    assert tensor != (2, 3)
+@every_data_type
+def test_a_data_type_has_many_names(data_type: DataType) -> None:
+    """A DataType, NumPy's dtype and whatever NumPy makes one of, and the names of both."""
+    dtype = DIRECTML[data_type]
+    for name in (data_type, data_type.name, dtype, dtype.name, dtype.str, dtype.type):
+        assert TensorDesc(name, (2, 3)).data_type is data_type
+    for same in (np.dtype(char) for char in np.typecodes["All"]):
+        if same == dtype:  # the C types of the same size, for one
+            assert TensorDesc(same, (2, 3)).data_type is data_type
+    assert TensorDesc(float, (2, 3)).data_type is DataType.FLOAT64
 
 
-def test_a_tensor_descriptor_shows_its_parts() -> None:
-    shown = repr(TensorDesc(DataType.INT16, (2, 3), (5, 1)))
-    assert all(part in shown for part in ("TensorDesc", "INT16", "2, 3", "5, 1"))
+@every_data_type
+def test_a_dtype_of_pytorch_is_a_data_type(data_type: DataType) -> None:
+    dtype = as_pytorch(DIRECTML[data_type].name)
+    assert TensorDesc(dtype, (2, 3)).data_type is data_type
+
+
+ONNX = {
+    1: DataType.FLOAT32,
+    2: DataType.UINT8,
+    3: DataType.INT8,
+    4: DataType.UINT16,
+    5: DataType.INT16,
+    6: DataType.INT32,
+    7: DataType.INT64,
+    10: DataType.FLOAT16,
+    11: DataType.FLOAT64,
+    12: DataType.UINT32,
+    13: DataType.UINT64,
+    21: DataType.UINT4,
+    22: DataType.INT4,
+}
+
+
+@pytest.mark.parametrize(("number", "data_type"), ONNX.items(), ids=repr)
+def test_onnx_has_numbers_of_its_own(number: int, data_type: DataType) -> None:
+    assert DataType.from_onnx(number) is data_type
+    assert DataType.from_onnx(np.int32(number)) is data_type
 
 
 @every_data_type

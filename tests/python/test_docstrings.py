@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import ast
 import doctest
 import enum
+import importlib.resources
 import inspect
 import itertools
 import operator
@@ -17,20 +19,22 @@ import numpy as np
 import pytest
 
 import reblock
+from reblock import DataType
 
 SECTIONS = ("Parameters", "Returns", "Raises", "Examples")
 
+PUBLIC = [*reblock.__all__, "compile"]
 FUNCTIONS = [
     name
-    for name in reblock.__all__
+    for name in PUBLIC
     if callable(getattr(reblock, name)) and not isinstance(getattr(reblock, name), type)
 ]
-CLASSES = [name for name in reblock.__all__ if isinstance(getattr(reblock, name), type)]
+CLASSES = [name for name in PUBLIC if isinstance(getattr(reblock, name), type)]
 
 
 def documented() -> Iterator[tuple[str, Any]]:
     """Every public name, and every public member that a class defines itself."""
-    for name in reblock.__all__:
+    for name in PUBLIC:
         thing = getattr(reblock, name)
         if isinstance(thing, str | ModuleType):
             continue
@@ -101,6 +105,33 @@ def test_every_parameter_is_documented(name: str) -> None:
         ), f"{parameter} is not documented"
 
 
+# Stubs
+
+
+def in_stubs(body: list[ast.stmt], prefix: str = "") -> Iterator[tuple[str, str]]:
+    """Every docstring in the stubs of the compiled module."""
+    for node in body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            name = prefix + node.name
+            if docstring := ast.get_docstring(node):
+                yield name, docstring
+            yield from in_stubs(node.body, name + ".")
+
+
+def test_editors_show_the_docstrings_of_the_compiled_module() -> None:
+    """They read the stubs. `python tools/stub_docstrings.py` writes them there."""
+    stubs = importlib.resources.files(reblock).joinpath("_core.pyi").read_text(encoding="utf-8")
+    found = list(in_stubs(ast.parse(stubs).body))
+    names = [name for name, _ in found]
+    assert len(set(names)) == len(names), "only the first of some overloads has a docstring"
+    compiled = {
+        name: inspect.getdoc(thing)
+        for name, thing in DOCUMENTED.items()
+        if hasattr(reblock._core, name.partition(".")[0])
+    }
+    assert dict(found) == {**compiled, "DataType.from_onnx": inspect.getdoc(DataType.from_onnx)}
+
+
 SIGNATURES = {
     "depth_to_space": "(x, block_size, *, order='DCR', channel_axis=1, out=None, threads=None)",
     "space_to_depth": "(x, block_size, *, order='DCR', channel_axis=1, out=None, threads=None)",
@@ -122,6 +153,7 @@ SIGNATURES = {
     "get_cmake_dir": "()",
     "get_num_threads": "()",
     "set_num_threads": "(threads)",
+    "DataType.from_onnx": "(number)",
     "TensorDesc": "(data_type, sizes, strides=None)",
     "DepthToSpaceDesc": "(input, output=None, *, block_size, order='DCR')",
     "SpaceToDepthDesc": "(input, output=None, *, block_size, order='DCR')",
@@ -129,8 +161,8 @@ SIGNATURES = {
     " start_padding=None, end_padding=None)",
     "FoldDesc": "(input, output, *, window_sizes, strides=None, dilations=None,"
     " start_padding=None, end_padding=None)",
-    "CompiledOperator.__call__": "(self, x, out=None, threads=None)",
-    "CompiledOperator.dispatch": "(self, input_buffer, output_buffer)",
+    "CompiledOperator.__call__": "(self, /, x, out=None, threads=None)",
+    "CompiledOperator.dispatch": "(self, /, input_buffer, output_buffer)",
 }
 
 

@@ -8,7 +8,7 @@ import math
 import re
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -157,10 +157,49 @@ def test_out_that_is_no_array_is_refused(call: Call) -> None:
 # The input
 
 
+class Tensor:
+    """Something that NumPy makes no numbers of."""
+
+
 @every_operator
-def test_an_input_that_is_no_array_of_numbers_is_refused(call: Call) -> None:
-    for x in (None, object(), {1: 2}, {1}, iter([1])):
-        refuses(partial(call, x), TypeError, call.tensor(), "object")
+@pytest.mark.parametrize("x", [None, object(), {1: 2}, {1}, [[None]], Tensor()], ids=type)
+def test_an_input_that_is_no_array_of_numbers_is_refused(call: Call, x: object) -> None:
+    name = type(x).__qualname__
+    with pytest.raises(TypeError, match=rf"{call.tensor()} must be an array .*, got [\w.]*{name}"):
+        call(x)
+
+
+@every_operator
+def test_sequences_of_different_lengths_are_refused(call: Call) -> None:
+    with pytest.raises(
+        ValueError, match=rf"^{call.tensor()} must be an array .* got list \(setting"
+    ):
+        call([[1, 2], [3]])
+
+
+@every_operator
+def test_an_array_of_objects_is_refused(call: Call) -> None:
+    for dtype in (object, [("number", np.int32), ("anything", object)]):
+        x = np.zeros(call.input_shape, dtype)
+        refuses(partial(call, x), TypeError, call.tensor(), x.dtype)
+
+
+@pytest.mark.parametrize(
+    ("columns", "output_sizes", "hint"),
+    [
+        ((1, 9, 36), 8, "; for two axes pass (8, 8)"),
+        ((1, 9, 36), (8,), ""),
+        ((1, 9, 35), (8, 8), ""),
+    ],
+)
+def test_an_int_for_the_sizes_of_two_axes_is_refused(
+    columns: tuple[int, ...], output_sizes: Any, hint: str
+) -> None:
+    """An int is one axis where nothing tells their number."""
+    with pytest.raises(ValueError, match=r"shape has \d+ blocks") as caught:
+        reblock.fold_shape(columns, output_sizes, 3)
+    assert str(caught.value).endswith((hint,) if hint else ("(6,)", "(6, 6)"))
+    assert reblock.fold_shape((1, 9, 36), (8, 8), 3) == (1, 1, 8, 8)
 
 
 # Calling
@@ -216,7 +255,13 @@ def test_every_argument_has_a_name(call: Call) -> None:
         (OPERATOR, (X, None, 1, 2), {}, "CompiledOperator.__call__() takes at most 3 positional"),
         (OPERATOR, (X,), {"output": X}, "got an unexpected keyword argument 'output'"),
         (OPERATOR, (X,), {"out": X, "x": X}, "got multiple values for argument 'x'"),
-        (OPERATOR, (X,), dict.fromkeys("abcd", 1), "takes at most 3 arguments"),
+        (OPERATOR, (X,), dict.fromkeys("abcd", 1), "got an unexpected keyword argument 'a'"),
+        (reblock.unfold, (X, 2), {"\udc80": 1}, "unexpected keyword argument '\\udc80'"),
+        (OPERATOR.dispatch, (X,), {}, "dispatch() misses a required argument: 'output_buffer'"),
+        (reblock.compile, (), {}, "compile() misses a required argument: 'desc'"),
+        (reblock.get_num_threads, (1,), {}, "get_num_threads() takes at most 0 positional"),
+        (reblock.TensorDesc, (1,), {}, "TensorDesc() misses a required argument: 'sizes'"),
+        (reblock.FoldDesc, (1, 2, 3), {}, "FoldDesc() takes at most 2 positional arguments, got 3"),
     ],
 )
 def test_arguments_are_bound_as_in_python(
@@ -236,3 +281,173 @@ def test_names_that_are_made_up_at_run_time_are_known_too() -> None:
     assert np.array_equal(
         reblock.depth_to_space(X, **keywords), reblock.depth_to_space(X, 2, order="CRD")
     )
+
+
+# Words of other libraries
+
+X4 = np.zeros((1, 4, 4, 4), np.float32)
+TENSOR = reblock.TensorDesc("float32", X4.shape)
+
+HINTS = [
+    (reblock.depth_to_space, "upscale_factor", "block_size=", "PyTorch"),
+    (reblock.space_to_depth, "downscale_factor", "block_size=", "PyTorch"),
+    (reblock.depth_to_space, "blocksize", "block_size=", "ONNX"),
+    (reblock.depth_to_space, "mode", "order=", "ONNX"),
+    (reblock.space_to_depth_shape, "data_format", "channel_axis=", "TensorFlow"),
+    (reblock.depth_to_space, "input", "x=", "PyTorch"),
+    (reblock.unfold, "kernel_size", "window_sizes=", "PyTorch"),
+    (reblock.unfold, "stride", "strides=", "PyTorch"),
+    (reblock.unfold, "dilation", "dilations=", "PyTorch"),
+    (reblock.unfold, "padding", "start_padding= and end_padding=", "PyTorch"),
+    (reblock.unfold, "pads", "start_padding= and end_padding=", "ONNX"),
+    (reblock.unfold_shape, "block_shape", "window_sizes=", "ONNX"),
+    (reblock.unfold, "images", "x=", "TensorFlow"),
+    (reblock.unfold, "sizes", "window_sizes=", "TensorFlow"),
+    (reblock.unfold, "rates", "dilations=", "TensorFlow"),
+    (reblock.unfold, "patch_size", "window_sizes=", "scikit-learn"),
+    (reblock.unfold, "window_shape", "window_sizes=", "scikit-image"),
+    (reblock.unfold, "step", "strides=", "scikit-image"),
+    (reblock.fold, "output_size", "output_sizes=", "PyTorch"),
+    (reblock.fold, "image_shape", "output_sizes=", "ONNX"),
+    (reblock.fold, "input", "columns=", "PyTorch"),
+    (reblock.TensorDesc, "dtype", "data_type=", "NumPy"),
+    (reblock.TensorDesc, "shape", "sizes=", "NumPy"),
+    (reblock.UnfoldDesc, "kernel_size", "window_sizes=", "PyTorch"),
+    (reblock.unfold, "WindowSizes", "window_sizes=", None),
+    (reblock.depth_to_space, "BlockSize", "block_size=", None),
+    (reblock.compile, "FeatureLevel", "feature_level=", None),
+    (reblock.depth_to_space, "kernel_size", None, None),
+    (reblock.unfold, "quality", None, None),
+]
+
+
+@pytest.mark.parametrize(
+    ("function", "word", "ours", "library"), HINTS, ids=lambda value: getattr(value, "__name__", "")
+)
+def test_words_of_other_libraries_are_known(
+    function: Callable[..., object], word: str, ours: str | None, library: str | None
+) -> None:
+    with pytest.raises(TypeError) as caught:
+        function(**{word: 2})
+    known_as = f" ({word} in {library})" if library else ""
+    hint = f": did you mean {ours}{known_as}?" if ours else ""
+    name = function.__name__
+    assert str(caught.value) == f"{name}() got an unexpected keyword argument {word!r}{hint}"
+
+
+@pytest.mark.parametrize(
+    ("order", "meant"),
+    [("crd", "CRD"), ("Dcr", "DCR"), ("DEPTH_COLUMN_ROW", "DCR"), ("column_row_depth", "CRD")],
+)
+def test_an_order_in_other_letters_is_known(order: Any, meant: str) -> None:
+    with pytest.raises(ValueError, match=rf': did you mean "{meant}"\?$'):
+        reblock.depth_to_space(X, 2, order=order)
+
+
+@pytest.mark.parametrize(
+    ("name", "ours"),
+    [
+        ("pixel_shuffle", 'depth_to_space(x, block_size, order="CRD")'),
+        ("pixel_unshuffle", 'space_to_depth(x, block_size, order="CRD")'),
+        ("im2col", "unfold(x, window_sizes)"),
+        ("extract_patches", "unfold(x, window_sizes)"),
+        ("col2im", "fold(columns, output_sizes, window_sizes)"),
+    ],
+)
+def test_functions_of_other_libraries_are_known(name: str, ours: str) -> None:
+    with pytest.raises(AttributeError, match=re.escape(f": did you mean reblock.{ours}?")):
+        getattr(reblock, name)
+    assert not hasattr(reblock, name)
+    assert callable(getattr(reblock, ours.partition("(")[0]))
+
+
+def test_a_name_that_nobody_has_is_refused_as_python_does() -> None:
+    with pytest.raises(AttributeError, match=r"^module 'reblock' has no attribute 'quality'$"):
+        getattr(reblock, "quality")  # noqa: B009 - mypy knows that it is not there
+
+
+# Messages are short
+
+MEBIBYTE = 1 << 20
+
+
+class Unprintable:
+    """Its repr fails."""
+
+    def __repr__(self) -> str:
+        raise RuntimeError("no repr")
+
+
+LARGE: list[Any] = [
+    bytes(MEBIBYTE),
+    bytearray(MEBIBYTE),
+    memoryview(bytes(MEBIBYTE)),
+    np.zeros((1000, 1000)),
+    np.full((2, 3), "text\nof\nlines"),
+    [0.5] * MEBIBYTE,
+    [[object()] * 100] * 100,
+    dict.fromkeys(range(100_000)),
+    "text\n" * MEBIBYTE,
+    10**5000,
+    Unprintable(),
+    TENSOR,
+    reblock.compile(reblock.DepthToSpaceDesc(TENSOR, block_size=2)),
+]
+CALLABLES: list[Any] = [
+    reblock.depth_to_space,
+    reblock.space_to_depth,
+    reblock.unfold,
+    reblock.fold,
+    reblock.depth_to_space_shape,
+    reblock.space_to_depth_shape,
+    reblock.unfold_shape,
+    reblock.fold_shape,
+    reblock.compile,
+    reblock.set_num_threads,
+    reblock.TensorDesc,
+    reblock.DepthToSpaceDesc,
+    reblock.SpaceToDepthDesc,
+    reblock.UnfoldDesc,
+    reblock.FoldDesc,
+    reblock.CompiledOperator,
+    reblock.DataType.from_onnx,
+    OPERATOR,
+    OPERATOR.dispatch,
+    OPERATOR.__call__,
+]
+
+
+@pytest.mark.parametrize("value", LARGE, ids=lambda value: type(value).__name__)
+def test_a_message_is_one_short_line_whatever_was_given(value: Any) -> None:
+    x = np.zeros((1, 4, 4, 4))
+    bad: list[Callable[[Any], object]] = [
+        *[partial(_with_all, function) for function in CALLABLES],
+        lambda v: reblock.depth_to_space(x, v),
+        lambda v: reblock.depth_to_space(x, (v, 2)),
+        lambda v: reblock.depth_to_space(x, 2, order=v),
+        lambda v: reblock.depth_to_space(x, 2, threads=v),
+        lambda v: reblock.depth_to_space(x, 2, channel_axis=v),
+        lambda v: reblock.depth_to_space(x, 2, out=v),
+        lambda v: reblock.depth_to_space([v, None], 2),
+        lambda v: reblock.TensorDesc(v, (1, 2)),
+        lambda v: reblock.TensorDesc("float32", (1, v)),
+        lambda v: reblock.DepthToSpaceDesc(TENSOR, cast(Any, [v]), block_size=2),
+        lambda v: reblock.DepthToSpaceDesc(TENSOR, block_size=(v,)),
+        lambda v: reblock.compile(reblock.DepthToSpaceDesc(TENSOR, block_size=2), feature_level=v),
+    ]
+    for call in bad:
+        with pytest.raises((TypeError, ValueError)) as caught:
+            call(value)
+        message = str(caught.value)
+        assert len(message) < 400, message[:2000]
+        assert "\n" not in message, message
+        assert not re.search(r"incompatible|nvoked|::|_core", message), message
+
+
+def _with_all(function: Any, value: Any) -> object:
+    """Call a function by place with more arguments than it takes, then with one by one."""
+    with pytest.raises(
+        TypeError, match=r"takes at most \d positional arguments, got 9|cannot create"
+    ):
+        function(*[value] * 9)
+    return function(value)

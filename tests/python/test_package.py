@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import builtins
 import importlib.metadata
 import importlib.resources
 import re
@@ -26,9 +27,25 @@ CLASSES = """
 
 
 def test_all_names_the_public_surface() -> None:
-    expected = {*FUNCTIONS.split(), *CLASSES.split(), "__version__"}
+    """All but compile, which would replace Python's own."""
+    expected = {*FUNCTIONS.split(), *CLASSES.split(), "__version__"} - {"compile"}
     assert set(reblock.__all__) == expected
     assert len(reblock.__all__) == len(expected)
+
+
+def test_a_star_import_replaces_nothing_of_python() -> None:
+    assert not set(vars(builtins)) & set(reblock.__all__)
+    assert callable(reblock.compile)
+    assert "compile" in dir(reblock)
+
+
+def test_public_names_say_where_they_are_public() -> None:
+    """What is pickled is found again by these, and shown by help()."""
+    for name in {*FUNCTIONS.split(), *CLASSES.split()} - {"explain"}:
+        thing = getattr(reblock, name)
+        module = thing.__module__
+        assert getattr(sys.modules[module], thing.__qualname__) is thing
+        assert module != "reblock._core"
 
 
 def test_there_is_one_version() -> None:

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "words.hpp"
+
+#include <cstddef>
+#include <string_view>
+
+namespace reblock::python {
+
+namespace {
+
+namespace py = pybind11;
+
+struct word {
+  std::string_view theirs;
+  std::string_view ours;
+  std::string_view library;
+};
+
+constexpr std::string_view start_padding = "start_padding";
+
+/// Where a word has more than one meaning, the first counts that the function has a parameter for.
+constexpr word words[] = {
+    {"axis", "channel_axis", "NumPy"},
+    {"block_shape", "window_sizes", "ONNX"},
+    {"blocksize", "block_size", "ONNX"},
+    {"data_format", "layout", "TensorFlow"},
+    {"data_format", "channel_axis", "TensorFlow"},
+    {"dilation", "dilations", "PyTorch"},
+    {"downscale_factor", "block_size", "PyTorch"},
+    {"dtype", "data_type", "NumPy"},
+    {"image_shape", "output_sizes", "ONNX"},
+    {"images", "x", "TensorFlow"},
+    {"input", "x", "PyTorch"},
+    {"input", "columns", "PyTorch"},
+    {"kernel_size", "window_sizes", "PyTorch"},
+    {"mode", "padding_mode", "NumPy"},
+    {"mode", "order", "ONNX"},
+    {"output_size", "output_sizes", "PyTorch"},
+    {"padding", start_padding, "PyTorch"},
+    {"pads", start_padding, "ONNX"},
+    {"patch_size", "window_sizes", "scikit-learn"},
+    {"rates", "dilations", "TensorFlow"},
+    {"shape", "sizes", "NumPy"},
+    {"sizes", "window_sizes", "TensorFlow"},
+    {"step", "strides", "scikit-image"},
+    {"stride", "strides", "PyTorch"},
+    {"upscale_factor", "block_size", "PyTorch"},
+    {"window_shape", "window_sizes", "scikit-image"},
+};
+
+/// Without what names are spelled differently by: capitals, underscores, the s of a plural.
+std::string letters(std::string_view name) {
+  std::string result;
+  for (const char c : name) {
+    if (c != '_') result += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  }
+  if (result.ends_with('s')) result.pop_back();
+  return result;
+}
+
+std::string suggest(std::string_view parameter, std::string_view known_as) {
+  std::string result = ": did you mean ";
+  result += parameter;
+  if (parameter == start_padding && !known_as.empty()) result += "= and end_padding";
+  result += "=";
+  result += known_as;
+  return result + "?";
+}
+
+}  // namespace
+
+std::string hint(py::handle keyword, std::span<PyObject* const> parameters) {
+  const char* text = PyUnicode_AsUTF8(keyword.ptr());
+  if (text == nullptr) {  // a lone surrogate, which no known word has
+    PyErr_Clear();
+    return "";
+  }
+  const std::string given = text;
+  for (const auto& [theirs, ours, library] : words) {
+    if (given != theirs) continue;
+    for (PyObject* parameter : parameters) {
+      if (PyUnicode_CompareWithASCIIString(parameter, ours.data()) == 0) {
+        return suggest(ours, " (" + given + " in " + std::string(library) + ")");
+      }
+    }
+  }
+  for (PyObject* parameter : parameters) {
+    const std::string ours = py::str(parameter);
+    if (letters(ours) == letters(given)) return suggest(ours, "");
+  }
+  return "";
+}
+
+}  // namespace reblock::python
