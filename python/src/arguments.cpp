@@ -43,7 +43,7 @@ axis_values to_values(py::handle sequence, const char* name, const char* expecte
 }  // namespace
 
 std::string describe(py::handle value) {
-  const std::string type = py::str(py::type::of(value).attr("__name__"));
+  std::string type = py::str(py::type::of(value).attr("__name__"));
   try {
     const py::object shape = py::getattr(value, "shape", py::none());
     if (py::isinstance<py::tuple>(shape) && py::len(shape) != 0) {

@@ -307,15 +307,14 @@ void register_tensor_desc(py::module_& m) {
 /// What every description of an operator has: its tensors.
 template <class Desc>
 std::vector<field<Desc>> tensor_fields() {
-  field<Desc> output{.told = {"output", [](const Desc& desc) { return tensor_object(desc.output); },
-                              "The tensor to write to."}};
-  if constexpr (!std::is_same_v<decltype(Desc::output), tensor_desc>) {
-    output.told.doc = "The tensor to write to, or None.";
-    output.fallback = output.usual = py::none();
-  }
+  constexpr bool due = std::is_same_v<decltype(Desc::output), tensor_desc>;
+  const py::object absent = due ? py::object() : py::none();
   return {{.told = {"input", [](const Desc& desc) { return tensor_object(desc.input); },
                     "The tensor to read from."}},
-          output};
+          {.told = {"output", [](const Desc& desc) { return tensor_object(desc.output); },
+                    due ? "The tensor to write to." : "The tensor to write to, or None."},
+           .fallback = absent,
+           .usual = absent}};
 }
 
 template <class Desc>

@@ -136,6 +136,7 @@ class value_class {
         : definition(std::move(defined)), names(definition.name, definition.positional, parameters()) {}
     std::vector<parameter> parameters() const {
       std::vector<parameter> result;
+      result.reserve(definition.fields.size());
       for (const field<T>& f : definition.fields) result.push_back({f.told.name, f.fallback});
       return result;
     }

@@ -12,11 +12,11 @@ namespace py = pybind11;
 
 struct word {
   std::string_view theirs;
-  std::string_view ours;
-  std::string_view library;
+  const char* ours;
+  const char* library;
 };
 
-constexpr std::string_view start_padding = "start_padding";
+constexpr const char* start_padding = "start_padding";
 
 /// Where a word has more than one meaning, the first counts that the function has a parameter for.
 constexpr word words[] = {
@@ -79,8 +79,8 @@ std::string hint(py::handle keyword, std::span<PyObject* const> parameters) {
   for (const auto& [theirs, ours, library] : words) {
     if (given != theirs) continue;
     for (PyObject* parameter : parameters) {
-      if (PyUnicode_CompareWithASCIIString(parameter, ours.data()) == 0) {
-        return suggest(ours, " (" + given + " in " + std::string(library) + ")");
+      if (PyUnicode_CompareWithASCIIString(parameter, ours) == 0) {
+        return suggest(ours, " (" + given + " in " + library + ")");
       }
     }
   }

@@ -153,7 +153,8 @@ def check_any_call(data: st.DataObject) -> None:
 def check_any_description(data: st.DataObject) -> None:
     call = data.draw(any_call(describable=True))
     disturb = Disturber(data)
-    data_type = disturb(reblock.DataType.FLOAT32, st.one_of(st.integers(-1, 15), VALUES))
+    names = st.sampled_from(["float32", "INT8", np.float16, np.dtype(">i4"), object])
+    data_type = disturb(reblock.DataType.FLOAT32, st.one_of(st.integers(-1, 15), names, VALUES))
 
     def tensor(sizes: tuple[int, ...]) -> Any:
         strides = disturb(None, st.one_of(VALUES, st.lists(st.integers(0, 40), max_size=8)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import random
 import re
 from collections.abc import Callable
 from functools import partial
@@ -125,6 +126,18 @@ def test_an_out_that_overlaps_itself_is_refused(call: Call, axis: int) -> None:
             tuple(strides),
             untouched=[buffer],
         )
+
+
+def test_an_out_that_may_overlap_itself_is_refused() -> None:
+    """Where the search for two elements in one place takes too long, the message says so."""
+    shape = (59,) * 8
+    strides = tuple(random.Random(0).choices(range(2**49, 2**50), k=8))
+    # Neither is ever read: no memory could hold it.
+    x = np.broadcast_to(np.uint8(1), shape)
+    out = np.lib.stride_tricks.as_strided(np.zeros(1, np.uint8), shape, strides)
+    message = "out must not overlap itself, .*; for these strides that takes too long to tell"
+    with pytest.raises(ValueError, match=message):
+        reblock.depth_to_space(x, 1, out=out)
 
 
 @every_operator
