@@ -71,8 +71,10 @@ class signature {
  private:
   void take_positional(std::span<PyObject* const> positional, std::span<py::handle> bound) const {
     if (positional.size() > positional_) {
-      fail(" takes at most " + std::to_string(positional_) + " positional arguments, got " +
-           std::to_string(positional.size()));
+      std::string why = " takes at most " + std::to_string(positional_) + " positional arguments, got " +
+                        std::to_string(positional.size());
+      if (positional_ < names_.size()) why += ": name the others, from " + text(names_[positional_]) + " on";
+      fail(why);
     }
     for (std::size_t i = 0; i < positional.size(); ++i) bound[i] = positional[i];
   }

@@ -256,7 +256,12 @@ def test_every_argument_has_a_name(call: Call) -> None:
             "depth_to_space() misses a required argument: 'block_size'",
         ),
         (reblock.fold, (X, 4), {}, "fold() misses a required argument: 'window_sizes'"),
-        (reblock.depth_to_space, (X, 2, "CRD"), {}, "depth_to_space() takes at most 2 positional"),
+        (
+            reblock.depth_to_space,
+            (X, 2, "CRD"),
+            {},
+            "takes at most 2 positional arguments, got 3: name the others, from 'order' on",
+        ),
         (
             reblock.unfold,
             (X, 2),
