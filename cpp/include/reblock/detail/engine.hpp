@@ -42,6 +42,9 @@ struct sum_request {
   axis_values extents;         ///< of the image: n, c and the spatial axes
   axis_values output_strides;  ///< of the same axes, bytes
   summation sum;
+  bool accumulates = false;  ///< whether sums begin from what the image holds
+  std::int64_t output_offset =
+      0;  ///< bytes from the output's first element to the image's, where it is a part
 };
 
 struct described_operator;  // see operator.hpp

@@ -227,10 +227,10 @@ inline void place_sums(void* room, const sum_request& request, const sum_functio
     layout nothing;
     nothing.add({0, 0, 0});
     place_moves(room, nothing, element_size, by, nullptr);
-  } else if (covers_once(request.moves, request.extents)) {
+  } else if (!request.accumulates && covers_once(request.moves, request.extents)) {
     place_moves(room, request.moves, element_size, by, sum.settle.settle != nullptr ? &sum.settle : nullptr);
   } else {
-    if (!sums_in_place(request)) {
+    if (!request.accumulates && !sums_in_place(request)) {
       const staged_sums staged(request, sum);
       if (staged.fits()) {
         new (room) any_plan(staged);

@@ -102,17 +102,19 @@ class gather {
   std::int64_t whole_places(const box& some, std::size_t d) const noexcept;
   layout written_layout(const box& some, const box_target& sums, const box_target& places,
                         const axis_values& rest, bool full) const noexcept;
-  void write(const box& some, const box_target& sums, const box_target& places,
-             std::byte* spare) const noexcept;
+  void move_sums(const box& some, const box_target& sums, const box_target& places, std::byte* spare,
+                 bool back) const noexcept;
 
   columns_of_windows columns_;
   axis_values output_strides_;  ///< of n, c and the spatial axes, bytes
+  std::int64_t output_offset_;  ///< bytes
   axis_values places_;          ///< n, c, places of each spatial axis
   axis_values box_;             ///< as many of these as a box has
   bool buffered_ = false;       ///< whether a box is put together in a buffer
   bool by_channels_ = false;  ///< whether registers of staged columns have channels, else neighbouring blocks
   bool has_gaps_ = false;     ///< whether there are phases without terms
   staged_move out_;           ///< its sums out of one
+  staged_move in_;            ///< the other way round, where sums begin from what the image holds
 };
 static_assert(std::is_trivially_copyable_v<gather>);
 
@@ -133,7 +135,7 @@ constexpr bool covers_once(const layout& moves, const axis_values& extents) noex
 }
 
 inline gather::gather(const sum_request& sums, const sum_functions& sum) noexcept
-    : output_strides_(sums.output_strides), places_(sums.extents) {
+    : output_strides_(sums.output_strides), output_offset_(sums.output_offset), places_(sums.extents) {
   const layout& moves = sums.moves;
   const axis_values& extents = sums.extents;
   const std::int64_t element_size = sums.sum.element_size;
@@ -142,6 +144,7 @@ inline gather::gather(const sum_request& sums, const sum_functions& sum) noexcep
   columns_.offset = moves.source_offset;
   columns_.element_size = element_size;
   columns_.sum = &sum;
+  columns_.accumulates = sums.accumulates;
   for (std::size_t i = 0; i < 2; ++i) columns_.strides[i] = moves.axes[i].source_stride;
   std::int64_t size = element_size;  // of a place of all phases, or more than a box
   for (std::size_t d = 0; d < spatial; ++d) {
@@ -158,7 +161,7 @@ inline gather::gather(const sum_request& sums, const sum_functions& sum) noexcep
             blocks.source_stride,
             sums.output_strides[2 + d]};
     places_[2 + d] = axis.places();
-    has_gaps_ = has_gaps_ || axis.summed_phases() < axis.phases;
+    has_gaps_ = has_gaps_ || (axis.summed_phases() < axis.phases && !sums.accumulates);
     constexpr std::int64_t too_large = 2 * box_bytes;
     size = std::min(size * std::min(axis.phases, too_large), too_large);
   }
@@ -187,6 +190,11 @@ inline gather::gather(const sum_request& sums, const sum_functions& sum) noexcep
     plan_unbounded(out_,
                    written_layout(whole, sums_of_box, places_of_box, axis_values::repeat(spatial, 0), true),
                    element_size);
+    if (sums.accumulates) {
+      layout held = written_layout(whole, sums_of_box, places_of_box, axis_values::repeat(spatial, 0), true);
+      held.swap_sides();
+      plan_unbounded(in_, held, element_size);
+    }
   }
 }
 
@@ -224,7 +232,7 @@ inline box_target gather::image_of(const box& some, std::byte* image) const noex
     result.phase_strides[d] = columns_.axes[d].output_stride;
     result.place_strides[2 + d] = wrapping_multiply(columns_.axes[d].phases, columns_.axes[d].output_stride);
   }
-  std::int64_t offset = 0;
+  std::int64_t offset = output_offset_;
   for (std::size_t i = 0; i < some.first.size(); ++i) {
     offset = wrapping_add(offset, wrapping_multiply(some.first[i], result.place_strides[i]));
   }
@@ -261,8 +269,10 @@ inline std::int64_t gather::whole_places(const box& some, std::size_t d) const n
   return std::min(axis.extent / axis.phases - some.first[2 + d], some.extents[2 + d]);
 }
 
-[[gnu::noinline]] inline void gather::write(const box& some, const box_target& sums, const box_target& places,
-                                            std::byte* spare) const noexcept {
+/// Moves the sums of a box from where they are put together to the image or, where they begin from what it holds, back.
+[[gnu::noinline]] inline void gather::move_sums(const box& some, const box_target& sums,
+                                                const box_target& places, std::byte* spare,
+                                                bool back) const noexcept {
   axis_values counts;
   bool is_whole = some.extents == box_;
   for (std::size_t d = 0; d < spatial_axes(); ++d) {
@@ -270,10 +280,13 @@ inline std::int64_t gather::whole_places(const box& some, std::size_t d) const n
     counts.push_back(has_rest ? 2 : 1);
     is_whole = is_whole && !has_rest;
   }
-  if (is_whole) return run_blocks(out_, sums.first, places.first, spare);
+  std::byte* const from = back ? places.first : sums.first;
+  std::byte* const to = back ? sums.first : places.first;
+  if (is_whole) return run_blocks(back ? in_ : out_, from, to, spare);
   for_each_choice(counts, [&](const axis_values& rest) {
-    move_unbounded(written_layout(some, sums, places, rest, false), columns_.element_size, sums.first,
-                   places.first, spare);
+    layout moves = written_layout(some, sums, places, rest, false);
+    if (back) moves.swap_sides();
+    move_unbounded(moves, columns_.element_size, from, to, spare);
   });
 }
 
@@ -302,8 +315,9 @@ inline void gather::fill_by_buffer(const columns_of_windows& from, const box& so
                                    std::byte* spare) const noexcept {
   const box_target phases = buffer_of(some, buffer);
   if (has_gaps_) std::memset(buffer, 0, box_bytes);
+  if (columns_.accumulates) move_sums(some, phases, places, spare, true);
   sum(from, some, columns, phases, false);
-  write(some, phases, places, spare);
+  move_sums(some, phases, places, spare, false);
 }
 
 [[gnu::noinline]] inline void gather::fill_direct(const box& some, const std::byte* columns,

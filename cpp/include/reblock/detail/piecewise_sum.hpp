@@ -31,6 +31,7 @@ struct columns_of_windows {
   std::int64_t end = 0;
   std::int64_t element_size = 0;  ///< bytes
   const sum_functions* sum = nullptr;
+  bool accumulates = false;  ///< whether sums begin from what lies where they go
 };
 
 /// Places [first, first + extents) of n, c and the spatial axes.
@@ -219,7 +220,7 @@ class piecewise_sum {
     const bool contiguous = dense && axis.block_stride == size && sums_.place_strides[2 + d] == size;
     const bool whole = box_.first[2 + d] == 0 && box_.extents[2 + d] >= places;
     if (!contiguous || !whole || columns_.sum->least_masked == 0 ||
-        places * size < columns_.sum->least_masked)
+        places * size < columns_.sum->least_masked || columns_.accumulates)
       return;
     // where all terms count
     const std::int64_t begin =
@@ -284,7 +285,7 @@ class piecewise_sum {
     tile t;
     t.element_size = static_cast<std::size_t>(columns_.element_size);
     const std::span<const term_list::axis> term_axes = std::span(terms_).first(rank());
-    term_list terms(term_axes, masks);
+    term_list terms(term_axes, masks, columns_.accumulates);
     const std::array<tile_axis, 2 + 2 * (max_rank - 2)> as_given = axes_;
     std::size_t i = 1 + 2 * rank();
     if (masks.first == nullptr) bring_contiguous_axis(i);

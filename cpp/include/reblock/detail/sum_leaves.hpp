@@ -42,14 +42,16 @@ class term_list {
     std::int64_t mask_stride = 0;
   };
 
-  explicit term_list(std::span<const axis> axes, term_masks masks = {}) noexcept
-      : axes_(axes), masks_(masks) {
+  /// Where it accumulates, the sum begins from what lies where it goes, else from zero.
+  explicit term_list(std::span<const axis> axes, term_masks masks = {}, bool accumulates = false) noexcept
+      : axes_(axes), masks_(masks), accumulates_(accumulates) {
     for (const axis& a : axes) size_ *= static_cast<std::size_t>(a.extent);
     if (size_ != 0) list(0);
   }
 
   std::size_t size() const noexcept { return size_; }
   term_masks masks() const noexcept { return masks_; }
+  bool accumulates() const noexcept { return accumulates_; }
 
   /// As many terms from `first` on as there is room for: all of them where `most` are enough.
   std::span<const term> from(std::size_t first) noexcept {
@@ -82,6 +84,7 @@ class term_list {
 
   std::span<const axis> axes_;
   term_masks masks_;
+  bool accumulates_;
   std::size_t size_ = 1;
   std::array<term, most> terms_;
 };
@@ -134,6 +137,19 @@ void sum_units(term_list& terms, const sum_place* places, std::size_t place_coun
     std::array<const std::byte*, Count> sources;
     std::array<const std::byte*, Count> masks;
     registers<each * Count> sums{};
+    if (terms.accumulates()) {
+      unrolled<Count>([&](auto i) {
+        const register_bytes held =
+            load_unit<Unit>(destination + static_cast<std::int64_t>(i()) * step.destination);
+        if constexpr (half<T>) {
+          const registers<2> wide = widen<T>(held);
+          sums[2 * i] = wide[0];
+          sums[2 * i + 1] = wide[1];
+        } else {
+          sums[i] = held;
+        }
+      });
+    }
     for (std::size_t i = 0; i < Count; ++i) {
       sources[i] = source + static_cast<std::int64_t>(i) * step.source;
       masks[i] = Masks == masking::each ? mask + static_cast<std::int64_t>(i) * step.mask : mask;
@@ -166,6 +182,15 @@ template <class T>
                                            std::byte* destination) {
   using value = std::conditional_t<std::is_same_v<T, bool>, unsigned char, T>;  // any byte is a bool
   typename sum_traits<T>::accumulator sum{};
+  if (terms.accumulates()) {
+    value held;
+    std::memcpy(&held, destination, sizeof(held));
+    if constexpr (half<T>) {
+      sum = to_float(held);
+    } else {
+      std::memcpy(&sum, &held, sizeof(sum));
+    }
+  }
   for_each_term(terms, [&](const term& one) {
     value next;
     std::memcpy(&next, source + one.offset, sizeof(next));
@@ -227,11 +252,12 @@ template <class T, bool Masked>
     sum_wide_places<T, Masked ? masking::each : masking::none, 1>,
 };
 
-/// For rows of `size` bytes, at least least_run<T>, and `terms` terms.
+/// For rows of `size` bytes, at least least_run<T>.
 template <class T, bool Masked>
-const row_functions& choose_row_functions(std::size_t size, std::size_t terms) noexcept {
+const row_functions& choose_row_functions(std::size_t size, const term_list& terms) noexcept {
   if constexpr (std::same_as<T, float16> || (adds_in_lanes<T> && wide_sum_bytes > sizeof(register_bytes))) {
-    const bool wide = usable_instruction_set() >= instruction_set::avx2 && terms <= term_list::most;
+    const bool wide = usable_instruction_set() >= instruction_set::avx2 && terms.size() <= term_list::most &&
+                      !terms.accumulates();  // wide registers of sums begin from zero
     if (wide && size >= wide_rows<T, Masked>.width) return wide_rows<T, Masked>;
   }
   if constexpr (sizeof(T) <= 2) {
@@ -322,8 +348,60 @@ inline void sum_rows(const tile& t, const row_functions& by, term_list& terms, c
   columns.flush();
 }
 
+/// As sum_rows, for sums that begin from what their rows hold. No element may be summed twice, so registers do not
+/// overlap. Where they do not fill a row, the last one ends where the row ends, and what it has in common with the one
+/// before is put back. There are no masks: a masked term adds 0, which would change a row's -0.
+inline void accumulate_rows(const tile& t, const row_functions& by, term_list& terms, const std::byte* source,
+                            std::byte* destination) {
+  const std::size_t size = static_cast<std::size_t>(t.inner.extent) * t.element_size;
+  const std::size_t width = by.width;
+  const std::size_t in_blocks = size / (sums_at_once * width) * (sums_at_once * width);
+  const std::size_t in_registers = size / width * width;
+  tile others = t;
+  tile_axis tile::* longest = &tile::outer;
+  for (const auto member : {&tile::rows, &tile::slices}) {
+    if ((t.*member).extent > (t.*longest).extent) longest = member;
+  }
+  const tile_axis across = std::exchange(others.*longest, {});
+  // Calls visit(first term, sum) for rows, of each `step` along `across` the first.
+  const auto for_rows = [&](std::int64_t begin, std::int64_t end, std::int64_t step, auto&& visit) {
+    for_each_row(others, source, destination, [&](const std::byte* from, std::byte* to) {
+      for (std::int64_t row = 0; row < others.outer.extent; ++row) {
+        for (std::int64_t k = begin; k + step <= end; k += step) {
+          visit(from + row * others.outer.source_stride + k * across.source_stride,
+                to + row * others.outer.destination_stride + k * across.destination_stride);
+        }
+      }
+    });
+  };
+  const auto sum_all = [&](place_function sum, const sum_step& step, std::size_t begin, std::size_t end,
+                           std::size_t bytes, std::int64_t first, std::int64_t last, std::int64_t rows) {
+    place_buffer places(sum, terms, step);
+    for_rows(first, last, rows, [&](const std::byte* from, std::byte* to) {
+      for (std::size_t i = begin; i < end; i += bytes) places.push({from + i, nullptr, to + i});
+    });
+    places.flush();
+  };
+  constexpr std::int64_t at_once{sums_at_once};
+  const auto along = static_cast<std::int64_t>(width);
+  const std::int64_t together = across.extent / at_once * at_once;
+  const sum_step step_across{across.source_stride, 0, across.destination_stride};
+  sum_all(by.along, {along, 0, along}, 0, in_blocks, sums_at_once * width, 0, across.extent, 1);
+  sum_all(by.across, step_across, in_blocks, in_registers, width, 0, together, at_once);
+  sum_all(by.one, {}, in_blocks, in_registers, width, together, across.extent, 1);
+  if (in_registers == size) return;
+  for_rows(0, across.extent, 1, [&](const std::byte* from, std::byte* to) {
+    std::array<std::byte, sizeof(register_bytes)> done;
+    const std::size_t last = size - width;
+    const sum_place place{from + last, nullptr, to + last};
+    std::memcpy(done.data(), to + last, in_registers - last);
+    by.one(terms, &place, 1, {});
+    std::memcpy(to + last, done.data(), in_registers - last);
+  });
+}
+
 /// The sums of a tile, each of as many terms: `source` points to the first term of its first element. Where terms
-/// have masks, rows are contiguous and least_run long.
+/// have masks, rows are contiguous and least_run long, and nothing is accumulated.
 using sum_function = void (*)(const tile&, term_list&, const std::byte* source, std::byte* destination);
 
 /// Makes sums of no terms, which have no bits set: as many bytes at a time as follow each other.
@@ -354,7 +432,10 @@ void clear_tile(const tile& t, std::byte* destination) {
 
 template <class T>
 void sum_tile(const tile& t, term_list& terms, const std::byte* source, std::byte* destination) {
-  if (terms.size() == 0) return clear_tile<T>(t, destination);
+  if (terms.size() == 0) {
+    if (!terms.accumulates()) clear_tile<T>(t, destination);
+    return;
+  }
   using part = typename parts_of<T>::type;
   constexpr std::int64_t parts{sizeof(T) / sizeof(part)};
   constexpr std::int64_t size{sizeof(T)};
@@ -365,9 +446,9 @@ void sum_tile(const tile& t, term_list& terms, const std::byte* source, std::byt
     const bool runs = inner.source_stride == size && inner.destination_stride == size;
     const auto row = static_cast<std::size_t>(inner.extent * size);
     if (masked || (runs && row >= least_run<part>)) {
-      const row_functions& by = masked ? choose_row_functions<part, true>(row, terms.size())
-                                       : choose_row_functions<part, false>(row, terms.size());
-      sum_rows(t, by, terms, source, destination);
+      const row_functions& by = masked ? choose_row_functions<part, true>(row, terms)
+                                       : choose_row_functions<part, false>(row, terms);
+      (terms.accumulates() ? accumulate_rows : sum_rows)(t, by, terms, source, destination);
       return;
     }
   }
