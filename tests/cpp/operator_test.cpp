@@ -302,6 +302,16 @@ TEST_CASE("unfold and fold need the newest feature level") {
   check_refused(
       try_compile(unfold_desc{.input = floats({1, 1, 5, 5}), .window = {}}, static_cast<feature_level>(1)),
       {"feature_level", "got 1"});
+  const axis_values sizes{1, 2, 5, 5};
+  for (const window& beyond : {window{.sizes = 3, .order = depth_space_order::depth_column_row},
+                               window{.sizes = 3, .blocks = {0, 3}}, window{.sizes = 3, .blocks = {1, 3}}}) {
+    const unfold_desc unfolds{.input = floats(sizes), .window = beyond};
+    const fold_desc folds{floats(unfold_extents(sizes, beyond)), floats(sizes), beyond};
+    CHECK(try_compile(unfolds));
+    CHECK(try_compile(folds));
+    check_refused(try_compile(unfolds, feature_level::level_6_4), {"window", "order and blocks"});
+    check_refused(try_compile(folds, feature_level::level_6_4), {"window", "order and blocks"});
+  }
 }
 
 TEST_CASE("a bad description of depth and space is refused") {

@@ -113,9 +113,26 @@ inline axis_values block_counts(const axis_values& spatial_extents, const window
   return counts;
 }
 
+/// Along each axis, the first block of a window's range, and how many there are from there on.
+struct block_part {
+  axis_values first;
+  axis_values counts;
+};
+inline block_part blocks_of(const axis_values& spatial_extents, const window& w) {
+  block_part part{block_counts(spatial_extents, w), block_counts(spatial_extents, w)};
+  for (std::size_t d = 0; d < part.counts.size(); ++d) {
+    const std::int64_t all = part.counts[d];
+    const std::int64_t start = w.blocks.start.expand(part.counts.size())[d];
+    const std::int64_t stop = w.blocks.stop.expand(part.counts.size())[d];
+    part.first[d] = start < 0 ? all + start : start;
+    part.counts[d] = (stop == block_range::end ? all : stop < 0 ? all + stop : stop) - part.first[d];
+  }
+  return part;
+}
+
 inline axis_values columns_extents(const axis_values& image, const window& w, std::size_t channel_axis) {
   return {image[0], image[channel_axis] * volume(w.sizes.values()),
-          volume(block_counts(spatial(image, channel_axis), w))};
+          volume(blocks_of(spatial(image, channel_axis), w).counts)};
 }
 
 /// Calls f(column index, image index, whether it lies inside the image) for every element of the
@@ -125,18 +142,21 @@ void for_each_window_pair(const axis_values& image_extents, const window& w, std
                           F&& f) {
   const axis_values& sizes = w.sizes.values();
   const axis_values spatial_extents = spatial(image_extents, channel_axis);
-  const axis_values blocks = block_counts(spatial_extents, w);
+  const auto [first, blocks] = blocks_of(spatial_extents, w);
+  const bool is_crd = w.order == depth_space_order::column_row_depth;
   for_each_index({image_extents[0], image_extents[channel_axis]}, [&](const axis_values& n_c) {
     for_each_index(sizes, [&](const axis_values& o) {
+      const std::int64_t row = is_crd ? n_c[1] * volume(sizes) + rank(o, sizes)
+                                      : rank(o, sizes) * image_extents[channel_axis] + n_c[1];
       for_each_index(blocks, [&](const axis_values& l) {
         axis_values p = l;
         bool inside = true;
         for (std::size_t d = 0; d < p.size(); ++d) {
-          p[d] = l[d] * w.strides.values()[d] + o[d] * w.dilations.values()[d] - w.start_padding.values()[d];
+          p[d] = (first[d] + l[d]) * w.strides.values()[d] + o[d] * w.dilations.values()[d] -
+                 w.start_padding.values()[d];
           inside = inside && p[d] >= 0 && p[d] < spatial_extents[d];
         }
-        f(axis_values{n_c[0], n_c[1] * volume(sizes) + rank(o, sizes), rank(l, blocks)},
-          join(n_c[0], n_c[1], p, channel_axis), inside);
+        f(axis_values{n_c[0], row, rank(l, blocks)}, join(n_c[0], n_c[1], p, channel_axis), inside);
       });
     });
   });
@@ -179,18 +199,25 @@ T stored(T value) {
   return value;
 }
 
-/// Sums in type T, in ascending order of o, starting from zero.
+/// Sums in type T, in ascending order of o, starting from what the image holds.
 template <class T>
-tensor<T> fold(const tensor<T>& columns, const axis_values& image_extents, const window& w,
-               std::size_t channel_axis = 1) {
-  tensor<T> image(image_extents);
-  for_each_window_pair(image_extents, w, channel_axis,
+tensor<T> fold_onto(tensor<T> image, const tensor<T>& columns, const window& w,
+                    std::size_t channel_axis = 1) {
+  const axis_values extents = image.extents;
+  for_each_window_pair(extents, w, channel_axis,
                        [&](const axis_values& in_columns, const axis_values& in_image, bool inside) {
                          if (!inside) return;
                          T& sum = image.at(in_image);
                          sum = stored(static_cast<T>(sum + columns.at(in_columns)));
                        });
   return image;
+}
+
+/// The same, starting from zero.
+template <class T>
+tensor<T> fold(const tensor<T>& columns, const axis_values& image_extents, const window& w,
+               std::size_t channel_axis = 1) {
+  return fold_onto(tensor<T>(image_extents), columns, w, channel_axis);
 }
 
 }  // namespace reblock::oracle

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <complex>
 #include <cstddef>
 #include <cstdint>
@@ -75,18 +76,35 @@ struct problem {
   std::size_t channel_axis;
 };
 
+/// Some of the blocks, told in one of the ways that there are.
+block_range draw_blocks(std::mt19937& random, const axis_values& counts) {
+  axis_values starts = counts;
+  axis_values stops = counts;
+  for (std::size_t d = 0; d < counts.size(); ++d) {
+    const std::int64_t start = draw(random, 0, counts[d]);
+    const std::int64_t stop = draw(random, start, counts[d]);
+    starts[d] = start < counts[d] && test::flip_coin(random) ? start - counts[d] : start;
+    stops[d] = stop < counts[d]          ? (test::flip_coin(random) ? stop - counts[d] : stop)
+               : test::flip_coin(random) ? block_range::end
+                                         : stop;
+  }
+  return {starts, stops};
+}
+
 /// A window that fits, over an image that may be empty.
 problem draw_problem(std::mt19937& random) {
   const auto axes = static_cast<std::size_t>(draw(random, 1, draw(random, 0, 3) == 0 ? 6 : 3));
   for (;;) {
     const axis_values spatial = test::draw_values(random, axes, 0, axes <= 2 ? 9 : 4);
-    const window w{.sizes = test::draw_values(random, axes, 1, axes <= 2 ? 5 : 2),
-                   .strides = test::draw_values(random, axes, 1, 4),
-                   .dilations = test::draw_values(random, axes, 1, 3),
-                   .start_padding = test::draw_values(random, axes, 0, 3),
-                   .end_padding = test::draw_values(random, axes, 0, 3)};
+    window w{.sizes = test::draw_values(random, axes, 1, axes <= 2 ? 5 : 2),
+             .strides = test::draw_values(random, axes, 1, 4),
+             .dilations = test::draw_values(random, axes, 1, 3),
+             .start_padding = test::draw_values(random, axes, 0, 3),
+             .end_padding = test::draw_values(random, axes, 0, 3)};
     const axis_values counts = oracle::block_counts(spatial, w);
     if (std::count(counts.begin(), counts.end(), 0) != 0) continue;
+    if (test::flip_coin(random)) w.order = depth_space_order::depth_column_row;
+    if (test::flip_coin(random)) w.blocks = draw_blocks(random, counts);
     const auto axis = static_cast<std::size_t>(draw(random, 1, static_cast<std::int64_t>(axes) + 1));
     const axis_values image = oracle::join(draw(random, 0, 3), draw(random, 0, 3), spatial, axis);
     const axis_values columns = oracle::columns_extents(image, w, axis);
@@ -127,6 +145,121 @@ TEST_CASE_TEMPLATE("fold follows its definition", T, std::int8_t, std::uint16_t,
     fold(columns.view(), image.view(), p.window, serial_executor{}, channel_axis);
     CHECK(image.holds_exactly(oracle::fold(values, p.image, p.window, p.channel_axis)));
   }
+}
+
+TEST_CASE_TEMPLATE("an accumulating fold begins from what the image holds", T, std::int8_t, std::uint16_t,
+                   std::int32_t, std::uint64_t, float, double, std::complex<float>, std::complex<double>) {
+  for (unsigned seed = 0; seed < 150; ++seed) {
+    INFO("seed ", seed);
+    std::mt19937 random(seed);
+    const problem p = draw_problem(random);
+    auto values = test::draw_integers<T>(random, p.columns);
+    auto held = test::draw_integers<T>(random, p.image);
+    for (auto* some : {&values, &held}) {
+      for (T& value : some->values) value = static_cast<T>(value * T{29} / T{3});
+    }
+    const strided_tensor<T> columns(values, test::draw_strides(random, p.columns));
+    strided_tensor<T> image(held, test::draw_strides(random, p.image));
+    fold(columns.view(), image.view(), p.window, {.accumulate = true}, serial_executor{},
+         static_cast<std::int64_t>(p.channel_axis));
+    CHECK(image.holds_exactly(oracle::fold_onto(held, values, p.window, p.channel_axis)));
+  }
+}
+
+TEST_CASE("ranges of blocks that make up all of them sum up to the whole") {
+  for (unsigned seed = 0; seed < 100; ++seed) {
+    INFO("seed ", seed);
+    std::mt19937 random(seed);
+    problem p = draw_problem(random);
+    p.window.blocks = {};
+    const axis_values spatial = oracle::spatial(p.image, p.channel_axis);
+    const auto channel_axis = static_cast<std::int64_t>(p.channel_axis);
+    const auto x = test::draw_integers<std::int64_t>(random, p.image);
+    const auto folded = [&](const window& w, const fold_options& options,
+                            oracle::tensor<std::int64_t>& image) {
+      oracle::tensor<std::int64_t> columns(unfold_extents(p.image, w, channel_axis));
+      unfold(tensor_view<const std::int64_t>(x.values.data(), p.image),
+             tensor_view<std::int64_t>(columns.values.data(), columns.extents), w, serial_executor{},
+             channel_axis);
+      fold(tensor_view<const std::int64_t>(columns.values.data(), columns.extents),
+           tensor_view<std::int64_t>(image.values.data(), p.image), w, options, serial_executor{},
+           channel_axis);
+    };
+    oracle::tensor<std::int64_t> whole(p.image);
+    folded(p.window, {}, whole);
+    oracle::tensor<std::int64_t> parts(p.image);
+    const std::int64_t rows = oracle::block_counts(spatial, p.window)[0];
+    for (std::int64_t start = 0, stop = 0; start < rows; start = stop) {
+      stop = draw(random, start + 1, rows);
+      window part = p.window;
+      axis_values starts = axis_values::repeat(spatial.size(), 0);
+      axis_values stops = axis_values::repeat(spatial.size(), block_range::end);
+      starts[0] = start;
+      stops[0] = stop;
+      part.blocks = {starts, stops};
+      folded(part, {.accumulate = true}, parts);
+    }
+    CHECK(parts.values == whole.values);
+  }
+}
+
+TEST_CASE("what no block of the range reaches is not touched by an accumulating fold") {
+  const float columns[2] = {1, 2};
+  float image[7] = {-0.0f, 3, 3, 3, 3, 3, -0.0f};
+  const window w{.sizes = 1, .strides = 3, .blocks = {1, 3}};
+  fold(tensor_view<const float>(columns, {1, 1, 2}), tensor_view<float>(image, {1, 1, 7}), w,
+       {.accumulate = true});
+  CHECK(std::vector<float>(image, image + 7) == std::vector<float>{0, 3, 3, 4, 3, 3, 2});
+  CHECK(std::signbit(image[0]));
+}
+
+TEST_CASE("blocks that there are not are refused with their number") {
+  const auto outcome = [](const block_range& blocks) {
+    return try_unfold_extents({1, 1, 9, 8}, {.sizes = 3, .blocks = blocks});
+  };
+  CHECK(*outcome({2, 6}) == axis_values{1, 9, 16});
+  CHECK(*outcome({-3, -1}) == axis_values{1, 9, 4});
+  CHECK(*outcome({{7, 0}, {7, 6}}) == axis_values{1, 9, 0});
+  check_refused(outcome({0, 7}), {"blocks", "the 6 along spatial axis 1", "got 0 to 7"});
+  check_refused(outcome({3, 2}), {"blocks", "the 7 along spatial axis 0", "got 3 to 2"});
+  check_refused(outcome({{-8, 0}, 6}), {"blocks", "axis 0", "got -8 to 6"});
+  check_refused(outcome({8, block_range::end}), {"blocks", "axis 0", "got 8 to 7"});
+  check_refused(outcome({0, {1, 2, 3}}), {"blocks", "2 spatial axes", "got 3"});
+  check_refused(try_fold_extents({1, 9, 8}, {9, 8}, {.sizes = 3, .blocks = {0, {2, 5}}}),
+                {"columns", "8 blocks", "output_sizes (9, 8) and blocks give 10: (2, 5)"});
+  check_refused(try_unfold_extents({1, 1, 9}, {.sizes = 3, .order = static_cast<depth_space_order>(2)}),
+                {"order", "got 2"});
+}
+
+TEST_CASE("same padding gives as many blocks as there are strides in the image") {
+  static_assert(same_padding({5, 6}, 3, 2) == padding{{1, 0}, {1, 1}});
+  static_assert(same_padding({7}, 2) == padding{{0}, {1}});
+  static_assert(same_padding({224, 224}, 16, 16) == padding{{0, 0}, {0, 0}});
+  static_assert(same_padding({10}, 1, 3) == padding{{0}, {0}});
+  for (unsigned seed = 0; seed < 300; ++seed) {
+    INFO("seed ", seed);
+    std::mt19937 random(seed);
+    const auto axes = static_cast<std::size_t>(draw(random, 1, 6));
+    const axis_values extents = test::draw_values(random, axes, 1, 40);
+    window w{.sizes = test::draw_values(random, axes, 1, 7),
+             .strides = test::draw_values(random, axes, 1, 9),
+             .dilations = test::draw_values(random, axes, 1, 3)};
+    const padding same = same_padding(extents, w.sizes, w.strides, w.dilations);
+    w.start_padding = same.start;
+    w.end_padding = same.end;
+    const axis_values counts = oracle::block_counts(extents, w);
+    for (std::size_t d = 0; d < axes; ++d) {
+      CHECK(counts[d] == (extents[d] - 1) / w.strides.values()[d] + 1);
+      const std::int64_t odd = same.end[d] - same.start[d];
+      CHECK((odd == 0 || odd == 1));
+    }
+  }
+  check_refused(try_same_padding({}, 3), {"extents", "1 to 6", "()"});
+  check_refused(try_same_padding({5, 0}, 3), {"extents", "at least 1", "(5, 0)"});
+  check_refused(try_same_padding({5, 6}, {3, 3, 3}), {"window_sizes", "2 spatial axes", "(3, 3, 3)"});
+  check_refused(try_same_padding({5, 6}, 3, 0), {"strides", "at least 1"});
+  check_refused(try_same_padding({5, 6}, 3, 1, {1, -1}), {"dilations", "(1, -1)"});
+  check_refused(try_same_padding({5}, largest, 1, 2), {"window_sizes", "overflows"});
 }
 
 TEST_CASE("fold of bool is a logical or") {

@@ -79,6 +79,8 @@ class spatial_values {
   constexpr const axis_values& values() const noexcept { return values_; }
   /// Whether there is a value for each of `axes` axes.
   constexpr bool fits(std::size_t axes) const noexcept { return uniform_ || values_.size() == axes; }
+  /// The value of axis `i`. Requires fits() for more than `i` axes.
+  constexpr std::int64_t at(std::size_t i) const noexcept { return values_[uniform_ ? 0 : i]; }
   /// One value for each of `axes` axes. Requires fits(axes).
   constexpr axis_values expand(std::size_t axes) const noexcept {
     return uniform_ ? axis_values::repeat(axes, values_[0]) : values_;

@@ -16,6 +16,7 @@
 #include <cstdint>
 
 #include <reblock/axis_values.hpp>
+#include <reblock/depth_space_order.hpp>
 #include <reblock/detail/arguments.hpp>
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/engine.hpp>
@@ -33,13 +34,6 @@ REBLOCK_ENGINE_FUNCTION void depth_space(const void* call, void* done) noexcept;
 }  // namespace reblock::inline REBLOCK_ENGINE_NAMESPACE::engine
 
 namespace reblock::inline REBLOCK_NAMESPACE {
-
-/// Which of block position and channel comes first in the depth tensor's channels, with the values of
-/// DirectML's DML_DEPTH_SPACE_ORDER.
-enum class depth_space_order : std::uint32_t {
-  depth_column_row = 0,  ///< DCR: the block position is the slow index, the channel the fast one
-  column_row_depth = 1,  ///< CRD: the channel is the slow index, the block position the fast one
-};
 
 /// The extents of the output for an input of the given extents: depth {1, 8, 2, 3} and block size 2 give
 /// space {1, 2, 4, 6}, and the other way round. The axes are batch, channels at `channel_axis`
@@ -108,10 +102,7 @@ class depth_space_geometry {
     if (!axis) return axis.why();
     const result<axis_values> block = check_spatial(block_size, "block_size", input.size() - 2, 1);
     if (!block) return block.why();
-    if (order != depth_space_order::depth_column_row && order != depth_space_order::column_row_depth) {
-      return error() << "order must be DEPTH_COLUMN_ROW (0) or COLUMN_ROW_DEPTH (1), got "
-                     << static_cast<std::uint32_t>(order);
-    }
+    if (const status known = check_order(order); !known) return known.why();
 
     depth_space_geometry g;
     g.direction_ = direction;

@@ -46,7 +46,8 @@ struct space_to_depth_desc {
   depth_space_order order = depth_space_order::depth_column_row;
 };
 
-/// DirectML's DML_UNFOLD_OPERATOR_DESC. The output is {N, C*K, L}, with leading sizes of 1 up to the
+/// DirectML's DML_UNFOLD_OPERATOR_DESC, which has no order and no blocks: no feature level takes others than the
+/// window's defaults. The output is {N, C*K, L}, with leading sizes of 1 up to the
 /// input's rank if that is wanted; left out, it is packed and of rank 3.
 struct unfold_desc {
   tensor_desc input{};

@@ -26,6 +26,7 @@
 #include <reblock/axis_values.hpp>
 #include <reblock/data_type.hpp>
 #include <reblock/depth_space.hpp>
+#include <reblock/depth_space_order.hpp>
 #include <reblock/executor.hpp>
 #include <reblock/feature_level.hpp>
 #include <reblock/operator.hpp>

@@ -10,14 +10,22 @@
 // unfold copies:  columns[n, c*K + rank(o), rank(l)] = image[n, c, p], and 0 where p lies outside;
 // fold sums up:   image[n, c, p] = sum of columns[n, c*K + rank(o), rank(l)] over all (o, l) that cover p.
 //
+// Two members of a window change this. In DCR order the row is rank(o)*C + c. With a range of blocks, l runs through
+// the range alone: L is the product of its extents, and rank(l) counts from its start.
+//
 // Source: DirectML's DML_UNFOLD_OPERATOR_DESC and DML_FOLD_OPERATOR_DESC.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <type_traits>
 
 #include <reblock/axis_values.hpp>
+#include <reblock/depth_space_order.hpp>
 #include <reblock/detail/arguments.hpp>
+#include <reblock/detail/checked.hpp>
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/engine.hpp>
 #include <reblock/detail/executor_reference.hpp>
@@ -39,6 +47,17 @@ REBLOCK_ENGINE_FUNCTION void fold(const void* call, void* done) noexcept;
 
 namespace reblock::inline REBLOCK_NAMESPACE {
 
+/// A part of the blocks: those at positions start <= l < stop along each spatial axis, with one value for all axes, or
+/// one each. A negative value counts from the end, as in Python's slices. The default is all of them.
+struct block_range {
+  static constexpr std::int64_t end =
+      std::numeric_limits<std::int64_t>::max();  ///< as `stop`: behind the last block
+  spatial_values start = 0;
+  spatial_values stop = end;
+
+  friend constexpr bool operator==(const block_range&, const block_range&) = default;
+};
+
 /// How a window slides over the spatial axes: one value for all of them, or one each.
 ///
 ///     window{.sizes = 3, .start_padding = 1, .end_padding = 1}
@@ -49,11 +68,44 @@ struct window {
   spatial_values dilations = 1;      ///< from one element of the window to the next, at least 1
   spatial_values start_padding = 0;  ///< implicit zeros before the first element, at least 0
   spatial_values end_padding = 0;    ///< implicit zeros behind the last element, at least 0
+  /// Whether the channel (CRD, DirectML's) or the position in the window (DCR) is the slow index of the rows.
+  depth_space_order order = depth_space_order::column_row_depth;
+  block_range blocks{};  ///< which blocks there are columns for
 };
+
+/// What fold does beside adding up.
+struct fold_options {
+  /// Whether sums begin from what the output holds, not from zero. Elements that no block reaches are left alone.
+  bool accumulate = false;
+};
+
+/// Elements beyond an image, along each spatial axis: values for window's start_padding and end_padding.
+struct padding {
+  axis_values start;
+  axis_values end;
+
+  friend constexpr bool operator==(const padding&, const padding&) = default;
+};
+
+/// The padding with which an image of spatial extents S_d has ceil(S_d / strides_d) blocks along each axis: "SAME" of
+/// TensorFlow and of ONNX's SAME_UPPER. The sum of both sides is
+///
+///     max((ceil(S_d / strides_d) - 1) * strides_d + dilations_d*(K_d - 1) + 1 - S_d, 0)
+///
+/// and the end has one more where it is odd: extents {5, 6}, window sizes 3 and strides 2 give start {1, 0} and end
+/// {1, 1}. Errors: not 1 to 6 extents, a value below 1, values that are not one per axis, a padding that overflows.
+/// same_padding() throws std::invalid_argument.
+/// @{
+constexpr result<padding> try_same_padding(const axis_values& extents, const spatial_values& window_sizes,
+                                           const spatial_values& strides = 1,
+                                           const spatial_values& dilations = 1);
+constexpr padding same_padding(const axis_values& extents, const spatial_values& window_sizes,
+                               const spatial_values& strides = 1, const spatial_values& dilations = 1);
+/// @}
 
 /// The extents {N, C*K, L} of the columns: image {1, 3, 5, 5} and window sizes 3 give {1, 27, 9}. Errors:
 /// a rank outside of 3 to 8, window parameters out of their range or not one per spatial axis, a window
-/// that does not fit even once, columns that cannot be addressed. `channel_axis` is the image's;
+/// that does not fit even once, a range of blocks that there are not, columns that cannot be addressed. `channel_axis` is the image's;
 /// negative values count from the end.
 constexpr result<axis_values> try_unfold_extents(const axis_values& input, const window& window,
                                                  std::int64_t channel_axis = 1);
@@ -71,6 +123,14 @@ constexpr axis_values fold_extents(const axis_values& columns, const spatial_val
                                    const window& window, std::int64_t channel_axis = 1);
 /// @}
 
+namespace detail {
+
+/// Tells an executor from options, where either may follow the window.
+template <class T>
+concept no_options = !std::is_same_v<std::remove_cvref_t<T>, fold_options>;
+
+}  // namespace detail
+
 /// Copies every block of the image `input` into a column of `columns`, zeros where a window reaches
 /// into the padding. Any trivially copyable element type (its zero is all bits 0) and any strides;
 /// `columns` must neither overlap itself nor share memory with `input`. Allocates nothing. On an error
@@ -83,16 +143,27 @@ status try_unfold(const tensor_view<In>& input, const tensor_view<T>& columns, c
 /// integers (which wrap), bool (logical or), floating point and std::complex in their own type, float16
 /// and bfloat16 in float, rounded once. Otherwise as try_unfold.
 template <class In, class T, class Executor = serial_executor>
+  requires detail::no_options<Executor>
 status try_fold(const tensor_view<In>& columns, const tensor_view<T>& output, const window& window,
                 Executor&& executor = Executor(), std::int64_t channel_axis = 1);
+/// As try_fold without options, which are the defaults there. What the output holds is read only to accumulate: the
+/// terms are then added to it, in the same order, and half floats are rounded once, at the end. Folding ranges of blocks
+/// one after the other sums up all of them, in the order of the calls; only what a range reaches is read and written.
+template <class In, class T, class Executor = serial_executor>
+status try_fold(const tensor_view<In>& columns, const tensor_view<T>& output, const window& window,
+                const fold_options& options, Executor&& executor = Executor(), std::int64_t channel_axis = 1);
 /// As try_unfold and try_fold; throw std::invalid_argument.
 /// @{
 template <class In, class T, class Executor = serial_executor>
 void unfold(const tensor_view<In>& input, const tensor_view<T>& columns, const window& window,
             Executor&& executor = Executor(), std::int64_t channel_axis = 1);
 template <class In, class T, class Executor = serial_executor>
+  requires detail::no_options<Executor>
 void fold(const tensor_view<In>& columns, const tensor_view<T>& output, const window& window,
           Executor&& executor = Executor(), std::int64_t channel_axis = 1);
+template <class In, class T, class Executor = serial_executor>
+void fold(const tensor_view<In>& columns, const tensor_view<T>& output, const window& window,
+          const fold_options& options, Executor&& executor = Executor(), std::int64_t channel_axis = 1);
 /// @}
 
 namespace detail {
@@ -160,7 +231,8 @@ class window_geometry {
     if (g && g->columns_ != columns) {
       error why;
       why << columns_name << " has " << columns[2] << " blocks (axis 2 of shape " << columns
-          << "), but output_sizes " << *spatial << " give " << g->columns_[2] << ": " << g->blocks_;
+          << "), but output_sizes " << *spatial << (g->is_part_ ? " and blocks" : "") << " give "
+          << g->columns_[2] << ": " << g->blocks_;
       if (!output_sizes.uniform() || spatial_axes != 1) return why;
       return why << "; for two axes pass " << axis_values::repeat(2, output_sizes.values()[0]);
     }
@@ -181,11 +253,15 @@ class window_geometry {
 
   /// The sums of fold; strides in bytes.
   constexpr sum_request sums(const axis_values& columns_strides, const axis_values& image_strides,
-                             const summation& sum) const noexcept {
+                             const summation& sum, const fold_options& options = {}) const noexcept {
     sum_request request{describe(image_strides, columns_strides), channels_second(image_),
                         channels_second(image_strides), sum};
     request.moves.swap_sides();
     request.moves.source_run = dense_run(columns_, columns_strides, sum.element_size);
+    if (options.accumulate) {
+      request.accumulates = true;
+      keep_reached_part(request);
+    }
     return request;
   }
 
@@ -194,7 +270,8 @@ class window_geometry {
                                                   const window& parameters) noexcept {
     for (const spatial_values* given :
          {&output_sizes, &parameters.sizes, &parameters.strides, &parameters.dilations,
-          &parameters.start_padding, &parameters.end_padding}) {
+          &parameters.start_padding, &parameters.end_padding, &parameters.blocks.start,
+          &parameters.blocks.stop}) {
       if (!given->uniform()) return given->values().size();
     }
     return 1;
@@ -213,6 +290,12 @@ class window_geometry {
     if (!start_padding) return start_padding.why();
     const auto end_padding = check_spatial(parameters.end_padding, "end_padding", axes, 0);
     if (!end_padding) return end_padding.why();
+    if (const status known = check_order(parameters.order); !known) return known;
+    const block_range& range = parameters.blocks;
+    if (!range.start.fits(axes) || !range.stop.fits(axes)) {
+      return error() << "blocks must be one range, or one for each of the " << axes << " spatial axes, got "
+                     << (range.start.fits(axes) ? range.stop : range.start).values().given();
+    }
 
     for (std::size_t d = 0; d < axes; ++d) {
       const checked_size padded = checked_size(spatial_[d]) + (*start_padding)[d] + (*end_padding)[d];
@@ -227,28 +310,55 @@ class window_geometry {
                        << " has spatial extents " << spatial_ << ", with padding " << padded.value()
                        << " elements along that axis";
       }
-      blocks_.push_back((padded.value() - span.value()) / (*strides)[d] + 1);
+      const std::int64_t all = (padded.value() - span.value()) / (*strides)[d] + 1;
+      const std::int64_t first = range.start.at(d);
+      const std::int64_t last = range.stop.at(d) == block_range::end ? all : range.stop.at(d);
+      const std::int64_t start = first < 0 ? first + all : first;
+      const std::int64_t stop = last < 0 ? last + all : last;
+      if (start < 0 || stop > all || start > stop) {
+        return error() << "blocks must lie among the " << all << " along spatial axis " << d
+                       << " and start no later than they stop, got " << first << " to " << last;
+      }
+      is_part_ = is_part_ || stop - start < all;
+      blocks_.push_back(stop - start);
       // A step that is never taken may have been given as anything.
-      strides_.push_back(blocks_[d] == 1 ? 1 : (*strides)[d]);
+      strides_.push_back(blocks_[d] <= 1 ? 1 : (*strides)[d]);
       dilations_.push_back((*sizes)[d] == 1 ? 1 : (*dilations)[d]);
+      first_.push_back((start == stop ? 0 : start * (*strides)[d]) - (*start_padding)[d]);
     }
     sizes_ = *sizes;
-    start_padding_ = *start_padding;
+    order_ = parameters.order;
     return success{};
+  }
+
+  /// Leaves out what no block reaches, so that only the rest of the image is walked.
+  constexpr void keep_reached_part(sum_request& request) const noexcept {
+    for (std::size_t d = 0; d < blocks_.size(); ++d) {
+      const std::int64_t end =
+          first_[d] + (blocks_[d] - 1) * strides_[d] + (sizes_[d] - 1) * dilations_[d] + 1;
+      const std::int64_t begin = std::clamp<std::int64_t>(first_[d], 0, spatial_[d]);
+      request.extents[2 + d] = blocks_[d] == 0 ? 0 : std::clamp(end, begin, spatial_[d]) - begin;
+      request.moves.bounds[d] = {first_[d] - begin, request.extents[2 + d]};
+      request.output_offset =
+          wrapping_add(request.output_offset, wrapping_multiply(begin, request.output_strides[2 + d]));
+    }
   }
 
   /// The moves from the image to the columns: the axes are batch, channels, window positions, blocks.
   constexpr layout describe(const axis_values& image_strides,
                             const axis_values& columns_strides) const noexcept {
     const axis_values image_steps = spatial_part(image_strides, channel_axis_);
-    const axis_values position_strides = packed_strides(sizes_, columns_strides[1]);
-    const axis_values block_strides = packed_strides(blocks_, columns_strides[2]);
+    const bool channel_is_fast = order_ == depth_space_order::depth_column_row;
+    const std::int64_t channels = image_[channel_axis_];
     const std::int64_t positions = product(sizes_).value();
+    const axis_values position_strides =
+        packed_strides(sizes_, wrapping_multiply(columns_strides[1], channel_is_fast ? channels : 1));
+    const axis_values block_strides = packed_strides(blocks_, columns_strides[2]);
 
     layout moves;
     moves.add({image_[0], image_strides[0], columns_strides[0]});
-    moves.add({image_[channel_axis_], image_strides[channel_axis_],
-               wrapping_multiply(columns_strides[1], positions)});
+    moves.add({channels, image_strides[channel_axis_],
+               wrapping_multiply(columns_strides[1], channel_is_fast ? 1 : positions)});
     for (std::size_t d = 0; d < sizes_.size(); ++d) {
       moves.add({sizes_[d], wrapping_multiply(image_steps[d], dilations_[d]), position_strides[d], d,
                  dilations_[d]});
@@ -256,9 +366,8 @@ class window_geometry {
     for (std::size_t d = 0; d < sizes_.size(); ++d) {
       moves.add(
           {blocks_[d], wrapping_multiply(image_steps[d], strides_[d]), block_strides[d], d, strides_[d]});
-      moves.bounds[d] = {-start_padding_[d], spatial_[d]};
-      moves.source_offset =
-          wrapping_add(moves.source_offset, wrapping_multiply(-start_padding_[d], image_steps[d]));
+      moves.bounds[d] = {first_[d], spatial_[d]};
+      moves.source_offset = wrapping_add(moves.source_offset, wrapping_multiply(first_[d], image_steps[d]));
     }
     moves.bound_count = sizes_.size();
     return moves;
@@ -271,12 +380,14 @@ class window_geometry {
   axis_values image_;
   axis_values columns_;
   axis_values spatial_;
-  axis_values blocks_;  ///< L_d
+  axis_values blocks_;  ///< those of the range
   axis_values sizes_;
   axis_values strides_;
   axis_values dilations_;
-  axis_values start_padding_;
+  axis_values first_;  ///< the position in the image of the first block's first element
   std::size_t channel_axis_ = 1;
+  depth_space_order order_ = depth_space_order::column_row_depth;
+  bool is_part_ = false;  ///< whether there are blocks beside those of the range
 };
 
 /// A call of unfold, or of fold, on views.
@@ -285,7 +396,8 @@ struct window_call {
   const window& parameters;
   std::int64_t channel_axis;
   executor_reference executor;
-  summation sum{};  ///< of fold
+  summation sum{};         ///< of fold
+  fold_options options{};  ///< of fold
 };
 
 }  // namespace detail
@@ -315,6 +427,41 @@ constexpr axis_values fold_extents(const axis_values& columns, const spatial_val
   return try_fold_extents(columns, output_sizes, window, channel_axis).value();
 }
 
+constexpr result<padding> try_same_padding(const axis_values& extents, const spatial_values& window_sizes,
+                                           const spatial_values& strides, const spatial_values& dilations) {
+  const std::size_t axes = extents.size();
+  if (axes < 1 || axes > max_rank - 2) {
+    return error() << "extents must have 1 to 6 values, got " << extents.given() << ": " << extents;
+  }
+  const auto sizes = detail::check_spatial(extents, "extents", axes, 1);
+  if (!sizes) return sizes.why();
+  const auto windows = detail::check_spatial(window_sizes, "window_sizes", axes, 1);
+  if (!windows) return windows.why();
+  const auto steps = detail::check_spatial(strides, "strides", axes, 1);
+  if (!steps) return steps.why();
+  const auto dilated = detail::check_spatial(dilations, "dilations", axes, 1);
+  if (!dilated) return dilated.why();
+  padding found;
+  for (std::size_t d = 0; d < axes; ++d) {
+    // From the last block on there are this many elements, between 1 and the stride.
+    const std::int64_t rest = ((*sizes)[d] - 1) % (*steps)[d] + 1;
+    const detail::checked_size span = detail::checked_size((*windows)[d] - 1) * (*dilated)[d] + 1;
+    if (span.overflow()) {
+      return error() << "window_sizes " << window_sizes << " with dilations " << dilations
+                     << " are too large: a padding overflows";
+    }
+    const std::int64_t total = std::max<std::int64_t>(span.value() - rest, 0);
+    found.start.push_back(total / 2);
+    found.end.push_back(total - total / 2);
+  }
+  return found;
+}
+
+constexpr padding same_padding(const axis_values& extents, const spatial_values& window_sizes,
+                               const spatial_values& strides, const spatial_values& dilations) {
+  return try_same_padding(extents, window_sizes, strides, dilations).value();
+}
+
 template <class In, class T, class Executor>
 status try_unfold(const tensor_view<In>& input, const tensor_view<T>& columns, const window& window,
                   Executor&& executor, std::int64_t channel_axis) {
@@ -327,12 +474,19 @@ status try_unfold(const tensor_view<In>& input, const tensor_view<T>& columns, c
 }
 
 template <class In, class T, class Executor>
+  requires detail::no_options<Executor>
 status try_fold(const tensor_view<In>& columns, const tensor_view<T>& output, const window& window,
                 Executor&& executor, std::int64_t channel_axis) {
+  return try_fold(columns, output, window, fold_options{}, executor, channel_axis);
+}
+
+template <class In, class T, class Executor>
+status try_fold(const tensor_view<In>& columns, const tensor_view<T>& output, const window& window,
+                const fold_options& options, Executor&& executor, std::int64_t channel_axis) {
   static_assert(detail::summable<T>, "fold needs an element type that has a sum");
   detail::held_executor held(executor);
-  const detail::window_call call{
-      {columns, output}, window, channel_axis, held.reference(), detail::summation_of<T>()};
+  const detail::window_call call{{columns, output},         window, channel_axis, held.reference(),
+                                 detail::summation_of<T>(), options};
   status done = success{};
   engine::fold(&call, &done);
   held.rethrow();
@@ -346,9 +500,16 @@ void unfold(const tensor_view<In>& input, const tensor_view<T>& columns, const w
 }
 
 template <class In, class T, class Executor>
+  requires detail::no_options<Executor>
 void fold(const tensor_view<In>& columns, const tensor_view<T>& output, const window& window,
           Executor&& executor, std::int64_t channel_axis) {
-  try_fold(columns, output, window, executor, channel_axis).value();
+  try_fold(columns, output, window, fold_options{}, executor, channel_axis).value();
+}
+
+template <class In, class T, class Executor>
+void fold(const tensor_view<In>& columns, const tensor_view<T>& output, const window& window,
+          const fold_options& options, Executor&& executor, std::int64_t channel_axis) {
+  try_fold(columns, output, window, options, executor, channel_axis).value();
 }
 
 }  // namespace reblock::inline REBLOCK_NAMESPACE

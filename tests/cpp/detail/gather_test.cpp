@@ -70,6 +70,8 @@ void check_large_fold(const axis_values& image, std::mt19937& random) {
     strided_tensor<T> output(image, strides);
     fold(input.view(), output.view(), w, test::thread_executor{threads});
     CHECK(output.holds_exactly(expected));
+    fold(input.view(), output.view(), w, {.accumulate = true}, test::thread_executor{threads});
+    CHECK(output.holds_exactly(oracle::fold_onto(expected, values, w)));
   }
 }
 

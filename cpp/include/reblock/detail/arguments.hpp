@@ -10,6 +10,7 @@
 #include <type_traits>
 
 #include <reblock/axis_values.hpp>
+#include <reblock/depth_space_order.hpp>
 #include <reblock/detail/checked.hpp>
 #include <reblock/detail/configuration.hpp>
 #include <reblock/result.hpp>
@@ -56,6 +57,15 @@ constexpr result<axis_values> check_spatial(const spatial_values& given, const c
     if (value < least) return error() << name << " must be at least " << least << ", got " << given;
   }
   return values;
+}
+
+/// One of the two that there are: a cast makes others.
+constexpr status check_order(depth_space_order order) {
+  if (order == depth_space_order::depth_column_row || order == depth_space_order::column_row_depth) {
+    return success{};
+  }
+  return error() << "order must be DEPTH_COLUMN_ROW (0) or COLUMN_ROW_DEPTH (1), got "
+                 << static_cast<std::uint32_t>(order);
 }
 
 /// The values of the spatial axes, given those of all axes.

@@ -45,10 +45,17 @@ inline status check_depth_space_level(const tensor_desc& input, const axis_value
   return success{};
 }
 
-inline status check_window_level(feature_level level) {
+inline status check_window_level(const reblock::window& window, feature_level level) {
   if (const status known = check_known(level); !known) return known;
-  if (level >= feature_level::level_6_4) return success{};
-  return error() << "unfold and fold need feature_level LEVEL_6_4, got " << name(level);
+  if (level < feature_level::level_6_4) {
+    return error() << "unfold and fold need feature_level LEVEL_6_4, got " << name(level);
+  }
+  if (window.order != depth_space_order::column_row_depth || window.blocks != block_range{}) {
+    return error()
+           << "window must have its default order and blocks with a feature_level: no level of DirectML "
+              "has others";
+  }
+  return success{};
 }
 
 /// The last three sizes of a columns tensor; those before them must be 1, and there are no more than
@@ -110,7 +117,7 @@ inline result<described_operator> check(const space_to_depth_desc& desc, std::op
 inline result<described_operator> check(const unfold_desc& desc, std::optional<feature_level> level) {
   if (const auto bytes = try_total_size_in_bytes(desc.input, "input"); !bytes) return bytes.why();
   if (level) {
-    if (const status fits = check_window_level(*level); !fits) return fits.why();
+    if (const status fits = check_window_level(desc.window, *level); !fits) return fits.why();
   }
   const auto geometry = window_geometry::make(
       desc.input.sizes, desc.window, 1, static_cast<std::int64_t>(element_size(desc.input.type)), "input");
@@ -130,7 +137,7 @@ inline result<described_operator> check(const fold_desc& desc, std::optional<fea
   if (const auto bytes = try_total_size_in_bytes(desc.input, "input"); !bytes) return bytes.why();
   if (const auto bytes = try_total_size_in_bytes(desc.output, "output"); !bytes) return bytes.why();
   if (level) {
-    if (const status fits = check_window_level(*level); !fits) return fits.why();
+    if (const status fits = check_window_level(desc.window, *level); !fits) return fits.why();
   }
   const axis_values& image = desc.output.sizes;
   if (const status fits = check_extents(image, "output"); !fits) return fits.why();

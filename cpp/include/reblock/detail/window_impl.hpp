@@ -36,7 +36,8 @@ REBLOCK_ENGINE_FUNCTION status run_fold(const window_call& call) noexcept {
   if (!geometry) return geometry.why();
   const status fits = check_operands(call.views, geometry->image(), {"columns", "output"});
   if (!fits) return fits;
-  const operation sums(geometry->sums(columns.strides_in_bytes(), output.strides_in_bytes(), call.sum));
+  const operation sums(
+      geometry->sums(columns.strides_in_bytes(), output.strides_in_bytes(), call.sum, call.options));
   sums.run_by(columns.data, call.views.destination(), call.executor);
   return success{};
 }
