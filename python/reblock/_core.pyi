@@ -35,6 +35,8 @@ _IntOrInts: TypeAlias = SupportsIndex | _Ints
 # Before Python 3.12 a type checker does not know that an array is a buffer.
 _Buffer: TypeAlias = Buffer | NDArray[Any]
 _Order: TypeAlias = Literal["DCR", "CRD", 0, 1] | DepthSpaceOrder
+_Range: TypeAlias = slice | tuple[SupportsIndex | None, SupportsIndex | None] | None
+_Blocks: TypeAlias = _Range | Sequence[_Range | Sequence[SupportsIndex]] | NDArray[np.integer[Any]]
 
 # PyTorch's dtype, for one, without importing it.
 class _ForeignDType(Protocol):
@@ -50,6 +52,8 @@ def depth_to_space(
     *,
     order: _Order = "DCR",
     channel_axis: SupportsIndex = 1,
+    layout: str | None = None,
+    out_layout: str | None = None,
     out: None = None,
     threads: SupportsIndex | None = None,
 ) -> NDArray[_Scalar]:
@@ -133,6 +137,8 @@ def depth_to_space(
     *,
     order: _Order = "DCR",
     channel_axis: SupportsIndex = 1,
+    layout: str | None = None,
+    out_layout: str | None = None,
     out: None = None,
     threads: SupportsIndex | None = None,
 ) -> _Foreign: ...
@@ -143,6 +149,8 @@ def depth_to_space(
     *,
     order: _Order = "DCR",
     channel_axis: SupportsIndex = 1,
+    layout: str | None = None,
+    out_layout: str | None = None,
     out: None = None,
     threads: SupportsIndex | None = None,
 ) -> NDArray[Any]: ...
@@ -153,6 +161,8 @@ def depth_to_space(
     *,
     order: _Order = "DCR",
     channel_axis: SupportsIndex = 1,
+    layout: str | None = None,
+    out_layout: str | None = None,
     out: _Out,
     threads: SupportsIndex | None = None,
 ) -> _Out: ...
@@ -163,6 +173,8 @@ def space_to_depth(
     *,
     order: _Order = "DCR",
     channel_axis: SupportsIndex = 1,
+    layout: str | None = None,
+    out_layout: str | None = None,
     out: None = None,
     threads: SupportsIndex | None = None,
 ) -> NDArray[_Scalar]:
@@ -248,6 +260,8 @@ def space_to_depth(
     *,
     order: _Order = "DCR",
     channel_axis: SupportsIndex = 1,
+    layout: str | None = None,
+    out_layout: str | None = None,
     out: None = None,
     threads: SupportsIndex | None = None,
 ) -> _Foreign: ...
@@ -258,6 +272,8 @@ def space_to_depth(
     *,
     order: _Order = "DCR",
     channel_axis: SupportsIndex = 1,
+    layout: str | None = None,
+    out_layout: str | None = None,
     out: None = None,
     threads: SupportsIndex | None = None,
 ) -> NDArray[Any]: ...
@@ -268,6 +284,8 @@ def space_to_depth(
     *,
     order: _Order = "DCR",
     channel_axis: SupportsIndex = 1,
+    layout: str | None = None,
+    out_layout: str | None = None,
     out: _Out,
     threads: SupportsIndex | None = None,
 ) -> _Out: ...
@@ -280,7 +298,11 @@ def unfold(
     dilations: _IntOrInts = 1,
     start_padding: _IntOrInts = 0,
     end_padding: _IntOrInts = 0,
+    order: _Order = "CRD",
+    blocks: _Blocks = None,
     channel_axis: SupportsIndex = 1,
+    layout: str | None = None,
+    out_layout: str | None = None,
     out: None = None,
     threads: SupportsIndex | None = None,
 ) -> NDArray[_Scalar]:
@@ -375,7 +397,11 @@ def unfold(
     dilations: _IntOrInts = 1,
     start_padding: _IntOrInts = 0,
     end_padding: _IntOrInts = 0,
+    order: _Order = "CRD",
+    blocks: _Blocks = None,
     channel_axis: SupportsIndex = 1,
+    layout: str | None = None,
+    out_layout: str | None = None,
     out: None = None,
     threads: SupportsIndex | None = None,
 ) -> _Foreign: ...
@@ -388,7 +414,11 @@ def unfold(
     dilations: _IntOrInts = 1,
     start_padding: _IntOrInts = 0,
     end_padding: _IntOrInts = 0,
+    order: _Order = "CRD",
+    blocks: _Blocks = None,
     channel_axis: SupportsIndex = 1,
+    layout: str | None = None,
+    out_layout: str | None = None,
     out: None = None,
     threads: SupportsIndex | None = None,
 ) -> NDArray[Any]: ...
@@ -401,7 +431,11 @@ def unfold(
     dilations: _IntOrInts = 1,
     start_padding: _IntOrInts = 0,
     end_padding: _IntOrInts = 0,
+    order: _Order = "CRD",
+    blocks: _Blocks = None,
     channel_axis: SupportsIndex = 1,
+    layout: str | None = None,
+    out_layout: str | None = None,
     out: _Out,
     threads: SupportsIndex | None = None,
 ) -> _Out: ...
@@ -415,7 +449,12 @@ def fold(
     dilations: _IntOrInts = 1,
     start_padding: _IntOrInts = 0,
     end_padding: _IntOrInts = 0,
+    order: _Order = "CRD",
+    blocks: _Blocks = None,
+    accumulate: bool = False,
     channel_axis: SupportsIndex = 1,
+    layout: str | None = None,
+    out_layout: str | None = None,
     out: None = None,
     threads: SupportsIndex | None = None,
 ) -> NDArray[_Scalar]:
@@ -513,7 +552,12 @@ def fold(
     dilations: _IntOrInts = 1,
     start_padding: _IntOrInts = 0,
     end_padding: _IntOrInts = 0,
+    order: _Order = "CRD",
+    blocks: _Blocks = None,
+    accumulate: bool = False,
     channel_axis: SupportsIndex = 1,
+    layout: str | None = None,
+    out_layout: str | None = None,
     out: None = None,
     threads: SupportsIndex | None = None,
 ) -> _Foreign: ...
@@ -527,7 +571,12 @@ def fold(
     dilations: _IntOrInts = 1,
     start_padding: _IntOrInts = 0,
     end_padding: _IntOrInts = 0,
+    order: _Order = "CRD",
+    blocks: _Blocks = None,
+    accumulate: bool = False,
     channel_axis: SupportsIndex = 1,
+    layout: str | None = None,
+    out_layout: str | None = None,
     out: None = None,
     threads: SupportsIndex | None = None,
 ) -> NDArray[Any]: ...
@@ -541,7 +590,12 @@ def fold(
     dilations: _IntOrInts = 1,
     start_padding: _IntOrInts = 0,
     end_padding: _IntOrInts = 0,
+    order: _Order = "CRD",
+    blocks: _Blocks = None,
+    accumulate: bool = False,
     channel_axis: SupportsIndex = 1,
+    layout: str | None = None,
+    out_layout: str | None = None,
     out: _Out,
     threads: SupportsIndex | None = None,
 ) -> _Out: ...
@@ -550,69 +604,17 @@ def depth_to_space_shape(
     block_size: _IntOrInts,
     *,
     channel_axis: SupportsIndex = 1,
-) -> tuple[int, ...]:
-    """Return the shape that `depth_to_space` gives, by the same rules, without data.
-
-    Parameters
-    ----------
-    shape : sequence of int
-        The shape of the input, ``(N, C*P, S_1, ..., S_k)``.
-    block_size : int or sequence of int
-        As in `depth_to_space`.
-    channel_axis : int, default 1
-        As in `depth_to_space`.
-
-    Returns
-    -------
-    tuple of int
-        ``(N, C, S_1*B_1, ..., S_k*B_k)``.
-
-    Raises
-    ------
-    ValueError, TypeError
-        As `depth_to_space`.
-
-    Examples
-    --------
-    >>> import reblock
-    >>> reblock.depth_to_space_shape((1, 8, 2, 3), 2)
-    (1, 2, 4, 6)
-    """
-
+    layout: str | None = None,
+    out_layout: str | None = None,
+) -> tuple[int, ...]: ...
 def space_to_depth_shape(
     shape: _Ints,
     block_size: _IntOrInts,
     *,
     channel_axis: SupportsIndex = 1,
-) -> tuple[int, ...]:
-    """Return the shape that `space_to_depth` gives, by the same rules, without data.
-
-    Parameters
-    ----------
-    shape : sequence of int
-        The shape of the input, ``(N, C, S_1*B_1, ..., S_k*B_k)``.
-    block_size : int or sequence of int
-        As in `space_to_depth`.
-    channel_axis : int, default 1
-        As in `space_to_depth`.
-
-    Returns
-    -------
-    tuple of int
-        ``(N, C*P, S_1, ..., S_k)``.
-
-    Raises
-    ------
-    ValueError, TypeError
-        As `space_to_depth`.
-
-    Examples
-    --------
-    >>> import reblock
-    >>> reblock.space_to_depth_shape((1, 2, 4, 6), 2)
-    (1, 8, 2, 3)
-    """
-
+    layout: str | None = None,
+    out_layout: str | None = None,
+) -> tuple[int, ...]: ...
 def unfold_shape(
     shape: _Ints,
     window_sizes: _IntOrInts,
@@ -621,36 +623,11 @@ def unfold_shape(
     dilations: _IntOrInts = 1,
     start_padding: _IntOrInts = 0,
     end_padding: _IntOrInts = 0,
+    blocks: _Blocks = None,
     channel_axis: SupportsIndex = 1,
-) -> tuple[int, ...]:
-    """Return the shape that `unfold` gives, by the same rules, without data.
-
-    Parameters
-    ----------
-    shape : sequence of int
-        The shape of the input, ``(N, C, S_1, ..., S_k)``.
-    window_sizes, strides, dilations, start_padding, end_padding : int or sequence of int
-        As in `unfold`.
-    channel_axis : int, default 1
-        As in `unfold`.
-
-    Returns
-    -------
-    tuple of int
-        ``(N, C*K, L)``.
-
-    Raises
-    ------
-    ValueError, TypeError
-        As `unfold`.
-
-    Examples
-    --------
-    >>> import reblock
-    >>> reblock.unfold_shape((1, 3, 224, 224), 16, strides=16)
-    (1, 768, 196)
-    """
-
+    layout: str | None = None,
+    out_layout: str | None = None,
+) -> tuple[int, ...]: ...
 def fold_shape(
     shape: _Ints,
     output_sizes: _IntOrInts,
@@ -660,37 +637,20 @@ def fold_shape(
     dilations: _IntOrInts = 1,
     start_padding: _IntOrInts = 0,
     end_padding: _IntOrInts = 0,
+    blocks: _Blocks = None,
     channel_axis: SupportsIndex = 1,
-) -> tuple[int, ...]:
-    """Return the shape that `fold` gives, by the same rules, without data.
-
-    Parameters
-    ----------
-    shape : sequence of int
-        The shape of the columns, ``(N, C*K, L)``.
-    output_sizes, window_sizes : int or sequence of int
-        As in `fold`.
-    strides, dilations, start_padding, end_padding : int or sequence of int
-        As in `fold`.
-    channel_axis : int, default 1
-        As in `fold`.
-
-    Returns
-    -------
-    tuple of int
-        ``(N, C, *output_sizes)``, the channels at `channel_axis`.
-
-    Raises
-    ------
-    ValueError, TypeError
-        As `fold`.
-
-    Examples
-    --------
-    >>> import reblock
-    >>> reblock.fold_shape((1, 768, 196), (224, 224), 16, strides=16)
-    (1, 3, 224, 224)
-    """
+    layout: str | None = None,
+    out_layout: str | None = None,
+) -> tuple[int, ...]: ...
+def same_padding(
+    extents: _Ints,
+    window_sizes: _IntOrInts,
+    strides: _IntOrInts = 1,
+    dilations: _IntOrInts = 1,
+) -> tuple[tuple[int, ...], tuple[int, ...]]: ...
+def _resolve_layouts(
+    operator: str, layout: str | None, out_layout: str | None, spatial_axes: int
+) -> tuple[str, str] | None: ...
 
 class DataType(enum.IntEnum):
     """The element types of a tensor: DirectML's DML_TENSOR_DATA_TYPE."""

@@ -148,7 +148,8 @@ def explain(operator: object, shape: _Ints, *arguments: Any, **parameters: Any) 
         The shape of the operator's input, of any size: of a large one a corner is shown.
     *arguments, **parameters : Any
         The operator's own, as it takes them after the input: `block_size`, `order` and so on;
-        but not `out` and `threads`, which change nothing.
+        but not `out` and `threads`, which change nothing, nor layouts. Windows have all of their
+        blocks, in CRD order.
 
     Returns
     -------
@@ -266,7 +267,7 @@ def _unfold(
     end_padding: _IntOrInts = 0,
     channel_axis: SupportsIndex = 1,
 ) -> Explanation:
-    given = {
+    given: dict[str, Any] = {
         "window_sizes": window_sizes,
         "strides": strides,
         "dilations": dilations,
@@ -318,7 +319,7 @@ def _fold(
     end_padding: _IntOrInts = 0,
     channel_axis: SupportsIndex = 1,
 ) -> Explanation:
-    given = {
+    given: dict[str, Any] = {
         "window_sizes": window_sizes,
         "strides": strides,
         "dilations": dilations,

@@ -130,6 +130,65 @@ depth_space_order to_order(py::handle value) {
                         hint_for_order(value));
 }
 
+bool to_bool(py::handle value, const char* name) {
+  if (PyBool_Check(value.ptr())) return value.is(py::bool_(true));
+  if (std::string(py::str(py::type::of(value).attr("__name__"))) != "bool") {
+    raise_type_error(name, "a bool", value);
+  }
+  return PyObject_IsTrue(value.ptr()) == 1;  // NumPy's
+}
+
+block_range to_blocks(py::handle value) {
+  if (value.is_none()) return {};
+  constexpr const char* expected =
+      "None, a slice, (start, stop), or a sequence with one of these for each spatial axis";
+  const auto is_bound = [](py::handle item) { return item.is_none() || is_int(item); };
+  const auto start_of = [](py::handle item) { return item.is_none() ? 0 : to_int(item, "blocks"); };
+  const auto stop_of = [](py::handle item) {
+    return item.is_none() ? block_range::end : to_int(item, "blocks");
+  };
+  // Adds the range of one axis; returns whether the item is one.
+  const auto add = [&](py::handle item, axis_values& starts, axis_values& stops) {
+    py::object start = py::none();
+    py::object stop = py::none();
+    if (PySlice_Check(item.ptr())) {
+      start = item.attr("start");
+      stop = item.attr("stop");
+      const py::object step = item.attr("step");
+      if (!is_bound(start) || !is_bound(stop) || !is_bound(step)) return false;
+      if (!step.is_none() && to_int(step, "blocks") != 1) {
+        throw py::value_error("blocks must have slices of step 1, got " + std::string(py::repr(item)));
+      }
+    } else if (!item.is_none()) {
+      if (is_int(item) || !is_sequence(item)) return false;
+      const auto pair = py::reinterpret_steal<py::object>(PySequence_Tuple(item.ptr()));
+      if (!pair || PyTuple_GET_SIZE(pair.ptr()) != 2) {
+        PyErr_Clear();
+        return false;
+      }
+      start = pair[py::int_(0)];
+      stop = pair[py::int_(1)];
+      if (!is_bound(start) || !is_bound(stop)) return false;
+    }
+    starts.push_back(start_of(start));
+    stops.push_back(stop_of(stop));
+    return true;
+  };
+  axis_values starts;
+  axis_values stops;
+  if (add(value, starts, stops)) return {starts[0], stops[0]};
+  const bool several = !is_int(value) && is_sequence(value);
+  const auto items = py::reinterpret_steal<py::object>(several ? PySequence_Tuple(value.ptr()) : nullptr);
+  if (!items) {
+    PyErr_Clear();
+    raise_type_error("blocks", expected, value);
+  }
+  for (const py::handle item : items) {
+    if (!add(item, starts, stops)) raise_type_error("blocks", expected, value);
+  }
+  return {starts, stops};
+}
+
 window to_window(py::handle window_sizes, py::handle strides, py::handle dilations, py::handle start_padding,
                  py::handle end_padding) {
   return {.sizes = to_spatial_values(window_sizes, "window_sizes"),

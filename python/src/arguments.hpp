@@ -37,6 +37,11 @@ spatial_values to_spatial_values(py::handle value, const char* name);
 /// "DCR", "CRD", a DepthSpaceOrder or its value.
 depth_space_order to_order(py::handle value);
 
+/// Python's bool, or NumPy's.
+bool to_bool(py::handle value, const char* name);
+/// None for all blocks, a slice or (start, stop) for all spatial axes, or one for each.
+block_range to_blocks(py::handle value);
+
 window to_window(py::handle window_sizes, py::handle strides, py::handle dilations, py::handle start_padding,
                  py::handle end_padding);
 

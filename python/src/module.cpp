@@ -13,6 +13,7 @@ PYBIND11_MODULE(_core, m, pybind11::mod_gil_not_used()) {
   m.attr("__version__") = reblock::version;
   m.attr("compiler") = REBLOCK_COMPILER;
   m.attr("instruction_set") = reblock::engine::instruction_set();
+  reblock::python::register_axis_names(m);
   reblock::python::register_depth_space(m);
   reblock::python::register_window(m);
   reblock::python::register_descriptors(m);

@@ -5,6 +5,7 @@
 
 namespace reblock::python {
 
+void register_axis_names(pybind11::module_& m);
 void register_depth_space(pybind11::module_& m);
 void register_window(pybind11::module_& m);
 /// The enums and descriptors; the operator that they are compiled into comes after them.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "arguments.hpp"
+#include "axis_names.hpp"
 #include "function.hpp"
 #include "gate.hpp"
 #include "register.hpp"
@@ -13,7 +14,7 @@ using detail::depth_space_direction;
 using detail::depth_space_geometry;
 
 constexpr const char* depth_to_space_doc =
-    R"(depth_to_space(x, block_size, *, order='DCR', channel_axis=1, out=None, threads=None)
+    R"(depth_to_space(x, block_size, *, order='DCR', channel_axis=1, layout=None, out_layout=None, out=None, threads=None)
 --
 
 Move channels into blocks of space, the inverse of `space_to_depth`.
@@ -29,7 +30,8 @@ order, and ``rank(j)`` is the row-major rank of ``j`` in the block.
 Parameters
 ----------
 x : array_like
-    Shape ``(N, C*P, S_1, ..., S_k)``, with 1 to 6 spatial axes. Any dtype without
+    Shape ``(N, C*P, S_1, ..., S_k)``, with 1 to 6 spatial axes, or
+    as `layout` says. Any dtype without
     Python objects; elements are moved bit for bit. Any strides; an ndarray, or
     another library's array on the CPU, is read where it lies.
 block_size : int or sequence of int
@@ -40,7 +42,17 @@ order : {"DCR", "CRD"} or DepthSpaceOrder, default "DCR"
     ``pixel_shuffle`` is CRD.
 channel_axis : int, default 1
     The axis of the channels in `x` and in the result; any axis but 0. A negative
-    one counts from the end.
+    one counts from the end. Not beside a layout.
+layout : str, optional
+    The axes of `x`, a letter each: ``N`` the batch, ``C`` the channels, any other
+    upper-case letter a spatial axis,
+    such as "NHWC". An `x` without ``N`` is one item, without ``C`` it has one
+    channel. "NC", then the spatial axes, where it is not given; without ``N`` if
+    `out_layout` has none.
+out_layout : str, optional
+    The axes of the result, with the spatial letters of `layout` in the same order.
+    Without ``N`` there has to be one item, without ``C`` one channel. As `layout`
+    where it is not given.
 out : array, optional
     Where the result goes, an ndarray or another library's array that can be written
     where it lies: exactly the result's shape and dtype, any strides that do not
@@ -87,10 +99,12 @@ array([[[[0, 2, 1, 3],
 (1, 2, 4, 6)
 >>> reblock.depth_to_space(np.zeros((1, 2, 3, 12)), (2, 3), channel_axis=-1).shape
 (1, 4, 9, 2)
+>>> reblock.depth_to_space(np.zeros((12, 90, 160)), 2, layout="CHW", out_layout="HWC").shape
+(180, 320, 3)
 )";
 
 constexpr const char* space_to_depth_doc =
-    R"(space_to_depth(x, block_size, *, order='DCR', channel_axis=1, out=None, threads=None)
+    R"(space_to_depth(x, block_size, *, order='DCR', channel_axis=1, layout=None, out_layout=None, out=None, threads=None)
 --
 
 Move blocks of space into channels, the inverse of `depth_to_space`.
@@ -106,7 +120,8 @@ order, and ``rank(j)`` is the row-major rank of ``j`` in the block.
 Parameters
 ----------
 x : array_like
-    Shape ``(N, C, S_1*B_1, ..., S_k*B_k)``, with 1 to 6 spatial axes. Any dtype
+    Shape ``(N, C, S_1*B_1, ..., S_k*B_k)``, with 1 to 6 spatial axes, or
+    as `layout` says. Any dtype
     without Python objects; elements are moved bit for bit. Any strides; an
     ndarray, or another library's array on the CPU, is read where it lies.
 block_size : int or sequence of int
@@ -117,7 +132,17 @@ order : {"DCR", "CRD"} or DepthSpaceOrder, default "DCR"
     ``pixel_unshuffle`` is CRD.
 channel_axis : int, default 1
     The axis of the channels in `x` and in the result; any axis but 0. A negative
-    one counts from the end.
+    one counts from the end. Not beside a layout.
+layout : str, optional
+    The axes of `x`, a letter each: ``N`` the batch, ``C`` the channels, any other
+    upper-case letter a spatial axis,
+    such as "HWC". An `x` without ``N`` is one item, without ``C`` it has one
+    channel. "NC", then the spatial axes, where it is not given; without ``N`` if
+    `out_layout` has none.
+out_layout : str, optional
+    The axes of the result, with the spatial letters of `layout` in the same order.
+    Without ``N`` there has to be one item. As `layout` where it is not given, with
+    ``C`` before the spatial axes if `layout` has none.
 out : array, optional
     Where the result goes, an ndarray or another library's array that can be written
     where it lies: exactly the result's shape and dtype, any strides that do not
@@ -166,9 +191,15 @@ array([[0, 2],
 (1, 8, 2, 3)
 >>> reblock.space_to_depth(np.zeros((2, 1, 6)), 3).shape
 (2, 3, 2)
+>>> photo = np.zeros((400, 600, 3), np.uint8)
+>>> reblock.space_to_depth(photo, 2, layout="HWC").shape
+(200, 300, 12)
+>>> reblock.space_to_depth(photo, 2, layout="HWC", out_layout="NCHW").shape
+(1, 12, 200, 300)
 )";
 
-constexpr const char* depth_to_space_shape_doc = R"(depth_to_space_shape(shape, block_size, *, channel_axis=1)
+constexpr const char* depth_to_space_shape_doc =
+    R"(depth_to_space_shape(shape, block_size, *, channel_axis=1, layout=None, out_layout=None)
 --
 
 Return the shape that `depth_to_space` gives, by the same rules, without data.
@@ -180,6 +211,8 @@ shape : sequence of int
 block_size : int or sequence of int
     As in `depth_to_space`.
 channel_axis : int, default 1
+    As in `depth_to_space`.
+layout, out_layout : str, optional
     As in `depth_to_space`.
 
 Returns
@@ -199,7 +232,8 @@ Examples
 (1, 2, 4, 6)
 )";
 
-constexpr const char* space_to_depth_shape_doc = R"(space_to_depth_shape(shape, block_size, *, channel_axis=1)
+constexpr const char* space_to_depth_shape_doc =
+    R"(space_to_depth_shape(shape, block_size, *, channel_axis=1, layout=None, out_layout=None)
 --
 
 Return the shape that `space_to_depth` gives, by the same rules, without data.
@@ -211,6 +245,8 @@ shape : sequence of int
 block_size : int or sequence of int
     As in `space_to_depth`.
 channel_axis : int, default 1
+    As in `space_to_depth`.
+layout, out_layout : str, optional
     As in `space_to_depth`.
 
 Returns
@@ -230,28 +266,39 @@ Examples
 (1, 8, 2, 3)
 )";
 
-template <depth_space_direction Direction>
-py::object move(py::handle x, py::handle block_size, py::handle order, py::handle channel_axis,
-                py::handle out, py::handle threads) {
-  const py::array input = to_input(x, "x");
-  const py::ssize_t itemsize = input.itemsize();  // known before the GIL is released: it counts references
-  const auto geometry =
-      depth_space_geometry::make(Direction, extents_of(input), to_spatial_values(block_size, "block_size"),
-                                 to_order(order), to_int(channel_axis, "channel_axis"), itemsize, "x");
-  return run(x, input, out, value_or_raise(geometry).output_extents(), to_threads(threads),
-             [&](const operands& where, pool_executor executor) {
-               detail::operation(geometry->moves(where.input_strides, where.output_strides, itemsize),
-                                 itemsize)
-                   .run(where.input, where.output, executor);
-             });
+result<depth_space_geometry> geometry_of(depth_space_direction direction, const axis_values& shape,
+                                         const char* name, std::int64_t itemsize, const call_axes& axes,
+                                         py::handle block_size, depth_space_order order,
+                                         py::handle channel_axis) {
+  return depth_space_geometry::make(
+      direction, axes.input.extents_of(shape, name, "layout"), to_spatial_values(block_size, "block_size"),
+      order, axes.channel_axis(channel_axis), itemsize, axes.input.name_in_order(name).c_str());
 }
 
 template <depth_space_direction Direction>
-py::object shape(py::handle shape, py::handle block_size, py::handle channel_axis) {
-  const auto geometry = depth_space_geometry::make(
-      Direction, to_axis_values(shape, "shape"), to_spatial_values(block_size, "block_size"),
-      depth_space_order::depth_column_row, to_int(channel_axis, "channel_axis"), 1, "shape");
-  return to_tuple(value_or_raise(geometry).output_extents());
+py::object move(py::handle x, py::handle block_size, py::handle order, py::handle channel_axis,
+                py::handle layout, py::handle out_layout, py::handle out, py::handle threads) {
+  const py::array input = to_input(x, "x");
+  const py::ssize_t itemsize = input.itemsize();  // known before the GIL is released: it counts references
+  const call_axes axes = depth_space_axes(layout, out_layout, Direction);
+  const auto geometry = geometry_of(Direction, extents_of(input), "x", itemsize, axes, block_size,
+                                    to_order(order), channel_axis);
+  const axis_values extents = axes.output.shape_of(value_or_raise(geometry).output_extents());
+  return run(x, input, out, extents, to_threads(threads), [&](const operands& where, pool_executor executor) {
+    detail::operation(geometry->moves(axes.input.to_operator(where.input_strides, 0),
+                                      axes.output.to_operator(where.output_strides, 0), itemsize),
+                      itemsize)
+        .run(where.input, where.output, executor);
+  });
+}
+
+template <depth_space_direction Direction>
+py::object shape(py::handle shape, py::handle block_size, py::handle channel_axis, py::handle layout,
+                py::handle out_layout) {
+  const call_axes axes = depth_space_axes(layout, out_layout, Direction);
+  const auto geometry = geometry_of(Direction, to_axis_values(shape, "shape"), "shape", 1, axes, block_size,
+                                    depth_space_order::depth_column_row, channel_axis);
+  return to_tuple(axes.output.shape_of(value_or_raise(geometry).output_extents()));
 }
 
 template <depth_space_direction Direction>
@@ -261,11 +308,17 @@ void register_direction(py::module_& m, const char* name, const char* doc, const
                                      {{"x"},
                                       {"block_size"},
                                       {"order", py::str("DCR")},
-                                      {"channel_axis", py::int_(1)},
+                                      {"channel_axis", default_channel_axis()},
+                                      {"layout", py::none()},
+                                      {"out_layout", py::none()},
                                       {"out", py::none()},
                                       {"threads", py::none()}});
   function<&shape<Direction>>::define(m, shape_name, shape_doc, 2,
-                                      {{"shape"}, {"block_size"}, {"channel_axis", py::int_(1)}});
+                                      {{"shape"},
+                                       {"block_size"},
+                                       {"channel_axis", default_channel_axis()},
+                                       {"layout", py::none()},
+                                       {"out_layout", py::none()}});
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "arguments.hpp"
+#include "axis_names.hpp"
 #include "function.hpp"
 #include "gate.hpp"
 #include "register.hpp"
@@ -12,7 +13,7 @@ namespace {
 using detail::window_geometry;
 
 constexpr const char* unfold_doc =
-    R"(unfold(x, window_sizes, *, strides=1, dilations=1, start_padding=0, end_padding=0, channel_axis=1, out=None, threads=None)
+    R"(unfold(x, window_sizes, *, strides=1, dilations=1, start_padding=0, end_padding=0, order='CRD', blocks=None, channel_axis=1, layout=None, out_layout=None, out=None, threads=None)
 --
 
 Copy every position of a sliding window into a column (im2col).
@@ -29,8 +30,8 @@ where ``p_d = l_d*strides_d + o_d*dilations_d - start_padding_d``, and 0 where a
 Parameters
 ----------
 x : array_like
-    Shape ``(N, C, S_1, ..., S_k)``, with 1 to 6 spatial axes. Any dtype without
-    Python objects; elements are moved bit for bit. Any strides; an ndarray, or
+    Shape ``(N, C, S_1, ..., S_k)``, with 1 to 6 spatial axes, or as `layout` says.
+    Any dtype without Python objects; elements are moved bit for bit. Any strides; an ndarray, or
     another library's array on the CPU, is read where it lies.
 window_sizes : int or sequence of int
     Elements of the window, for all spatial axes or one for each; at least 1. This
@@ -42,9 +43,25 @@ dilations : int or sequence of int, default 1
 start_padding, end_padding : int or sequence of int, default 0
     Implicit zeros before and behind each spatial axis; at least 0. A zero is all
     bits 0 in any dtype.
+order : {"CRD", "DCR"} or DepthSpaceOrder, default "CRD"
+    Whether the channel (CRD) or the window position (DCR) is the slow index in the
+    rows of the result: row ``c*K + rank(o)`` or ``rank(o)*C + c``. DirectML's and
+    PyTorch's is CRD; DCR is that of networks with the channels last.
+blocks : slice, (start, stop), or a sequence of these, optional
+    Which blocks to copy: positions along all spatial axes, or for each axis a slice
+    of step 1, (start, stop) or None. Negative positions count from the end. All
+    blocks where it is not given. ``L`` is the product of what is left.
 channel_axis : int, default 1
     The axis of the channels in `x`; any axis but 0. A negative one counts from the
-    end.
+    end. Not beside a layout.
+layout : str, optional
+    The axes of `x`, a letter each: ``N`` the batch, ``C`` the channels, any other
+    upper-case letter a spatial axis, such as "HWC". An `x` without ``N`` is one
+    image, without ``C`` it has one channel. "NC", then the spatial axes, where it is
+    not given.
+out_layout : str, optional
+    The axes of the result: ``C`` its rows, ``L`` its blocks, and ``N``. "NLC" gives
+    one row for each block. "NCL" where it is not given, "CL" without a batch.
 out : array, optional
     Where the result goes, an ndarray or another library's array that can be written
     where it lies: exactly the result's shape and dtype, any strides that do not
@@ -95,10 +112,15 @@ array([[[0, 1],
         [2, 3]]])
 >>> reblock.unfold(np.zeros((1, 3, 224, 224)), 16, strides=16).shape
 (1, 768, 196)
+>>> photo = np.zeros((400, 600, 3), np.uint8)
+>>> reblock.unfold(photo, 16, strides=16, layout="HWC", out_layout="LC").shape
+(925, 768)
+>>> reblock.unfold(photo, 3, layout="HWC", blocks=[(0, 10), None]).shape
+(27, 5980)
 )";
 
 constexpr const char* fold_doc =
-    R"(fold(columns, output_sizes, window_sizes, *, strides=1, dilations=1, start_padding=0, end_padding=0, channel_axis=1, out=None, threads=None)
+    R"(fold(columns, output_sizes, window_sizes, *, strides=1, dilations=1, start_padding=0, end_padding=0, order='CRD', blocks=None, accumulate=False, channel_axis=1, layout=None, out_layout=None, out=None, threads=None)
 --
 
 Sum overlapping blocks up into an image (col2im), the adjoint of `unfold`.
@@ -110,13 +132,14 @@ With window extents ``K_d`` and their product ``K``, the result of shape
 
 over all window positions ``o`` and blocks ``l`` with
 ``l_d*strides_d + o_d*dilations_d - start_padding_d == p_d``, and 0 where there are
-none. The terms are added in ascending order of ``o``, starting from zero.
+none. The terms are added in ascending order of ``o``, starting from zero, or from
+what `out` holds.
 
 Parameters
 ----------
 columns : array_like
-    Shape ``(N, C*K, L)``, where ``L`` is the number of blocks that `unfold` makes of
-    `output_sizes`. Any strides; an ndarray, or another library's array on the
+    Shape ``(N, C*K, L)``, or as `layout` says; ``L`` is the number of blocks that
+    `unfold` makes of `output_sizes`. Any strides; an ndarray, or another library's array on the
     CPU, is read where it lies. Integers wrap around, bool is a logical or, float16
     and bfloat16 are summed in float32 and rounded once, other floating point and
     complex dtypes in their own type.
@@ -134,9 +157,27 @@ dilations : int or sequence of int, default 1
 start_padding, end_padding : int or sequence of int, default 0
     Elements before and behind each spatial axis that are summed up by no one; at
     least 0.
+order : {"CRD", "DCR"} or DepthSpaceOrder, default "CRD"
+    Whether the channel (CRD) or the window position (DCR) is the slow index in the
+    rows of `columns`: row ``c*K + rank(o)`` or ``rank(o)*C + c``. DirectML's and
+    PyTorch's is CRD; DCR is that of networks with the channels last.
+blocks : slice, (start, stop), or a sequence of these, optional
+    Which blocks `columns` has, as in `unfold`: all where it is not given.
+accumulate : bool, default False
+    Whether the terms are added to what `out` holds, which has to be given then.
+    What no block reaches is not touched.
 channel_axis : int, default 1
     The axis of the channels in the result; any axis but 0. A negative one counts
-    from the end.
+    from the end. Not beside a layout.
+layout : str, optional
+    The axes of `columns`, a letter each: ``C`` the rows, ``L`` the blocks, and ``N``
+    the batch if there is one, such as "NLC". "NCL" where it is not given, or "CL" if
+    `out_layout` has no ``N``.
+out_layout : str, optional
+    The axes of the result: ``C`` the channels, ``N`` the batch, any other upper-case
+    letter a spatial axis, such as "HWC". Without ``C`` there has to be one channel,
+    without ``N`` one image. "NC", then the spatial axes, where it is not given;
+    without ``N`` if `layout` has none.
 out : array, optional
     Where the result goes, an ndarray or another library's array that can be written
     where it lies: exactly the result's shape and dtype, any strides that do not
@@ -183,10 +224,20 @@ array([[[[1, 2, 1],
          [1, 2, 1]]]])
 >>> reblock.fold(np.zeros((1, 768, 196)), (224, 224), 16, strides=16).shape
 (1, 3, 224, 224)
+>>> image = np.zeros((1, 1, 3, 3), dtype=int)
+>>> for row in range(2):
+...     part = [(row, row + 1), None]  # one row of blocks
+...     image = reblock.fold(columns[:, :, 2 * row : 2 * row + 2], (3, 3), 2, blocks=part,
+...                          accumulate=True, out=image)
+>>> image.tolist()
+[[[[1, 2, 1], [2, 4, 2], [1, 2, 1]]]]
+>>> tokens = np.zeros((925, 768))
+>>> reblock.fold(tokens, (400, 600), 16, strides=16, layout="LC", out_layout="HWC").shape
+(400, 600, 3)
 )";
 
 constexpr const char* unfold_shape_doc =
-    R"(unfold_shape(shape, window_sizes, *, strides=1, dilations=1, start_padding=0, end_padding=0, channel_axis=1)
+    R"(unfold_shape(shape, window_sizes, *, strides=1, dilations=1, start_padding=0, end_padding=0, blocks=None, channel_axis=1, layout=None, out_layout=None)
 --
 
 Return the shape that `unfold` gives, by the same rules, without data.
@@ -194,16 +245,20 @@ Return the shape that `unfold` gives, by the same rules, without data.
 Parameters
 ----------
 shape : sequence of int
-    The shape of the input, ``(N, C, S_1, ..., S_k)``.
+    The shape of the input, ``(N, C, S_1, ..., S_k)``, or as `layout` says.
 window_sizes, strides, dilations, start_padding, end_padding : int or sequence of int
     As in `unfold`.
+blocks : slice, (start, stop), or a sequence of these, optional
+    As in `unfold`.
 channel_axis : int, default 1
+    As in `unfold`.
+layout, out_layout : str, optional
     As in `unfold`.
 
 Returns
 -------
 tuple of int
-    ``(N, C*K, L)``.
+    ``(N, C*K, L)``, or as `out_layout` says.
 
 Raises
 ------
@@ -218,7 +273,7 @@ Examples
 )";
 
 constexpr const char* fold_shape_doc =
-    R"(fold_shape(shape, output_sizes, window_sizes, *, strides=1, dilations=1, start_padding=0, end_padding=0, channel_axis=1)
+    R"(fold_shape(shape, output_sizes, window_sizes, *, strides=1, dilations=1, start_padding=0, end_padding=0, blocks=None, channel_axis=1, layout=None, out_layout=None)
 --
 
 Return the shape that `fold` gives, by the same rules, without data.
@@ -226,18 +281,22 @@ Return the shape that `fold` gives, by the same rules, without data.
 Parameters
 ----------
 shape : sequence of int
-    The shape of the columns, ``(N, C*K, L)``.
+    The shape of the columns, ``(N, C*K, L)``, or as `layout` says.
 output_sizes, window_sizes : int or sequence of int
     As in `fold`.
 strides, dilations, start_padding, end_padding : int or sequence of int
     As in `fold`.
+blocks : slice, (start, stop), or a sequence of these, optional
+    As in `fold`.
 channel_axis : int, default 1
+    As in `fold`.
+layout, out_layout : str, optional
     As in `fold`.
 
 Returns
 -------
 tuple of int
-    ``(N, C, *output_sizes)``, the channels at `channel_axis`.
+    ``(N, C, *output_sizes)``, the channels at `channel_axis`, or as `out_layout` says.
 
 Raises
 ------
@@ -251,54 +310,169 @@ Examples
 (1, 3, 224, 224)
 )";
 
+constexpr const char* same_padding_doc =
+    R"(same_padding(extents, window_sizes, strides=1, dilations=1)
+--
+
+The padding with which an axis has as many blocks as there are strides in it.
+
+There are ``ceil(S_d / strides_d)`` blocks along each axis. Both sides together have
+``max((ceil(S_d / strides_d) - 1)*strides_d + dilations_d*(K_d - 1) + 1 - S_d, 0)``
+elements; of an odd number the end has one more.
+
+Parameters
+----------
+extents : sequence of int
+    The spatial extents ``S_d`` of the image, at least 1.
+window_sizes : int or sequence of int
+    Elements of the window, for all spatial axes or one for each; at least 1.
+strides : int or sequence of int, default 1
+    Elements from one block to the next; at least 1.
+dilations : int or sequence of int, default 1
+    Elements from one element of the window to the next; at least 1.
+
+Returns
+-------
+(start, end) : tuple of tuple of int
+    Values for `start_padding` and `end_padding` of `unfold` and `fold`.
+
+Raises
+------
+ValueError
+    For an argument out of range, or not 1 to 6 extents.
+TypeError
+    For an argument of the wrong kind.
+
+Notes
+-----
+This is TensorFlow's ``padding="SAME"``, and ``SAME_UPPER`` of ONNX.
+
+Examples
+--------
+>>> import reblock
+>>> start, end = reblock.same_padding((5, 6), 3, strides=2)
+>>> start, end
+((1, 0), (1, 1))
+>>> reblock.unfold_shape((1, 1, 5, 6), 3, strides=2, start_padding=start, end_padding=end)
+(1, 9, 9)
+)";
+
+/// The window of a function, which has more parameters than that of a descriptor.
+window to_function_window(py::handle window_sizes, py::handle strides, py::handle dilations,
+                          py::handle start_padding, py::handle end_padding, py::handle order,
+                          py::handle blocks) {
+  window result = to_window(window_sizes, strides, dilations, start_padding, end_padding);
+  result.order = to_order(order);
+  result.blocks = to_blocks(blocks);
+  return result;
+}
+
+/// One value for each spatial axis that a layout names. ValueError where there is another number of them.
+spatial_values to_output_sizes(py::handle output_sizes, const axis_names& image) {
+  spatial_values sizes = to_spatial_values(output_sizes, "output_sizes");
+  if (!image.given()) return sizes;
+  const std::size_t axes = image.spatial().size();
+  if (sizes.fits(axes)) return sizes.expand(axes);
+  error why;
+  why << "output_sizes must be one value, or one for each of the " << axes << " spatial axes of out_layout \""
+      << image.letters() << "\", got " << sizes.values().given() << ": " << sizes;
+  throw py::value_error(why.message());
+}
+
+result<window_geometry> unfold_geometry(const axis_values& shape, const char* name, std::int64_t itemsize,
+                                        const call_axes& axes, const window& parameters,
+                                        py::handle channel_axis) {
+  return window_geometry::make(axes.input.extents_of(shape, name, "layout"), parameters,
+                               axes.channel_axis(channel_axis), itemsize,
+                               axes.input.name_in_order(name).c_str());
+}
+
+/// Also names the axes of the output, where they were not known yet.
+result<window_geometry> fold_geometry(const axis_values& shape, const char* name, std::int64_t itemsize,
+                                      call_axes& axes, py::handle output_sizes, const window& parameters,
+                                      py::handle channel_axis) {
+  auto geometry = window_geometry::make_from_columns(
+      axes.input.extents_of(shape, name, "layout"), to_output_sizes(output_sizes, axes.output), parameters,
+      axes.channel_axis(channel_axis), itemsize, axes.input.name_in_order(name).c_str());
+  if (geometry && axes.given() && !axes.output.given()) {
+    axes.output = axis_names::in_order(axes.input.has('N'), true, geometry->image().size() - 2);
+  }
+  return geometry;
+}
+
 py::object unfold_array(py::handle x, py::handle window_sizes, py::handle strides, py::handle dilations,
-                        py::handle start_padding, py::handle end_padding, py::handle channel_axis,
-                        py::handle out, py::handle threads) {
+                        py::handle start_padding, py::handle end_padding, py::handle order, py::handle blocks,
+                        py::handle channel_axis, py::handle layout, py::handle out_layout, py::handle out,
+                        py::handle threads) {
   const py::array input = to_input(x, "x");
   const py::ssize_t itemsize = input.itemsize();  // known before the GIL is released: it counts references
-  const auto geometry = window_geometry::make(
-      extents_of(input), to_window(window_sizes, strides, dilations, start_padding, end_padding),
-      to_int(channel_axis, "channel_axis"), itemsize, "x");
-  return run(x, input, out, value_or_raise(geometry).columns(), to_threads(threads),
-             [&](const operands& where, pool_executor executor) {
-               detail::operation(geometry->moves(where.input_strides, where.output_strides, itemsize),
-                                 itemsize)
-                   .run(where.input, where.output, executor);
-             });
+  const call_axes axes = unfold_axes(layout, out_layout, static_cast<std::size_t>(input.ndim()));
+  const window parameters =
+      to_function_window(window_sizes, strides, dilations, start_padding, end_padding, order, blocks);
+  const auto geometry = unfold_geometry(extents_of(input), "x", itemsize, axes, parameters, channel_axis);
+  const axis_values columns = axes.output.shape_of(value_or_raise(geometry).columns());
+  return run(x, input, out, columns, to_threads(threads), [&](const operands& where, pool_executor executor) {
+    detail::operation(geometry->moves(axes.input.to_operator(where.input_strides, 0),
+                                      axes.output.to_operator(where.output_strides, 0), itemsize),
+                      itemsize)
+        .run(where.input, where.output, executor);
+  });
 }
 
 py::object fold_array(py::handle columns, py::handle output_sizes, py::handle window_sizes,
                       py::handle strides, py::handle dilations, py::handle start_padding,
-                      py::handle end_padding, py::handle channel_axis, py::handle out, py::handle threads) {
+                      py::handle end_padding, py::handle order, py::handle blocks, py::handle accumulate,
+                      py::handle channel_axis, py::handle layout, py::handle out_layout, py::handle out,
+                      py::handle threads) {
   const py::array input = to_input(columns, "columns");
   const detail::summation sum = summation_of(input.dtype(), "columns");
-  const auto geometry = window_geometry::make_from_columns(
-      extents_of(input), to_spatial_values(output_sizes, "output_sizes"),
-      to_window(window_sizes, strides, dilations, start_padding, end_padding),
-      to_int(channel_axis, "channel_axis"), input.itemsize(), "columns");
-  return run(columns, input, out, value_or_raise(geometry).image(), to_threads(threads),
-             [&](const operands& where, pool_executor executor) {
-               detail::operation(geometry->sums(where.input_strides, where.output_strides, sum))
-                   .run(where.input, where.output, executor);
-             });
+  call_axes axes = fold_axes(layout, out_layout);
+  const window parameters =
+      to_function_window(window_sizes, strides, dilations, start_padding, end_padding, order, blocks);
+  const fold_options options{.accumulate = to_bool(accumulate, "accumulate")};
+  const auto geometry = fold_geometry(extents_of(input), "columns", input.itemsize(), axes, output_sizes,
+                                      parameters, channel_axis);
+  const axis_values image = axes.output.shape_of(value_or_raise(geometry).image());
+  if (options.accumulate && out.is_none()) {
+    throw py::value_error("out must be given with accumulate=True, which adds to what it holds, got None");
+  }
+  return run(
+      columns, input, out, image, to_threads(threads), [&](const operands& where, pool_executor executor) {
+        detail::operation(geometry->sums(axes.input.to_operator(where.input_strides, 0),
+                                         axes.output.to_operator(where.output_strides, 0), sum, options))
+            .run(where.input, where.output, executor);
+      });
 }
 
 py::object unfold_shape(py::handle shape, py::handle window_sizes, py::handle strides, py::handle dilations,
-                        py::handle start_padding, py::handle end_padding, py::handle channel_axis) {
-  const auto geometry = window_geometry::make(
-      to_axis_values(shape, "shape"), to_window(window_sizes, strides, dilations, start_padding, end_padding),
-      to_int(channel_axis, "channel_axis"), 1, "shape");
-  return to_tuple(value_or_raise(geometry).columns());
+                       py::handle start_padding, py::handle end_padding, py::handle blocks,
+                       py::handle channel_axis, py::handle layout, py::handle out_layout) {
+  const axis_values extents = to_axis_values(shape, "shape");
+  const call_axes axes = unfold_axes(layout, out_layout, extents.given());
+  window parameters = to_window(window_sizes, strides, dilations, start_padding, end_padding);
+  parameters.blocks = to_blocks(blocks);
+  const auto geometry = unfold_geometry(extents, "shape", 1, axes, parameters, channel_axis);
+  return to_tuple(axes.output.shape_of(value_or_raise(geometry).columns()));
 }
 
 py::object fold_shape(py::handle shape, py::handle output_sizes, py::handle window_sizes, py::handle strides,
-                      py::handle dilations, py::handle start_padding, py::handle end_padding,
-                      py::handle channel_axis) {
-  const auto geometry = window_geometry::make_from_columns(
-      to_axis_values(shape, "shape"), to_spatial_values(output_sizes, "output_sizes"),
-      to_window(window_sizes, strides, dilations, start_padding, end_padding),
-      to_int(channel_axis, "channel_axis"), 1, "shape");
-  return to_tuple(value_or_raise(geometry).image());
+                     py::handle dilations, py::handle start_padding, py::handle end_padding,
+                     py::handle blocks, py::handle channel_axis, py::handle layout, py::handle out_layout) {
+  const axis_values extents = to_axis_values(shape, "shape");
+  call_axes axes = fold_axes(layout, out_layout);
+  window parameters = to_window(window_sizes, strides, dilations, start_padding, end_padding);
+  parameters.blocks = to_blocks(blocks);
+  const auto geometry = fold_geometry(extents, "shape", 1, axes, output_sizes, parameters, channel_axis);
+  return to_tuple(axes.output.shape_of(value_or_raise(geometry).image()));
+}
+
+py::object same_padding_of(py::handle extents, py::handle window_sizes, py::handle strides,
+                          py::handle dilations) {
+  const auto found =
+      try_same_padding(to_axis_values(extents, "extents"), to_spatial_values(window_sizes, "window_sizes"),
+                       to_spatial_values(strides, "strides"), to_spatial_values(dilations, "dilations"));
+  const padding& same = value_or_raise(found);
+  return py::make_tuple(to_tuple(same.start), to_tuple(same.end));
 }
 
 }  // namespace
@@ -306,6 +480,7 @@ py::object fold_shape(py::handle shape, py::handle output_sizes, py::handle wind
 void register_window(py::module_& m) {
   const py::int_ zero(0);
   const py::int_ one(1);
+  const py::str crd("CRD");
   function<&unfold_array>::define(m, "unfold", unfold_doc, 2,
                                   {{"x"},
                                    {"window_sizes"},
@@ -313,7 +488,11 @@ void register_window(py::module_& m) {
                                    {"dilations", one},
                                    {"start_padding", zero},
                                    {"end_padding", zero},
-                                   {"channel_axis", one},
+                                   {"order", crd},
+                                   {"blocks", py::none()},
+                                   {"channel_axis", default_channel_axis()},
+                                   {"layout", py::none()},
+                                   {"out_layout", py::none()},
                                    {"out", py::none()},
                                    {"threads", py::none()}});
   function<&fold_array>::define(m, "fold", fold_doc, 3,
@@ -324,7 +503,12 @@ void register_window(py::module_& m) {
                                  {"dilations", one},
                                  {"start_padding", zero},
                                  {"end_padding", zero},
-                                 {"channel_axis", one},
+                                 {"order", crd},
+                                 {"blocks", py::none()},
+                                 {"accumulate", py::bool_(false)},
+                                 {"channel_axis", default_channel_axis()},
+                                 {"layout", py::none()},
+                                 {"out_layout", py::none()},
                                  {"out", py::none()},
                                  {"threads", py::none()}});
   function<&unfold_shape>::define(m, "unfold_shape", unfold_shape_doc, 2,
@@ -334,7 +518,10 @@ void register_window(py::module_& m) {
                                    {"dilations", one},
                                    {"start_padding", zero},
                                    {"end_padding", zero},
-                                   {"channel_axis", one}});
+                                   {"blocks", py::none()},
+                                   {"channel_axis", default_channel_axis()},
+                                   {"layout", py::none()},
+                                   {"out_layout", py::none()}});
   function<&fold_shape>::define(m, "fold_shape", fold_shape_doc, 3,
                                 {{"shape"},
                                  {"output_sizes"},
@@ -343,7 +530,12 @@ void register_window(py::module_& m) {
                                  {"dilations", one},
                                  {"start_padding", zero},
                                  {"end_padding", zero},
-                                 {"channel_axis", one}});
+                                 {"blocks", py::none()},
+                                 {"channel_axis", default_channel_axis()},
+                                 {"layout", py::none()},
+                                 {"out_layout", py::none()}});
+  function<&same_padding_of>::define(m, "same_padding", same_padding_doc, 4,
+                                     {{"extents"}, {"window_sizes"}, {"strides", one}, {"dilations", one}});
 }
 
 }  // namespace reblock::python

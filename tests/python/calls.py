@@ -20,6 +20,7 @@ SMALL, LARGE = 3000, 60_000
 BLOCKS = [1, 2, 3, 4, 5, 7, 8, 11]
 
 Shape = tuple[int, ...]
+Ranges = list[tuple[int, int]]
 
 
 @dataclass(frozen=True)
@@ -205,6 +206,22 @@ def window_pairs(
         end_padding=end_padding,
         channel_axis=1 if describable else draw(_channel_axes(2 + axes)),
     )
+
+
+def counts_of(call: Call) -> list[int]:
+    """Return how many blocks there are along each axis."""
+    image, sizes = (call.input_shape, call.arguments[0])
+    if call.operator == "fold":
+        image, sizes = call.output_shape, call.arguments[1]
+    window = {name: value for name, value in call.keywords.items() if name != "channel_axis"}
+    extents = oracle.channels_second(image, call.keywords["channel_axis"])[2:]
+    return oracle.block_counts(extents, sizes, **window)
+
+
+@st.composite
+def ranges_of(draw: st.DrawFn, counts: list[int]) -> Ranges:
+    bounds = (tuple(sorted(draw(st.tuples(*[st.integers(0, n)] * 2)))) for n in counts)
+    return [(first, last) for first, last in bounds]
 
 
 def depth_space() -> st.SearchStrategy[Call]:

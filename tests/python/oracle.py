@@ -126,6 +126,20 @@ def all_inside(p: Sequence[Array], sizes: Extents) -> Array:
     return inside
 
 
+def arrange(x: Array, order: str, layout: str) -> Array:
+    """View an array of axes in one order of letters in another; missing axes are of extent 1."""
+    kept = [letter for letter in order if letter in layout]
+    missing = tuple(axis for axis, letter in enumerate(order) if letter not in layout)
+    result: Array = x.squeeze(missing).transpose([kept.index(letter) for letter in layout])
+    return result
+
+
+def row_of(c: Any, o: Any, channels: int, window_sizes: Extents, order: str) -> Any:
+    """Return the row of the columns that has window offset `o` of channel `c`."""
+    window = math.prod(window_sizes)
+    return {"CRD": c * window + o, "DCR": o * channels + c}[order]
+
+
 def unfold(
     x: Array,
     window_sizes: Extents,
@@ -135,9 +149,11 @@ def unfold(
     start_padding: Extents,
     end_padding: Extents,
     channel_axis: int = 1,
+    order: str = "CRD",
+    blocks: Sequence[tuple[int, int]] | None = None,
 ) -> Array:
     batch, channels, *sizes = channels_second(x.shape, channel_axis)
-    blocks = block_counts(
+    counts = block_counts(
         sizes,
         window_sizes,
         strides=strides,
@@ -145,15 +161,18 @@ def unfold(
         start_padding=start_padding,
         end_padding=end_padding,
     )
+    ranges = blocks or [(0, count) for count in counts]
+    counts = [stop - start for start, stop in ranges]
     window = math.prod(window_sizes)
-    result = np.zeros((batch, channels * window, math.prod(blocks)), x.dtype)
+    result = np.zeros((batch, channels * window, math.prod(counts)), x.dtype)
 
-    n, row, column = np.indices(result.shape)
-    c, o, b = row // window, unrank(row % window, window_sizes), unrank(column, blocks)
-    p = positions(o, b, strides, dilations, start_padding)
+    n, c, o, column = np.indices((batch, channels, window, math.prod(counts)))
+    target = (n, row_of(c, o, channels, window_sizes, order), column)
+    b = [first + i for (first, _), i in zip(ranges, unrank(column, counts), strict=True)]
+    p = positions(unrank(o, window_sizes), b, strides, dilations, start_padding)
     inside = all_inside(p, sizes)
     source = channels_at([i[inside] for i in (n, c, *p)], channel_axis)
-    as_bytes(result)[inside] = as_bytes(x)[source]
+    as_bytes(result)[tuple(i[inside] for i in target)] = as_bytes(x)[source]
     return result
 
 
@@ -167,9 +186,13 @@ def fold(
     start_padding: Extents,
     end_padding: Extents,
     channel_axis: int = 1,
+    order: str = "CRD",
+    blocks: Sequence[tuple[int, int]] | None = None,
+    onto: Array | None = None,
 ) -> Array:
+    """Start from zero, or from what `onto` holds, where something is added to it."""
     batch, rows, count = columns.shape
-    blocks = block_counts(
+    counts = block_counts(
         output_sizes,
         window_sizes,
         strides=strides,
@@ -177,20 +200,25 @@ def fold(
         start_padding=start_padding,
         end_padding=end_padding,
     )
-    window = math.prod(window_sizes)
-    channels = rows // window
+    ranges = blocks or [(0, count) for count in counts]
+    counts = [stop - start for start, stop in ranges]
+    channels = rows // math.prod(window_sizes)
     sum_type = np.dtype(np.float32) if columns.dtype in NARROW_FLOATS else columns.dtype
     shape = channels_at((batch, channels, *output_sizes), channel_axis)
-    total = np.zeros(shape, sum_type)
+    result = np.zeros(shape, columns.dtype) if onto is None else onto.copy()
+    reached = np.zeros(shape, bool)
 
     n, c, column = np.indices((batch, channels, count))
-    b = unrank(column, blocks)
+    b = [first + i for (first, _), i in zip(ranges, unrank(column, counts), strict=True)]
     with np.errstate(all="ignore"):
+        total = result.astype(sum_type)
         for o in np.ndindex(*window_sizes):
             # Two blocks never reach the same position by the same offset: no index occurs twice.
             p = positions(o, b, strides, dilations, start_padding)
             inside = all_inside(p, output_sizes)
             target = channels_at([i[inside] for i in (n, c, *p)], channel_axis)
-            terms = columns[n, c * window + rank(o, window_sizes), column][inside]
-            total[target] += terms.astype(sum_type)
-        return total.astype(columns.dtype)
+            row = row_of(c, rank(o, window_sizes), channels, window_sizes, order)
+            total[target] += columns[n, row, column][inside].astype(sum_type)
+            reached[target] = True
+        result[reached] = total.astype(columns.dtype)[reached]
+    return result

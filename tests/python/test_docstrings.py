@@ -133,18 +133,23 @@ def test_editors_show_the_docstrings_of_the_compiled_module() -> None:
 
 
 SIGNATURES = {
-    "depth_to_space": "(x, block_size, *, order='DCR', channel_axis=1, out=None, threads=None)",
-    "space_to_depth": "(x, block_size, *, order='DCR', channel_axis=1, out=None, threads=None)",
+    "depth_to_space": "(x, block_size, *, order='DCR', channel_axis=1, layout=None,"
+    " out_layout=None, out=None, threads=None)",
+    "space_to_depth": "(x, block_size, *, order='DCR', channel_axis=1, layout=None,"
+    " out_layout=None, out=None, threads=None)",
     "unfold": "(x, window_sizes, *, strides=1, dilations=1, start_padding=0, end_padding=0,"
-    " channel_axis=1, out=None, threads=None)",
+    " order='CRD', blocks=None, channel_axis=1, layout=None, out_layout=None, out=None,"
+    " threads=None)",
     "fold": "(columns, output_sizes, window_sizes, *, strides=1, dilations=1, start_padding=0,"
-    " end_padding=0, channel_axis=1, out=None, threads=None)",
-    "depth_to_space_shape": "(shape, block_size, *, channel_axis=1)",
-    "space_to_depth_shape": "(shape, block_size, *, channel_axis=1)",
+    " end_padding=0, order='CRD', blocks=None, accumulate=False, channel_axis=1, layout=None,"
+    " out_layout=None, out=None, threads=None)",
+    "depth_to_space_shape": "(shape, block_size, *, channel_axis=1, layout=None, out_layout=None)",
+    "space_to_depth_shape": "(shape, block_size, *, channel_axis=1, layout=None, out_layout=None)",
     "unfold_shape": "(shape, window_sizes, *, strides=1, dilations=1, start_padding=0,"
-    " end_padding=0, channel_axis=1)",
+    " end_padding=0, blocks=None, channel_axis=1, layout=None, out_layout=None)",
     "fold_shape": "(shape, output_sizes, window_sizes, *, strides=1, dilations=1, start_padding=0,"
-    " end_padding=0, channel_axis=1)",
+    " end_padding=0, blocks=None, channel_axis=1, layout=None, out_layout=None)",
+    "same_padding": "(extents, window_sizes, strides=1, dilations=1)",
     "diagnose": "(x, result)",
     "explain": "(operator, shape, *arguments, **parameters)",
     "compile": "(desc, *, feature_level=None)",
