@@ -2,9 +2,9 @@
 """The four operators for PyTorch's tensors on the CPU, as custom operators of PyTorch.
 
 `depth_to_space`, `space_to_depth`, `unfold` and `fold` take what the functions of the same names in
-`reblock` take, but for `out`, and give tensors. They are differentiable as often as is wanted,
-since each is linear and another one of them is its adjoint; they work under ``torch.compile``,
-``torch.export`` and ``torch.vmap``, and leave their input as it is.
+`reblock` take, but for `out` and `accumulate`, and give tensors. They are differentiable as often
+as is wanted, since each is linear and another one of them is its adjoint; they work under
+``torch.compile``, ``torch.export`` and ``torch.vmap``, and leave their input as it is.
 
 Elements are moved bit for bit, so that any dtype will do. `fold` adds: it takes bool (logical or),
 integers (which wrap around), floating point (float16 and bfloat16 are summed in float32 and rounded
@@ -32,6 +32,7 @@ except ModuleNotFoundError as missing:
         'reblock.torch needs torch: pip install "reblock[torch]"', name="torch"
     ) from None
 
+from reblock._layouts import spatial
 from reblock.torch import _operators
 from reblock.torch._operators import WINDOW_PARAMETERS
 
@@ -40,6 +41,8 @@ __all__ = ["depth_to_space", "fold", "space_to_depth", "unfold"]
 _Int = int | np.integer[Any]
 _IntOrInts = _Int | Sequence[_Int]
 _Order = Literal["DCR", "CRD", 0, 1] | reblock.DepthSpaceOrder
+_Range = slice | tuple[_Int | None, _Int | None] | None
+_Blocks = _Range | Sequence[_Range]
 
 
 def depth_to_space(
@@ -48,6 +51,8 @@ def depth_to_space(
     *,
     order: _Order = "DCR",
     channel_axis: _Int = 1,
+    layout: str | None = None,
+    out_layout: str | None = None,
     threads: _Int | None = None,
 ) -> torch.Tensor:
     """Move channels into blocks of space, the inverse of `space_to_depth`.
@@ -68,6 +73,9 @@ def depth_to_space(
     channel_axis : int, default 1
         The axis of the channels in `x` and in the result; any axis but 0. A negative one counts
         from the end.
+    layout, out_layout : str, optional
+        The axes of the argument and of the result, a letter each, as in `reblock.depth_to_space`:
+        "NHWC", "CHW" or "NLC". Not beside another `channel_axis` than 1.
     threads : int, optional
         How many threads may move the bytes, at least 1; where it is not given, as many as
         `reblock.get_num_threads` says. PyTorch's own number is another one.
@@ -77,7 +85,7 @@ def depth_to_space(
     torch.Tensor
         Shape ``(N, C, S_1*B_1, ..., S_k*B_k)``, of the dtype of `x`. It is contiguous in the memory
         format ``channels_last`` or ``channels_last_3d`` where `x` is that and not contiguous, else
-        contiguous.
+        contiguous, as it is with a layout.
 
     Raises
     ------
@@ -99,8 +107,10 @@ def depth_to_space(
     >>> reblock.torch.depth_to_space(torch.zeros(1, 8, 2, 3), 2).shape
     torch.Size([1, 2, 4, 6])
     """
-    block = _per_axis("block_size", block_size, _rank("x", x) - 2)
-    return _operators.depth_to_space(x, block, _order(order), *_more(channel_axis, threads))
+    axes = _spatial_axes(_rank("x", x) - 2, layout, out_layout)
+    block = _per_axis("block_size", block_size, axes)
+    more = _more(channel_axis, layout, out_layout, threads)
+    return _operators.depth_to_space(x, block, _order(order), *more)
 
 
 def space_to_depth(
@@ -109,6 +119,8 @@ def space_to_depth(
     *,
     order: _Order = "DCR",
     channel_axis: _Int = 1,
+    layout: str | None = None,
+    out_layout: str | None = None,
     threads: _Int | None = None,
 ) -> torch.Tensor:
     """Move blocks of space into channels, the inverse of `depth_to_space`.
@@ -129,6 +141,9 @@ def space_to_depth(
     channel_axis : int, default 1
         The axis of the channels in `x` and in the result; any axis but 0. A negative one counts
         from the end.
+    layout, out_layout : str, optional
+        The axes of the argument and of the result, a letter each, as in `reblock.space_to_depth`:
+        "NHWC", "CHW" or "NLC". Not beside another `channel_axis` than 1.
     threads : int, optional
         How many threads may move the bytes, at least 1; where it is not given, as many as
         `reblock.get_num_threads` says. PyTorch's own number is another one.
@@ -161,8 +176,10 @@ def space_to_depth(
     >>> reblock.torch.space_to_depth(torch.zeros(1, 2, 4, 6), 2).shape
     torch.Size([1, 8, 2, 3])
     """
-    block = _per_axis("block_size", block_size, _rank("x", x) - 2)
-    return _operators.space_to_depth(x, block, _order(order), *_more(channel_axis, threads))
+    axes = _spatial_axes(_rank("x", x) - 2, layout, out_layout)
+    block = _per_axis("block_size", block_size, axes)
+    more = _more(channel_axis, layout, out_layout, threads)
+    return _operators.space_to_depth(x, block, _order(order), *more)
 
 
 def unfold(
@@ -173,7 +190,11 @@ def unfold(
     dilations: _IntOrInts = 1,
     start_padding: _IntOrInts = 0,
     end_padding: _IntOrInts = 0,
+    order: _Order = "CRD",
+    blocks: _Blocks = None,
     channel_axis: _Int = 1,
+    layout: str | None = None,
+    out_layout: str | None = None,
     threads: _Int | None = None,
 ) -> torch.Tensor:
     """Copy every position of a sliding window into a column (im2col), the adjoint of `fold`.
@@ -196,9 +217,17 @@ def unfold(
     start_padding, end_padding : int or sequence of int, default 0
         Implicit zeros before and behind each spatial axis; at least 0. A zero is all bits 0 in any
         dtype.
+    order : {"CRD", "DCR"} or DepthSpaceOrder, default "CRD"
+        Whether the channel (CRD) or the window position (DCR) is the slow index in the rows.
+    blocks : slice, (start, stop), or a sequence of these, optional
+        Which blocks to take: positions along all spatial axes, or a range for each. All where it is
+        not given.
     channel_axis : int, default 1
         The axis of the channels in `x`; any axis but 0. A negative one counts from the
         end.
+    layout, out_layout : str, optional
+        The axes of the argument and of the result, a letter each, as in `reblock.unfold`:
+        "NHWC", "CHW" or "NLC". Not beside another `channel_axis` than 1.
     threads : int, optional
         How many threads may move the bytes, at least 1; where it is not given, as many as
         `reblock.get_num_threads` says. PyTorch's own number is another one.
@@ -229,7 +258,9 @@ def unfold(
     torch.Size([1, 768, 196])
     """
     window = (window_sizes, strides, dilations, start_padding, end_padding)
-    return _operators.unfold(x, *_window(window, _rank("x", x) - 2), *_more(channel_axis, threads))
+    axes = _spatial_axes(_rank("x", x) - 2, layout)
+    more = _more(channel_axis, layout, out_layout, threads)
+    return _operators.unfold(x, *_window(window, axes), _order(order), _blocks(blocks, axes), *more)
 
 
 def fold(
@@ -241,7 +272,11 @@ def fold(
     dilations: _IntOrInts = 1,
     start_padding: _IntOrInts = 0,
     end_padding: _IntOrInts = 0,
+    order: _Order = "CRD",
+    blocks: _Blocks = None,
     channel_axis: _Int = 1,
+    layout: str | None = None,
+    out_layout: str | None = None,
     threads: _Int | None = None,
 ) -> torch.Tensor:
     """Add the columns up where their windows lie (col2im), the adjoint of `unfold`.
@@ -266,9 +301,17 @@ def fold(
         Elements from one element of the window to the next; at least 1.
     start_padding, end_padding : int or sequence of int, default 0
         Elements before and behind each spatial axis that are summed up by no one; at least 0.
+    order : {"CRD", "DCR"} or DepthSpaceOrder, default "CRD"
+        Whether the channel (CRD) or the window position (DCR) is the slow index in the rows.
+    blocks : slice, (start, stop), or a sequence of these, optional
+        Which blocks to take: positions along all spatial axes, or a range for each. All where it is
+        not given.
     channel_axis : int, default 1
         The axis of the channels in the result; any axis but 0. A negative one counts from the
         end.
+    layout, out_layout : str, optional
+        The axes of the argument and of the result, a letter each, as in `reblock.fold`:
+        "NHWC", "CHW" or "NLC". Not beside another `channel_axis` than 1.
     threads : int, optional
         How many threads may move the bytes, at least 1; where it is not given, as many as
         `reblock.get_num_threads` says. PyTorch's own number is another one.
@@ -302,10 +345,13 @@ def fold(
     """
     window = (window_sizes, strides, dilations, start_padding, end_padding)
     lengths = [len(v) for v in (output_sizes, *window) if isinstance(v, Sequence)]
-    axes = lengths[0] if lengths else 1
+    axes = _spatial_axes(lengths[0] if lengths else 1, out_layout)
     sizes = _per_axis("output_sizes", output_sizes, axes)
     _rank("columns", columns)
-    return _operators.fold(columns, sizes, *_window(window, axes), *_more(channel_axis, threads))
+    more = _more(channel_axis, layout, out_layout, threads)
+    return _operators.fold(
+        columns, sizes, *_window(window, axes), _order(order), _blocks(blocks, axes), *more
+    )
 
 
 # Arguments: the operators take one value for each axis, and ints that may be torch.SymInt.
@@ -342,9 +388,68 @@ def _window(values: Sequence[_IntOrInts], axes: int) -> list[list[_Int]]:
     ]
 
 
-def _more(channel_axis: _Int, threads: _Int | None) -> tuple[_Int, _Int | None]:
-    threads = None if threads is None else _int("threads", threads)
-    return _int("channel_axis", channel_axis), threads
+def _spatial_axes(axes: int, *layouts: str | None) -> int:
+    """Return how many spatial axes the first layout names; `axes` where there is none."""
+    for layout in layouts:
+        if isinstance(layout, str):
+            return len(spatial(layout))
+    return axes
+
+
+def _blocks(blocks: _Blocks, axes: int) -> list[_Int] | None:
+    """Return where the ranges start and stop, one after the other."""
+    if blocks is None:
+        return None
+    ranges = [_range(blocks)] * max(axes, 1)
+    if ranges[0] is None and isinstance(blocks, Sequence) and not isinstance(blocks, str):
+        ranges = [_operators.ALL_BLOCKS if each is None else _range(each) for each in blocks]
+    bounds: list[_Int] = []
+    for bound in ranges:
+        if bound is None:
+            raise TypeError(
+                "blocks must be None, a slice, (start, stop), or a sequence with one of these for"
+                f" each spatial axis, got {blocks!r} ({type(blocks).__name__})"
+            )
+        bounds += bound
+    return bounds
+
+
+def _range(given: object) -> tuple[_Int, _Int] | None:
+    """Return where a slice or a pair starts and stops, or None for anything else."""
+    pair: Sequence[Any]
+    if isinstance(given, slice):
+        if given.step not in (None, 1):
+            raise ValueError(f"blocks must have slices of step 1, got {given}")
+        pair = (given.start, given.stop)
+    elif isinstance(given, Sequence) and len(given) == 2:
+        pair = given
+    else:
+        return None
+    for value in pair:
+        if value is not None and (isinstance(value, bool) or not isinstance(value, _INTEGERS)):
+            return None
+    start, stop = (
+        default if value is None else value
+        for value, default in zip(pair, _operators.ALL_BLOCKS, strict=True)
+    )
+    return start, stop
+
+
+def _more(
+    channel_axis: _Int, layout: str | None, out_layout: str | None, threads: _Int | None
+) -> tuple[_Int, str | None, str | None, _Int | None]:
+    given: dict[str, object] = {"layout": layout, "out_layout": out_layout}
+    for name, value in given.items():
+        if value is not None and not isinstance(value, str):
+            got = f"{value!r} ({type(value).__name__})"
+            raise TypeError(f'{name} must be a str such as "NHWC", got {got}')
+    axis = _int("channel_axis", channel_axis)
+    if axis != 1 and not (layout is None and out_layout is None):
+        raise ValueError(
+            "channel_axis must not be given beside a layout, which tells it, got"
+            f' {axis} and "{out_layout if layout is None else layout}"'
+        )
+    return axis, layout, out_layout, None if threads is None else _int("threads", threads)
 
 
 def _order(order: _Order) -> str:
