@@ -75,7 +75,7 @@ class Window:
     def reach(self) -> int:
         return self.dilation * (self.size - 1) + 1
 
-    def keywords(self) -> dict[str, int]:
+    def keywords(self) -> dict[str, Any]:
         return {
             "window_sizes": self.size,
             "strides": self.stride,

@@ -2,9 +2,9 @@
 """The four operators on Dask arrays: larger than memory, or than one machine.
 
 `depth_to_space`, `space_to_depth`, `unfold` and `fold` take what the functions of the same names in
-`reblock` take, but for `out` (a Dask array is never written into), and give lazy arrays, of which
-the shape of every chunk is known. Errors in the arguments come at the call. The results are those
-of `reblock` on the whole array, bit for bit, however the array is chunked.
+`reblock` take, but for `out` and `accumulate` (a Dask array is never written into), and give lazy
+arrays, of which the shape of every chunk is known. Errors in the arguments come at the call. The
+results are those of `reblock` on the whole array, bit for bit, however the array is chunked.
 
 `threads` is how many threads each task may use: 1 unless given, since Dask runs as many tasks at
 once as there are cores.
@@ -14,9 +14,10 @@ concerned and no others, and a ``dask.array.PerformanceWarning`` tells which chu
 fitted.
 
 Nothing is computed at the call. A task reads its chunk where it lies and allocates the chunk of the
-result. Where blocks of `unfold` or `fold` reach into other chunks, the edges of these are cut off
-by tasks of their own, and the task has a copy of its chunk with the edges as well. No chunk of the
-input is written, and none of the result shares memory with one.
+result. With a layout, chunks are views with their axes permuted. Where blocks of `unfold` or `fold`
+reach into other chunks, the edges of these are cut off by tasks of their own, and the task has a
+copy of its chunk with the edges as well. No chunk of the input is written, and none of the result
+shares memory with one.
 """
 
 import math
@@ -32,6 +33,8 @@ import numpy as np
 import numpy.typing as npt
 
 import reblock
+from reblock import _layouts
+from reblock._core import resolve_layouts
 
 try:
     import dask.array as da
@@ -50,6 +53,7 @@ __all__ = ["depth_to_space", "fold", "space_to_depth", "unfold"]
 
 _IntOrInts: TypeAlias = SupportsIndex | Sequence[SupportsIndex] | npt.NDArray[np.integer[Any]]
 _Order: TypeAlias = Literal["DCR", "CRD", 0, 1] | reblock.DepthSpaceOrder
+_Blocks: TypeAlias = slice | Sequence[Any] | npt.NDArray[np.integer[Any]] | None
 _Array: TypeAlias = npt.NDArray[Any]
 _Range: TypeAlias = tuple[int, int]  # half-open
 _Axes: TypeAlias = tuple[int, int, int]  # of the batch, of the channels, and one of space
@@ -64,6 +68,8 @@ def depth_to_space(
     *,
     order: _Order = "DCR",
     channel_axis: SupportsIndex = 1,
+    layout: str | None = None,
+    out_layout: str | None = None,
     threads: SupportsIndex | None = 1,
 ) -> da.Array:
     """Move channels into blocks of space, the inverse of `space_to_depth`.
@@ -85,6 +91,9 @@ def depth_to_space(
     channel_axis : int, default 1
         The axis of the channels in `x` and in the result; any axis but 0. A negative one counts
         from the end.
+    layout, out_layout : str, optional
+        The axes of the argument and of the result, a letter each, as in `reblock`: "NHWC", "CHW" or
+        "NLC". Not beside another `channel_axis` than 1.
     threads : int or None, default 1
         How many threads each task may use, at least 1; where None, as many as
         `reblock.get_num_threads` says where the task runs.
@@ -114,6 +123,10 @@ def depth_to_space(
     >>> reblock.dask.depth_to_space(x, 2).chunks
     ((1, 1), (3,), (90, 90), (320,))
     """
+    names = layout, out_layout
+    if names != (None, None):
+        keywords = {"block_size": block_size, "order": order, "threads": threads}
+        return _by_name(depth_to_space, _known(x, "x"), names, channel_axis, keywords)
     return _depth_space(
         reblock.depth_to_space,
         x,
@@ -130,6 +143,8 @@ def space_to_depth(
     *,
     order: _Order = "DCR",
     channel_axis: SupportsIndex = 1,
+    layout: str | None = None,
+    out_layout: str | None = None,
     threads: SupportsIndex | None = 1,
 ) -> da.Array:
     """Move blocks of space into channels, the inverse of `depth_to_space`.
@@ -152,6 +167,9 @@ def space_to_depth(
     channel_axis : int, default 1
         The axis of the channels in `x` and in the result; any axis but 0. A negative one counts
         from the end.
+    layout, out_layout : str, optional
+        The axes of the argument and of the result, a letter each, as in `reblock`: "NHWC", "CHW" or
+        "NLC". Not beside another `channel_axis` than 1.
     threads : int or None, default 1
         How many threads each task may use, at least 1; where None, as many as
         `reblock.get_num_threads` says where the task runs.
@@ -181,6 +199,10 @@ def space_to_depth(
     >>> reblock.dask.space_to_depth(x, 2).chunks
     ((1, 1), (12,), (45, 45), (160,))
     """
+    names = layout, out_layout
+    if names != (None, None):
+        keywords = {"block_size": block_size, "order": order, "threads": threads}
+        return _by_name(space_to_depth, _known(x, "x"), names, channel_axis, keywords)
     return _depth_space(
         reblock.space_to_depth,
         x,
@@ -199,7 +221,11 @@ def unfold(
     dilations: _IntOrInts = 1,
     start_padding: _IntOrInts = 0,
     end_padding: _IntOrInts = 0,
+    order: _Order = "CRD",
+    blocks: _Blocks = None,
     channel_axis: SupportsIndex = 1,
+    layout: str | None = None,
+    out_layout: str | None = None,
     threads: SupportsIndex | None = 1,
 ) -> da.Array:
     """Copy every position of a sliding window into a column (im2col), the adjoint of `fold`.
@@ -227,9 +253,17 @@ def unfold(
     start_padding, end_padding : int or sequence of int, default 0
         Implicit zeros before and behind each spatial axis; at least 0. A zero is all bits 0 in any
         dtype.
+    order : {"CRD", "DCR"} or DepthSpaceOrder, default "CRD"
+        Whether the channel (CRD) or the window position (DCR) is the slow index in the rows; DCR
+        needs a single chunk along the channels or the rows.
+    blocks : slice, (start, stop), or a sequence of these, optional
+        Which blocks to take, as in `reblock`: all where it is not given.
     channel_axis : int, default 1
         The axis of the channels in `x`; any axis but 0. A negative one counts from the
         end.
+    layout, out_layout : str, optional
+        The axes of the argument and of the result, a letter each, as in `reblock`: "NHWC", "CHW" or
+        "NLC". Not beside another `channel_axis` than 1.
     threads : int or None, default 1
         How many threads each task may use, at least 1; where None, as many as
         `reblock.get_num_threads` says where the task runs.
@@ -268,17 +302,33 @@ def unfold(
         "start_padding": start_padding,
         "end_padding": end_padding,
     }
-    options = {"channel_axis": channel_axis, "threads": threads}
-    meta = _meta(reblock.unfold, array, window | options)
+    names = layout, out_layout
+    if names != (None, None):
+        more: dict[str, Any] = {"order": order, "blocks": blocks, "threads": threads}
+        return _by_name(unfold, array, names, channel_axis, window | more)
+    options: dict[str, Any] = {"order": order, "channel_axis": channel_axis, "threads": threads}
+    meta = _meta(reblock.unfold, array, window | options | {"blocks": blocks})
     channels, spatial = _axes(array.ndim, channel_axis)
     windows = _Windows.of([array.shape[axis] for axis in spatial], window)
+    if blocks is not None:
+        part = windows.part(blocks)
+        if part is None:
+            return _zeros(array, meta)
+        covered, windows = part
+        index = [slice(None)] * array.ndim
+        for d, each in zip(spatial, covered, strict=True):
+            index[d] = slice(*each)
+        array = array[tuple(index)]
     leading, axis = windows.axes[windows.lead], spatial[windows.lead]
-    array = _rechunk("x", array, {d: array.shape[d] for d in spatial if d != axis})
+    grains = {d: array.shape[d] for d in spatial if d != axis}
+    if order not in _CRD and windows.elements > 1:
+        grains[channels] = array.shape[channels]
+    array = _rechunk("x", array, grains)
 
     stripes = _ranges(leading.blocks, map(leading.block_at, _borders(array.chunks[axis])))
     parts = []
-    for blocks in stripes:
-        rows, local = leading.rows_of(blocks)
+    for stripe in stripes:
+        rows, local = leading.rows_of(stripe)
         parts.append((rows, windows.with_lead(local).keywords() | options))
     return _map_parts(
         reblock.unfold,
@@ -304,7 +354,11 @@ def fold(
     dilations: _IntOrInts = 1,
     start_padding: _IntOrInts = 0,
     end_padding: _IntOrInts = 0,
+    order: _Order = "CRD",
+    blocks: _Blocks = None,
     channel_axis: SupportsIndex = 1,
+    layout: str | None = None,
+    out_layout: str | None = None,
     threads: SupportsIndex | None = 1,
 ) -> da.Array:
     """Sum overlapping blocks up into an image (col2im), the adjoint of `unfold`.
@@ -336,9 +390,17 @@ def fold(
         Elements from one element of the window to the next; at least 1.
     start_padding, end_padding : int or sequence of int, default 0
         Elements before and behind each spatial axis that are summed up by no one; at least 0.
+    order : {"CRD", "DCR"} or DepthSpaceOrder, default "CRD"
+        Whether the channel (CRD) or the window position (DCR) is the slow index in the rows; DCR
+        needs a single chunk along the channels or the rows.
+    blocks : slice, (start, stop), or a sequence of these, optional
+        Which blocks to take, as in `reblock`: all where it is not given.
     channel_axis : int, default 1
         The axis of the channels in the result; any axis but 0. A negative one counts from the
         end.
+    layout, out_layout : str, optional
+        The axes of the argument and of the result, a letter each, as in `reblock`: "NHWC", "CHW" or
+        "NLC". Not beside another `channel_axis` than 1.
     threads : int or None, default 1
         How many threads each task may use, at least 1; where None, as many as
         `reblock.get_num_threads` says where the task runs.
@@ -376,12 +438,30 @@ def fold(
         "start_padding": start_padding,
         "end_padding": end_padding,
     }
-    options = {"channel_axis": channel_axis, "threads": threads}
-    meta = _meta(reblock.fold, array, {"output_sizes": output_sizes} | window | options)
+    names = layout, out_layout
+    if names != (None, None):
+        more = {"output_sizes": output_sizes, "order": order, "blocks": blocks, "threads": threads}
+        return _by_name(fold, array, names, channel_axis, window | more)
+    options: dict[str, Any] = {"order": order, "channel_axis": channel_axis, "threads": threads}
+    given = {"output_sizes": output_sizes, "blocks": blocks} | window | options
+    meta = _meta(reblock.fold, array, given)
     channels, spatial = _axes(meta.ndim, channel_axis)
     windows = _Windows.of(_per_axis(output_sizes, len(spatial)), window)
+    if blocks is not None:
+        of_blocks = windows.part(blocks)
+        if of_blocks is None:
+            return _zeros(array, meta)
+        reached, windows = of_blocks
+        of_part: dict[str, Any] = windows.keywords() | options
+        image = fold(array, windows.sizes(), **of_part)
+        around = [(0, 0)] * image.ndim
+        for d, (first, last) in zip(spatial, reached, strict=True):
+            around[d] = (first, meta.shape[d] - last)
+        padded: da.Array = da.pad(image, around)
+        return padded
     leading, axis, row = windows.axes[windows.lead], spatial[windows.lead], windows.row
-    array = _rechunk("columns", array, {1: windows.elements, 2: row})
+    several = order not in _CRD and windows.elements > 1
+    array = _rechunk("columns", array, {1: array.shape[1] if several else windows.elements, 2: row})
 
     borders = (border // row for border in _borders(array.chunks[2]))
     stripes = _ranges(leading.size, map(leading.row_at, borders))
@@ -518,6 +598,25 @@ class _Windows:
         """How many blocks there are for each step along the leading axis."""
         return math.prod(axis.blocks for axis in self.axes[self.lead + 1 :])
 
+    def part(self, blocks: _Blocks) -> tuple[list[_Range], Self] | None:
+        """Return the rows along each axis that these blocks cover, and the window on those alone.
+
+        None where there are no blocks.
+        """
+        each = [] if blocks is None or isinstance(blocks, slice) else list(blocks)
+        if all(bound is None or isinstance(bound, SupportsIndex) for bound in each):
+            each = [blocks] * len(self.axes)  # one range, which stands for all axes
+        slices = [
+            b if isinstance(b, slice) else slice(None) if b is None else slice(*b) for b in each
+        ]
+        ranges = [s.indices(a.blocks)[:2] for s, a in zip(slices, self.axes, strict=True)]
+        if any(first == last for first, last in ranges):
+            return None
+        rows, axes = zip(
+            *(a.rows_of(r) for a, r in zip(self.axes, ranges, strict=True)), strict=True
+        )
+        return list(rows), replace(self, axes=axes)
+
     def with_lead(self, leading: _Window) -> Self:
         axes = list(self.axes)
         axes[self.lead] = leading
@@ -557,6 +656,41 @@ def _meta(function: Callable[..., _Array], x: da.Array, keywords: Mapping[str, A
     except ValueError:
         # The same again, for an error that tells the shape as it is.
         return function(np.broadcast_to(element, x.shape), **keywords)
+
+
+def _by_name(
+    function: Callable[..., da.Array],
+    array: da.Array,
+    names: tuple[str | None, str | None],
+    channel_axis: SupportsIndex,
+    keywords: dict[str, Any],
+) -> da.Array:
+    """Call a function of this module on an array with the axes in the function's own order."""
+    given: dict[str, Any] = {"layout": names[0], "out_layout": names[1]}
+    if channel_axis != 1:
+        given["channel_axis"] = channel_axis  # an error
+    whole = getattr(reblock, function.__name__)
+    sizes = {key: v for key, v in keywords.items() if key not in ("order", "threads")}
+    try:
+        shape = getattr(reblock, f"{function.__name__}_shape")(array.shape, **sizes, **given)
+    except ValueError:
+        # The same again, for an error that tells the array.
+        whole(np.broadcast_to(np.empty((), array.dtype), array.shape), **keywords, **given)
+        raise
+    axes = array.ndim - 2
+    if function is fold:
+        axes = len(shape) - 1 - ("N" in (names[0] or "N"))
+    layout, out_layout = resolve_layouts(function.__name__, *names, axes) or ("", "")
+    array = function(_layouts.arrange_axes(array, layout, _layouts.in_order(layout)), **keywords)
+    result: da.Array = _layouts.arrange_axes(array, _layouts.in_order(out_layout), out_layout)
+    return result
+
+
+def _zeros(x: da.Array, meta: _Array) -> da.Array:
+    """Return what the columns of no blocks are, or fold to."""
+    shape = (x.shape[0], *meta.shape[1:])
+    result: da.Array = da.zeros(shape, dtype=x.dtype, chunks=shape)
+    return result
 
 
 def _axes(rank: int, channel_axis: SupportsIndex) -> tuple[int, list[int]]:

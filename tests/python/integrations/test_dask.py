@@ -7,6 +7,7 @@ import doctest
 import inspect
 import itertools
 import math
+import re
 import subprocess
 import sys
 import warnings
@@ -35,6 +36,7 @@ from calls import (
     Call,
     any_call,
     depth_space_calls,
+    window_pairs,
 )
 from calls import operator as name_of
 from checks import assert_same_bytes, assert_same_values
@@ -117,6 +119,75 @@ def _leading(call: Call, sizes: Sequence[int]) -> tuple[int, list[int]]:
     counts = oracle.block_counts(sizes, call.arguments[-1], **window)
     several = [d for d, count in enumerate(counts) if count > 1]
     return (several or [len(counts) - 1])[0], counts
+
+
+# Layouts by name, orders, parts of the blocks
+
+
+@given(st.data())
+def test_orders_and_parts_of_the_blocks(data: st.DataObject) -> None:
+    call = data.draw(window_pairs().flatmap(st.sampled_from))
+    window = {k: v for k, v in call.keywords.items() if k != "channel_axis"}
+    image = call.input_shape if call.operator == "unfold" else call.output_shape
+    extents = oracle.channels_second(image, call.keywords["channel_axis"])[2:]
+    counts = oracle.block_counts(extents, call.arguments[-1], **window)
+    bounds = [data.draw(st.tuples(*[st.integers(0, n)] * 2)) for n in counts]
+    more = {
+        "order": data.draw(st.sampled_from(["CRD", "DCR"])),
+        "blocks": data.draw(st.sampled_from([None, [slice(*sorted(b)) for b in bounds]])),
+    }
+    shape = call.input_shape
+    if call.operator == "fold":
+        shape = reblock.unfold_shape(
+            image, call.arguments[-1], **call.keywords, blocks=more["blocks"]
+        )
+    x = np.random.default_rng(0).integers(-9, 9, shape).astype(data.draw(summable()))
+    with warnings.catch_warnings(action="ignore"):
+        result = lazily(call, cut(x, data.draw(chunkings(shape))), **more)
+    expected = call(x, **more)
+    assert result.shape == expected.shape
+    assert_same_values(result.compute(), expected)
+
+
+@pytest.mark.parametrize(
+    ("name", "shape", "arguments", "keywords"),
+    [
+        ("space_to_depth", (4, 6, 3), (2,), {"layout": "HWC"}),
+        ("space_to_depth", (4, 6), (2,), {"layout": "HW", "out_layout": "NHWC"}),
+        ("depth_to_space", (2, 4, 6, 8), (2,), {"layout": "NHWC", "out_layout": "CNHW"}),
+        ("depth_to_space", (8, 4, 6), (2,), {"out_layout": "HWC"}),
+        ("unfold", (8, 6, 3), (3,), {"layout": "HWC", "out_layout": "LC"}),
+        ("unfold", (2, 3, 8, 6), (3,), {"out_layout": "NLC", "order": "DCR"}),
+        ("unfold", (8, 6), (3,), {"layout": "HW", "blocks": (1, 3)}),
+        ("fold", (24, 27), ((8, 6), 3), {"layout": "LC", "out_layout": "HWC"}),
+        ("fold", (24, 2, 27), ((8, 6), 3), {"layout": "LNC", "order": "DCR"}),
+        ("fold", (27, 24), ((8, 6), 3), {"layout": "CL"}),
+        ("fold", (9, 24), ((8, 6), 3), {"out_layout": "HW"}),
+    ],
+)
+def test_layouts(
+    name: str, shape: tuple[int, ...], arguments: Any, keywords: dict[str, Any]
+) -> None:
+    x = np.arange(math.prod(shape)).reshape(shape)
+    with warnings.catch_warnings(action="ignore"):
+        result = getattr(reblock.dask, name)(da.from_array(x, chunks=3), *arguments, **keywords)
+    expected = getattr(reblock, name)(x, *arguments, **keywords)
+    assert result.shape == expected.shape
+    assert np.array_equal(result.compute(), expected)
+
+
+def test_layouts_that_do_not_fit_are_refused_at_the_call() -> None:
+    x = da.zeros((4, 6, 3))
+    for keywords, message in (
+        ({"layout": "NHWC"}, 'x must have 4 axes for layout "NHWC", got 3: shape (4, 6, 3)'),
+        ({"layout": "HWH"}, 'layout must have each letter once, got "HWH"'),
+        ({"layout": "HWC", "channel_axis": -1}, "channel_axis must not be given beside a layout"),
+        ({"layout": "HWC", "blocks": (0, 9)}, "blocks must lie among the 3 along spatial axis 0"),
+    ):
+        with pytest.raises(ValueError, match=re.escape(message)):
+            reblock.dask.unfold(x, 2, **keywords)
+    with pytest.raises(TypeError, match="layout must be a str"):
+        reblock.dask.unfold(x, 2, layout=3)  # type: ignore[arg-type]
 
 
 # Results
@@ -266,7 +337,7 @@ def edges(x: da.Array) -> list[Array]:
 
 @pytest.mark.parametrize(("window", "rows", "blocks"), WINDOWS.values(), ids=WINDOWS)
 def test_neighbours_give_edges_and_no_more(
-    window: dict[str, int], rows: tuple[int, ...], blocks: tuple[int, ...]
+    window: dict[str, Any], rows: tuple[int, ...], blocks: tuple[int, ...]
 ) -> None:
     x = da.zeros((2, 3, 64, 40), chunks=(1, 1, 16, 40), dtype=np.uint8)
     borders = 2 * 3 * 3
@@ -353,7 +424,8 @@ def test_without_dask_the_error_names_the_extra(absent: str) -> None:
 def test_the_parameters_are_those_of_the_package(call: Call) -> None:
     of_package = inspect.signature(getattr(reblock, call.operator)).parameters
     own = inspect.signature(getattr(reblock.dask, call.operator)).parameters
-    assert [*own] == [name for name in of_package if name != "out"]
+    without = ("out", "accumulate")  # which writes into out
+    assert [*own] == [name for name in of_package if name not in without]
     for name, parameter in own.items():
         if name != "threads":
             assert parameter.default == of_package[name].default

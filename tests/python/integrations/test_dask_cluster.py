@@ -42,7 +42,12 @@ def test_an_array_larger_than_the_memory_of_a_cluster(
     """1 GiB, unfolded to 2.25 GiB, folded again, moved into channels and written to disk."""
     chunks = da.core.normalize_chunks(CHUNK, SHAPE)
     x = da.map_blocks(known_block, chunks=chunks, meta=np.empty((0,) * 4, np.int32))
-    window = {"window_sizes": 3, "strides": 2, "start_padding": 1, "end_padding": 1}
+    window: dict[str, Any] = {
+        "window_sizes": 3,
+        "strides": 2,
+        "start_padding": 1,
+        "end_padding": 1,
+    }
     columns = reblock.dask.unfold(x, **window)
     image = reblock.dask.fold(columns, SHAPE[2:], **window)
     depth = reblock.dask.space_to_depth(image, 2, order="CRD")
