@@ -10,7 +10,7 @@ import math
 import re
 import signal
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -79,6 +79,20 @@ Order = Annotated[
 ]
 ChannelAxis = Annotated[
     int, typer.Option(help="The axis of channels: 1, or -1 where they come last.")
+]
+WindowOrder = Annotated[
+    Literal["CRD", "DCR"],
+    typer.Option(case_sensitive=False, help="What the columns' rows run through last."),
+]
+Layout = Annotated[
+    str | None,
+    typer.Option(
+        help="A letter for each axis of the input: N the batch, C the channels, such as HWC.",
+        show_default="NC, then the spatial axes",
+    ),
+]
+OutLayout = Annotated[
+    str | None, typer.Option(help="The same for the result; columns have N, C and L.")
 ]
 Shape = Annotated[
     Any,
@@ -310,9 +324,20 @@ def small_sizes(window: _convert.Window) -> tuple[int, ...]:
 # Files ------------------------------------------------------------------------------------------
 
 
-def convert(source: Path, target: Path, plan: _convert.Plan, **options: Any) -> None:
+def convert(
+    source: Path,
+    target: Path,
+    operator: str,
+    plan: Callable[..., _convert.Work],
+    *,
+    axes: _convert.Axes,
+    **options: Any,
+) -> None:
     with refusals():
-        written = _convert.convert(source, target, plan, **options)
+        with _convert.blaming(source):
+            layout = axes.of_image(operator)
+        bound = partial(plan, axes)
+        written = _convert.convert(source, target, bound, layout=layout, **options)
         # What goes to standard output is the array alone.
         typer.echo(f"{_files.name_of(target, 'output')}: {written}", err=_files.is_dash(target))
 
@@ -325,12 +350,15 @@ def depth_to_space(
     block_size: BlockSize,
     order: Order = "DCR",
     channel_axis: ChannelAxis = 1,
+    layout: Layout = None,
+    out_layout: OutLayout = None,
     threads: Threads = None,
     force: Force = False,
 ) -> None:
     """Spread the channels of a file over blocks of pixels."""
-    plan = partial(_convert.depth_space, "depth_to_space", block_size, order, channel_axis)
-    convert(source, target, plan, channel_axis=channel_axis, threads=threads, force=force)
+    plan = partial(_convert.depth_space, "depth_to_space", block_size, order)
+    axes = _convert.Axes(channel_axis, layout, out_layout)
+    convert(source, target, "depth_to_space", plan, axes=axes, threads=threads, force=force)
 
 
 @app.command()
@@ -341,12 +369,15 @@ def space_to_depth(
     block_size: BlockSize,
     order: Order = "DCR",
     channel_axis: ChannelAxis = 1,
+    layout: Layout = None,
+    out_layout: OutLayout = None,
     threads: Threads = None,
     force: Force = False,
 ) -> None:
     """Pack the blocks of pixels of a file into channels."""
-    plan = partial(_convert.depth_space, "space_to_depth", block_size, order, channel_axis)
-    convert(source, target, plan, channel_axis=channel_axis, threads=threads, force=force)
+    plan = partial(_convert.depth_space, "space_to_depth", block_size, order)
+    axes = _convert.Axes(channel_axis, layout, out_layout)
+    convert(source, target, "space_to_depth", plan, axes=axes, threads=threads, force=force)
 
 
 @app.command()
@@ -359,14 +390,18 @@ def unfold(
     dilations: Dilations = "1",
     start_padding: StartPadding = "0",
     end_padding: EndPadding = "0",
+    order: WindowOrder = "CRD",
     channel_axis: ChannelAxis = 1,
+    layout: Layout = None,
+    out_layout: OutLayout = None,
     threads: Threads = None,
     force: Force = False,
 ) -> None:
     """Copy each position of a window over a file into a column."""
     window = _convert.Window(window_sizes, strides, dilations, start_padding, end_padding)
-    plan = partial(_convert.unfold, window, channel_axis)
-    convert(source, target, plan, channel_axis=channel_axis, threads=threads, force=force)
+    plan = partial(_convert.unfold, window, order)
+    axes = _convert.Axes(channel_axis, layout, out_layout)
+    convert(source, target, "unfold", plan, axes=axes, threads=threads, force=force)
 
 
 @app.command()
@@ -380,15 +415,19 @@ def fold(
     dilations: Dilations = "1",
     start_padding: StartPadding = "0",
     end_padding: EndPadding = "0",
+    order: WindowOrder = "CRD",
     channel_axis: ChannelAxis = 1,
+    layout: Layout = None,
+    out_layout: OutLayout = None,
     wrap: Wrap = False,
     threads: Threads = None,
     force: Force = False,
 ) -> None:
     """Add the columns of a file up where they came from."""
     window = _convert.Window(window_sizes, strides, dilations, start_padding, end_padding)
-    plan = partial(_convert.fold, output_sizes, window, channel_axis, wrap=wrap)
-    convert(source, target, plan, channel_axis=channel_axis, threads=threads, force=force)
+    plan = partial(_convert.fold, output_sizes, window, order, wrap=wrap)
+    axes = _convert.Axes(channel_axis, layout, out_layout)
+    convert(source, target, "fold", plan, axes=axes, threads=threads, force=force)
 
 
 @app.command()
@@ -400,7 +439,7 @@ def diagnose(source: Source, result: Made) -> None:
     with refusals():
         if _files.is_dash(source) and _files.is_dash(result):
             raise _files.CommandError("IN and OUT cannot both be standard input")
-        x, made = (_convert.read(path, 1) for path in (source, result))
+        x, made = (_convert.read(path, "NCHW") for path in (source, result))
         try:
             found = reblock.diagnose(x, made)
         except (TypeError, ValueError) as error:

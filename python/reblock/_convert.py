@@ -26,6 +26,8 @@ from rich.console import Console
 from rich.progress import Progress
 
 import reblock
+from reblock import _layouts
+from reblock._core import resolve_layouts
 from reblock._files import (
     CommandError,
     is_dash,
@@ -42,6 +44,7 @@ Shape = tuple[int, ...]
 Range = tuple[int, int]
 Order = Literal["DCR", "CRD"]
 
+IMAGE_AXES = 2
 PIECE = 1 << 24  # bytes of input and output that one call moves, about
 WIDEST = 8  # bytes of the integers that sums are checked in
 
@@ -57,11 +60,12 @@ class Piece(NamedTuple):
 class Work(NamedTuple):
     """An operator on an array of one shape: the result's shape, and how the work is cut.
 
-    `pieces` takes the bytes of input and output together. `exact` refuses sums that the dtype does
-    not hold.
+    `layout` has the letters of the result's axes. `pieces` takes the bytes of input and output
+    together. `exact` refuses sums that the dtype does not hold.
     """
 
     shape: Shape
+    layout: str
     pieces: Callable[[int], Iterator[Piece]]
     exact: bool = False
 
@@ -69,24 +73,51 @@ class Work(NamedTuple):
 Plan = Callable[[Shape], Work]
 
 
+class Axes(NamedTuple):
+    """Where the axes of the arrays lie, as the functions of reblock are told."""
+
+    channel_axis: int = 1
+    layout: str | None = None
+    out_layout: str | None = None
+
+    def keywords(self) -> dict[str, Any]:
+        if self.layout is None and self.out_layout is None:
+            return {"channel_axis": self.channel_axis}
+        given: dict[str, Any] = {"layout": self.layout, "out_layout": self.out_layout}
+        # Both are an error, which is left to the functions.
+        return given if self.channel_axis == 1 else given | {"channel_axis": self.channel_axis}
+
+    def names(self, operator: str, image_rank: int) -> tuple[str, str]:
+        """Return the letters of input and output, where the image is of this rank."""
+        image = _layouts.of_channel_axis(image_rank, self.channel_axis)
+        neither = {"unfold": (image, "NCL"), "fold": ("NCL", image)}.get(operator, (image, image))
+        batch = operator != "fold" or "N" in (self.layout or "N")
+        spatial_axes = image_rank - 1 - batch
+        return resolve_layouts(operator, self.layout, self.out_layout, spatial_axes) or neither
+
+    def of_image(self, operator: str) -> str:
+        """Return the letters that an image is read in. Columns are none, and are refused as such."""
+        return "NCHW" if operator == "fold" else self.names(operator, 4)[0]
+
+
 def convert(
     source: Path,
     target: Path,
     plan: Plan,
     *,
-    channel_axis: int,
+    layout: str,
     threads: int | None = None,
     force: bool = False,
 ) -> str:
     """Write to `target` what the operator makes of `source`; return what was written, in words."""
     if is_dash(target):
         refuse_terminal()
-        x = read(source, channel_axis)
+        x = read(source, layout)
         result = made_of(source, x, plan, threads)
         write_stream(result)
         return f"{result.shape}, {result.dtype}"
     with written_whole(target, force=force) as temporary:
-        x = read(source, channel_axis)
+        x = read(source, layout)
         with blaming(source):
             work = plan(x.shape)
         if is_array_file(target):
@@ -97,9 +128,9 @@ def convert(
             mapped.flush()
             del mapped  # some systems do not rename a file that is mapped
         else:
-            refuse_no_image(target, work.shape, x.dtype, channel_axis)
+            refuse_no_image(target, work, x.dtype)
             result = made_of(source, x, plan, threads)
-            save_picture(as_picture(result, channel_axis), temporary)
+            save_picture(as_picture(result, work.layout), temporary)
         return f"{work.shape}, {x.dtype}"
 
 
@@ -159,8 +190,8 @@ def is_array_file(path: Path) -> bool:
     return path.suffix.lower() == ".npy"
 
 
-def read(path: Path, channel_axis: int) -> Array:
-    """Return the array of a .npy file, mapped, or an image as one item of a batch.
+def read(path: Path, layout: str) -> Array:
+    """Return the array of a .npy file, mapped, or the pixels of an image in a layout.
 
     Standard input is read into memory; its first bytes tell which of the two it is.
     """
@@ -170,10 +201,12 @@ def read(path: Path, channel_axis: int) -> Array:
             if content.getvalue().startswith(np.lib.format.MAGIC_PREFIX):
                 array: Array = np.lib.format.read_array(content, allow_pickle=False)
                 return array
-            return read_image(content, channel_axis)
+            return read_image(content, layout)
         if is_array_file(path):
             return np.lib.format.open_memmap(path, "r")
-        return read_image(path, channel_axis)
+        return read_image(path, layout)
+    except CommandError:
+        raise
     except Exception as error:  # decoders fail in ways of their own
         unknown = isinstance(error, UnidentifiedImageError)
         why = (
@@ -182,11 +215,18 @@ def read(path: Path, channel_axis: int) -> Array:
         raise CommandError(f"cannot read {name_of(path, 'input')}: {why}") from error
 
 
-def read_image(file: Path | io.BytesIO, channel_axis: int) -> Array:
+def read_image(file: Path | io.BytesIO, layout: str) -> Array:
     # Pillow warns of a doubtful file, then reads it or fails; the failure is enough.
     with warnings.catch_warnings(action="ignore"), Image.open(file) as image:
-        pixels = np.asarray(with_plain_mode(ImageOps.exif_transpose(image)))
-    return np.moveaxis(np.atleast_3d(pixels)[np.newaxis], -1, channel_axis)
+        pixels = np.atleast_3d(np.asarray(with_plain_mode(ImageOps.exif_transpose(image))))
+    axes, channels = len(_layouts.spatial(layout)), pixels.shape[-1]
+    if axes != IMAGE_AXES or (channels > 1 and "C" not in layout):
+        raise CommandError(
+            f'cannot read an image as "{layout}": it has {IMAGE_AXES} spatial axes, and this'
+            f" one has channels: {channels}"
+        )
+    arranged: Array = _layouts.arrange_axes(pixels, _layouts.spatial(layout) + "C", layout)
+    return arranged
 
 
 def refuse_terminal() -> None:
@@ -215,19 +255,21 @@ def with_plain_mode(image: Image.Image) -> Image.Image:
     return image.convert("RGBA" if image.has_transparency_data else "RGB")
 
 
-def refuse_no_image(path: Path, shape: Shape, dtype: np.dtype[Any], channel_axis: int) -> None:
+def refuse_no_image(path: Path, work: Work, dtype: np.dtype[Any]) -> None:
     """Raise CommandError unless an image can hold the result."""
-    channels = shape[channel_axis] if len(shape) == 4 else 0
+    batch, channels, *sizes = _layouts.arrange(
+        work.shape, work.layout, _layouts.in_order(work.layout), 1
+    )
     fits = channels in (1, 2, 3, 4) if dtype == np.uint8 else channels == 1 and dtype == np.uint16
-    if not (fits and shape[0] == 1 and all(shape)):
+    if not (fits and batch == 1 and len(sizes) == IMAGE_AXES and all(sizes)):
         raise CommandError(
-            f"cannot write {path}: the result is {shape}, {dtype}, and an image is one item of 1 to"
-            " 4 channels of uint8, or of one channel of uint16; a .npy file holds anything"
+            f"cannot write {path}: the result is {work.shape}, {dtype}, and an image is one item of"
+            " 1 to 4 channels of uint8, or of one channel of uint16; a .npy file holds anything"
         )
 
 
-def as_picture(result: Array, channel_axis: int) -> Image.Image:
-    pixels = np.moveaxis(result, channel_axis, -1)[0]
+def as_picture(result: Array, layout: str) -> Image.Image:
+    pixels = _layouts.arrange_axes(result, layout, _layouts.spatial(layout) + "C")
     return Image.fromarray(
         np.ascontiguousarray(pixels[..., 0] if pixels.shape[-1] == 1 else pixels)
     )
@@ -266,30 +308,35 @@ def at(rank: int, ranges: dict[int, Range]) -> tuple[slice, ...]:
     return tuple(slice(*ranges.get(axis, (None, None))) for axis in range(rank))
 
 
-def first_spatial(channel_axis: int, rank: int) -> int:
-    return 2 if channel_axis % rank == 1 else 1
+def cut_out(cut: tuple[slice, ...], layout: str) -> tuple[slice, ...]:
+    """Return the index of a part, given for the operator's axes, for an array of this layout."""
+    return tuple(_layouts.arrange(cut, _layouts.in_order(layout), layout, slice(None)))
 
 
-def depth_space(
-    name: str, block_size: int | Ints, order: Order, channel_axis: int, shape: Shape
-) -> Work:
+def depth_space(name: str, block_size: int | Ints, order: Order, axes: Axes, shape: Shape) -> Work:
     """Return the work of depth_to_space or space_to_depth, cut along the batch, then rows."""
-    result = getattr(reblock, f"{name}_shape")(shape, block_size, channel_axis=channel_axis)
+    result = getattr(reblock, f"{name}_shape")(shape, block_size, **axes.keywords())
+    layout, out_layout = axes.names(name, len(shape))
     call = partial(
-        getattr(reblock, name), block_size=block_size, order=order, channel_axis=channel_axis
+        getattr(reblock, name),
+        block_size=block_size,
+        order=order,
+        layout=layout,
+        out_layout=out_layout,
     )
-    rank, rows = len(shape), first_spatial(channel_axis, len(shape))
-    blocks = min(shape[rows], result[rows])
+    batches, _, rows, *rest = _layouts.arrange(shape, layout, _layouts.in_order(layout), 1)
+    _, _, out_rows, *_ = _layouts.arrange(result, out_layout, _layouts.in_order(out_layout), 1)
+    rank, blocks = 3 + len(rest), min(rows, out_rows)
 
     def pieces(size: int) -> Iterator[Piece]:
-        for batch, (start, stop) in cuts((shape[0], blocks), size):
+        for batch, (start, stop) in cuts((batches, blocks), size):
             source, target = (
-                at(rank, {0: batch, rows: (start * extent // blocks, stop * extent // blocks)})
-                for extent in (shape[rows], result[rows])
+                at(rank, {0: batch, 2: (start * extent // blocks, stop * extent // blocks)})
+                for extent in (rows, out_rows)
             )
-            yield Piece(source, target, call)
+            yield Piece(cut_out(source, layout), cut_out(target, out_layout), call)
 
-    return Work(result, pieces)
+    return Work(result, out_layout, pieces)
 
 
 class Window(NamedTuple):
@@ -307,30 +354,44 @@ class Window(NamedTuple):
         }
 
 
-def unfold(window: Window, channel_axis: int, shape: Shape) -> Work:
+def unfold(window: Window, order: Order, axes: Axes, shape: Shape) -> Work:
     """Return the work of unfold, cut along the batch, the channels, then rows of windows."""
-    result = reblock.unfold_shape(shape, **window._asdict(), channel_axis=channel_axis)
-    rank, rows = len(shape), first_spatial(channel_axis, len(shape))
-    given = window.per_axis(rank - 2)
+    result = reblock.unfold_shape(shape, **window._asdict(), **axes.keywords())
+    layout, out_layout = axes.names("unfold", len(shape))
+    batches, channels, *sizes = _layouts.arrange(shape, layout, _layouts.in_order(layout), 1)
+    given = window.per_axis(len(sizes))
     stride, start = given["strides"][0], given["start_padding"][0]
     reach = given["dilations"][0] * (given["window_sizes"][0] - 1) + 1
-    count = (shape[rows] + start + given["end_padding"][0] - reach) // stride + 1
-    in_columns = partial(columns_at, math.prod(given["window_sizes"]), result[2] // count)
+    count = (sizes[0] + start + given["end_padding"][0] - reach) // stride + 1
+    row = result[out_layout.index("L")] // count
+    in_columns = partial(columns_at, math.prod(given["window_sizes"]), row)
 
     def pieces(size: int) -> Iterator[Piece]:
-        for batch, channels, (first, last) in cuts((shape[0], shape[channel_axis], count), size):
+        for batch, some, (first, last) in cuts((batches, pieces_of(channels, order), count), size):
             # Where these windows begin and end; what lies outside of the input becomes padding.
             begin, end = first * stride - start, (last - 1) * stride - start + reach
-            inside = min(max(begin, 0), shape[rows]), min(max(end, 0), shape[rows])
+            inside = min(max(begin, 0), sizes[0]), min(max(end, 0), sizes[0])
             before = min(max(-begin, 0), end - begin)
             after = end - begin - before - (inside[1] - inside[0])
+            part = some if order == "CRD" else (0, channels)
             yield Piece(
-                at(rank, {0: batch, channel_axis % rank: channels, rows: inside}),
-                in_columns(batch, channels, (first, last)),
-                partial(reblock.unfold, **padded(given, before, after), channel_axis=channel_axis),
+                cut_out(at(2 + len(sizes), {0: batch, 1: part, 2: inside}), layout),
+                cut_out(in_columns(batch, part, (first, last)), out_layout),
+                partial(
+                    reblock.unfold,
+                    **padded(given, before, after),
+                    order=order,
+                    layout=layout,
+                    out_layout=out_layout,
+                ),
             )
 
-    return Work(result, pieces)
+    return Work(result, out_layout, pieces)
+
+
+def pieces_of(channels: int, order: Order) -> int:
+    """Return into how many the channels can be cut: in DCR order those of all rows are mixed."""
+    return channels if order == "CRD" else min(channels, 1)
 
 
 def columns_at(
@@ -355,7 +416,8 @@ def padded(given: dict[str, list[int]], before: int, after: int) -> dict[str, li
 def fold(
     output_sizes: int | Ints,
     window: Window,
-    channel_axis: int,
+    order: Order,
+    axes: Axes,
     shape: Shape,
     *,
     wrap: bool = False,
@@ -365,18 +427,21 @@ def fold(
     Windows that reach into two pieces are read for both. Unless `wrap` allows it, sums of integers
     that their dtype does not hold are refused.
     """
-    result = reblock.fold_shape(shape, output_sizes, **window._asdict(), channel_axis=channel_axis)
-    rank, rows = len(result), first_spatial(channel_axis, len(result))
-    given = window.per_axis(rank - 2)
-    sizes = [extent for axis, extent in enumerate(result) if axis not in (0, channel_axis % rank)]
+    result = reblock.fold_shape(shape, output_sizes, **window._asdict(), **axes.keywords())
+    layout, out_layout = axes.names("fold", len(result))
+    batches, channels, *sizes = _layouts.arrange(
+        result, out_layout, _layouts.in_order(out_layout), 1
+    )
+    given = window.per_axis(len(sizes))
     stride, start = given["strides"][0], given["start_padding"][0]
     reach = given["dilations"][0] * (given["window_sizes"][0] - 1) + 1
     count = (sizes[0] + start + given["end_padding"][0] - reach) // stride + 1
-    in_columns = partial(columns_at, math.prod(given["window_sizes"]), shape[2] // count)
+    row = shape[layout.index("L")] // count
+    in_columns = partial(columns_at, math.prod(given["window_sizes"]), row)
 
     def pieces(size: int) -> Iterator[Piece]:
-        for batch, channels, (top, bottom) in cuts(
-            (shape[0], result[channel_axis], sizes[0]), size
+        for batch, some, (top, bottom) in cuts(
+            (batches, pieces_of(channels, order), sizes[0]), size
         ):
             # The windows that reach the rows; where there are none, one beside them.
             first = -(-(top + start - reach + 1) // stride)
@@ -384,15 +449,18 @@ def fold(
             last = min(count, max(first + 1, (bottom - 1 + start) // stride + 1))
             before = top + start - first * stride
             after = max(0, (last - first - 1) * stride + reach - before - (bottom - top))
+            part = some if order == "CRD" else (0, channels)
             yield Piece(
-                in_columns(batch, channels, (first, last)),
-                at(rank, {0: batch, channel_axis % rank: channels, rows: (top, bottom)}),
+                cut_out(in_columns(batch, part, (first, last)), layout),
+                cut_out(at(2 + len(sizes), {0: batch, 1: part, 2: (top, bottom)}), out_layout),
                 partial(
                     reblock.fold,
                     output_sizes=[bottom - top, *sizes[1:]],
                     **padded(given, before, after),
-                    channel_axis=channel_axis,
+                    order=order,
+                    layout=layout,
+                    out_layout=out_layout,
                 ),
             )
 
-    return Work(result, pieces, exact=not wrap)
+    return Work(result, out_layout, pieces, exact=not wrap)

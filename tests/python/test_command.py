@@ -195,25 +195,72 @@ def in_pieces(work: _convert.Work, x: oracle.Array) -> oracle.Array:
 def test_pieces_make_the_whole(case: WindowCase, order: Any) -> None:
     shape, sizes, parameters, axis = case
     window = _convert.Window(**parameters)
+    axes = _convert.Axes(axis)
     x = noise(*shape, dtype=np.int16)
-    columns = reblock.unfold(x, **parameters, channel_axis=axis)
-    assert np.array_equal(in_pieces(_convert.unfold(window, axis, shape), x), columns)
-    folded = reblock.fold(columns, sizes, **parameters, channel_axis=axis)
-    work = _convert.fold(sizes, window, axis, columns.shape)
+    columns = reblock.unfold(x, **parameters, order=order, channel_axis=axis)
+    assert np.array_equal(in_pieces(_convert.unfold(window, order, axes, shape), x), columns)
+    folded = reblock.fold(columns, sizes, **parameters, order=order, channel_axis=axis)
+    work = _convert.fold(sizes, window, order, axes, columns.shape)
     assert np.array_equal(in_pieces(work, columns), folded)
 
     block = parameters["window_sizes"]
     space_sizes = [size * extent for size, extent in zip(sizes, block, strict=True)]
     space = noise(*oracle.channels_at((shape[0], shape[axis], *space_sizes), axis))
     depth = reblock.space_to_depth(space, block, order=order, channel_axis=axis)
-    there = _convert.depth_space("space_to_depth", block, order, axis, space.shape)
-    back = _convert.depth_space("depth_to_space", block, order, axis, depth.shape)
+    there = _convert.depth_space("space_to_depth", block, order, axes, space.shape)
+    back = _convert.depth_space("depth_to_space", block, order, axes, depth.shape)
     assert np.array_equal(in_pieces(there, space), depth)
     assert np.array_equal(in_pieces(back, depth), space)
 
 
+@given(cases(), st.sampled_from(("DCR", "CRD")), st.data())
+def test_pieces_of_any_layout_make_the_whole(
+    case: WindowCase, order: Any, data: st.DataObject
+) -> None:
+    shape, sizes, parameters, axis = case
+    window = _convert.Window(**parameters)
+    shape = oracle.channels_second(shape, axis)
+    batch, channels = data.draw(st.sampled_from([shape[:2], (1, shape[1]), (shape[0], 1), (1, 1)]))
+    in_order = "NC" + "ZYX"[: len(sizes)]
+
+    def image() -> str:
+        letters = data.draw(st.permutations(in_order))
+        left_out = {n for n, extent in zip("NC", (batch, channels), strict=True) if extent == 1}
+        spatial = iter(in_order[2:])
+        kept = [n if n in "NC" else next(spatial) for n in letters]
+        return "".join(n for n in kept if n not in data.draw(st.sampled_from([left_out, set()])))
+
+    layout, columns_layout = image(), "".join(data.draw(st.permutations("CL")))
+    if batch != 1 or "N" in layout:
+        columns_layout = "N" + columns_layout
+    x = oracle.arrange(noise(batch, channels, *sizes, dtype=np.int16), in_order, layout)
+    axes = _convert.Axes(1, layout, columns_layout)
+    columns = reblock.unfold(x, **parameters, order=order, layout=layout, out_layout=columns_layout)
+    assert np.array_equal(in_pieces(_convert.unfold(window, order, axes, x.shape), x), columns)
+    there = axes._replace(layout=columns_layout, out_layout=layout)
+    for way in (there, _convert.Axes(1, columns_layout)):
+        folded = reblock.fold(columns, sizes, **parameters, order=order, **way.keywords())
+        work = _convert.fold(sizes, window, order, way, columns.shape)
+        assert np.array_equal(in_pieces(work, columns), folded)
+
+    block = parameters["window_sizes"]
+    space = oracle.arrange(
+        noise(batch, channels, *(s * b for s, b in zip(sizes, block, strict=True))),
+        in_order,
+        layout,
+    )
+    depth_layout = data.draw(st.sampled_from([None, in_order]))
+    there = _convert.Axes(1, layout, depth_layout)
+    depth = reblock.space_to_depth(space, block, order=order, **there.keywords())
+    work = _convert.depth_space("space_to_depth", block, order, there, space.shape)
+    assert np.array_equal(in_pieces(work, space), depth)
+    back = _convert.Axes(1, work.layout, layout)
+    work = _convert.depth_space("depth_to_space", block, order, back, depth.shape)
+    assert np.array_equal(in_pieces(work, depth), space)
+
+
 def test_large_arrays_are_cut() -> None:
-    work = _convert.depth_space("depth_to_space", 2, "DCR", 1, (2, 64, 512, 512))
+    work = _convert.depth_space("depth_to_space", 2, "DCR", _convert.Axes(), (2, 64, 512, 512))
     pieces = list(work.pieces(2 * 2 * 64 * 512 * 512 * 4))
     assert len(pieces) == 16
     assert pieces[0].source[:3] == (slice(0, 1), slice(None), slice(0, 64))
@@ -295,6 +342,73 @@ def test_images_come_back(channel_axis: int, x: oracle.Array, tmp_path: Path) ->
         out = np.asarray(image)
     assert out.dtype == x.dtype
     assert np.array_equal(out, x)
+
+
+def test_images_in_a_layout(tmp_path: Path) -> None:
+    photo = noise(6, 8, 3)
+    paths = [
+        tmp_path / name for name in ("in.png", "planes.npy", "out.png", "tokens.npy", "gray.png")
+    ]
+    Image.fromarray(photo).save(paths[0])
+    result = run("space-to-depth", *paths[:2], "--block-size", 2, "--layout", "HWC")
+    assert result.stdout == f"{paths[1]}: (3, 4, 12), uint8\n"
+    expected = reblock.space_to_depth(photo, 2, layout="HWC")
+    assert np.array_equal(np.load(paths[1]), expected)
+    layouts = ("--layout", "HWC", "--out-layout", "CHW")
+    assert run("depth-to-space", *paths[1:3], "--block-size", 2, *layouts).exit_code == 0
+    with Image.open(paths[2]) as image:
+        assert np.array_equal(np.asarray(image), photo)
+
+    options = ("--window-sizes", 2, "--strides", 2, "--order", "dcr")
+    layouts = ("--layout", "NHWC", "--out-layout", "LNC")
+    result = run("unfold", paths[0], paths[3], *options, *layouts)
+    assert result.stdout == f"{paths[3]}: (12, 1, 12), uint8\n"
+    tokens = np.load(paths[3])
+    assert np.array_equal(tokens[5, 0].reshape(2, 2, 3), photo[2:4, 2:4])
+    paths[2].unlink()
+    layouts = ("--layout", "LNC", "--out-layout", "HWC")
+    assert (
+        run("fold", paths[3], paths[2], "--output-sizes", "6,8", *options, *layouts).exit_code == 0
+    )
+    with Image.open(paths[2]) as image:
+        assert np.array_equal(np.asarray(image), photo)
+
+    Image.fromarray(photo[..., 0]).save(paths[4])
+    paths[1].unlink()
+    result = run("space-to-depth", paths[4], paths[1], "--block-size", 2, "--layout", "HW")
+    assert result.stdout == f"{paths[1]}: (4, 3, 4), uint8\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        (
+            ("--layout", "HW"),
+            'cannot read {0} as "HW": an image has 2 spatial axes, and this one has channels: 3',
+        ),
+        (
+            ("--layout", "HWDC"),
+            'cannot read {0} as "HWDC": an image has 2 spatial axes, and this one has channels: 3',
+        ),
+        (("--layout", "hwc"), "layout must be upper-case letters, one for each axis, got 'hwc'"),
+        (
+            ("--layout", "HWC", "--out-layout", "WHC"),
+            'out_layout must have the spatial letters of layout "HWC" in the same order, got "WHC"',
+        ),
+        (
+            ("--layout", "HWC", "--channel-axis", "-1"),
+            'channel_axis must not be given beside a layout, which tells it, got -1 and "HWC"',
+        ),
+    ],
+)
+def test_layouts_that_do_not_fit_are_refused(
+    options: tuple[str, ...], why: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "in.png"
+    Image.fromarray(noise(6, 8, 3)).save(path)
+    result = run("space-to-depth", path, tmp_path / "out.npy", "--block-size", 2, *options)
+    assert_refused(result, why.format(path))
+    assert names(tmp_path) == {"in.png"}
 
 
 def test_orientation_is_followed(tmp_path: Path) -> None:
