@@ -27,7 +27,6 @@ from rich.progress import Progress
 
 import reblock
 from reblock import _layouts
-from reblock._core import resolve_layouts
 from reblock._files import (
     CommandError,
     is_dash,
@@ -93,10 +92,13 @@ class Axes(NamedTuple):
         neither = {"unfold": (image, "NCL"), "fold": ("NCL", image)}.get(operator, (image, image))
         batch = operator != "fold" or "N" in (self.layout or "N")
         spatial_axes = image_rank - 1 - batch
-        return resolve_layouts(operator, self.layout, self.out_layout, spatial_axes) or neither
+        return (
+            _layouts.resolve_layouts(operator, self.layout, self.out_layout, spatial_axes)
+            or neither
+        )
 
     def of_image(self, operator: str) -> str:
-        """Return the letters that an image is read in. Columns are none, and are refused as such."""
+        """Return the letters that an image is read in. Columns are none: they are refused."""
         return "NCHW" if operator == "fold" else self.names(operator, 4)[0]
 
 

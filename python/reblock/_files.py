@@ -30,6 +30,8 @@ PARAMETERS = (
     "channel_axis",
     "dilations",
     "end_padding",
+    "layout",
+    "out_layout",
     "output_sizes",
     "start_padding",
     "strides",

@@ -1,11 +1,22 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Layouts by name, for the modules that do with axes more than to hand their letters over.
 
-What the letters of a call are, and what is wrong with them, `reblock._core.resolve_layouts` tells.
+What the letters of a call are, and what is wrong with them, `resolve_layouts` tells.
 """
 
 from collections.abc import Sequence
 from typing import Any, TypeVar
+
+from reblock._core import _resolve_layouts as resolve_layouts
+
+__all__ = [
+    "arrange",
+    "arrange_axes",
+    "in_order",
+    "of_channel_axis",
+    "resolve_layouts",
+    "spatial",
+]
 
 _T = TypeVar("_T")
 

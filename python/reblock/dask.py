@@ -34,7 +34,6 @@ import numpy.typing as npt
 
 import reblock
 from reblock import _layouts
-from reblock._core import resolve_layouts
 
 try:
     import dask.array as da
@@ -680,7 +679,7 @@ def _by_name(
     axes = array.ndim - 2
     if function is fold:
         axes = len(shape) - 1 - ("N" in (names[0] or "N"))
-    layout, out_layout = resolve_layouts(function.__name__, *names, axes) or ("", "")
+    layout, out_layout = _layouts.resolve_layouts(function.__name__, *names, axes) or ("", "")
     array = function(_layouts.arrange_axes(array, layout, _layouts.in_order(layout)), **keywords)
     result: da.Array = _layouts.arrange_axes(array, _layouts.in_order(out_layout), out_layout)
     return result

@@ -384,20 +384,29 @@ def test_images_in_a_layout(tmp_path: Path) -> None:
     [
         (
             ("--layout", "HW"),
-            'cannot read {0} as "HW": an image has 2 spatial axes, and this one has channels: 3',
+            'cannot read an image as "HW": it has 2 spatial axes, and this one has channels: 3',
         ),
         (
             ("--layout", "HWDC"),
-            'cannot read {0} as "HWDC": an image has 2 spatial axes, and this one has channels: 3',
+            'cannot read an image as "HWDC": it has 2 spatial axes, and this one has channels: 3',
         ),
-        (("--layout", "hwc"), "layout must be upper-case letters, one for each axis, got 'hwc'"),
+        (
+            ("--layout", "hwc"),
+            "cannot use {0}: --layout must be upper-case letters, one for each axis, got 'hwc'",
+        ),
         (
             ("--layout", "HWC", "--out-layout", "WHC"),
-            'out_layout must have the spatial letters of layout "HWC" in the same order, got "WHC"',
+            (
+                'cannot use {0}: --out-layout must have the spatial letters of --layout "HWC" in'
+                ' the same order, got "WHC"'
+            ),
         ),
         (
             ("--layout", "HWC", "--channel-axis", "-1"),
-            'channel_axis must not be given beside a layout, which tells it, got -1 and "HWC"',
+            (
+                "cannot use {0}: --channel-axis must not be given beside a --layout, which tells"
+                ' it, got -1 and "HWC"'
+            ),
         ),
     ],
 )

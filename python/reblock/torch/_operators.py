@@ -15,8 +15,7 @@ import torch
 from torch.autograd import forward_ad
 
 import reblock
-from reblock._core import resolve_layouts
-from reblock._layouts import arrange, in_order, spatial
+from reblock._layouts import arrange, in_order, resolve_layouts, spatial
 
 WINDOW_PARAMETERS = ("window_sizes", "strides", "dilations", "start_padding", "end_padding")
 
