@@ -70,7 +70,8 @@ def depth_to_space(
     Parameters
     ----------
     x : array_like
-        Shape ``(N, C*P, S_1, ..., S_k)``, with 1 to 6 spatial axes. Any dtype without
+        Shape ``(N, C*P, S_1, ..., S_k)``, with 1 to 6 spatial axes, or
+        as `layout` says. Any dtype without
         Python objects; elements are moved bit for bit. Any strides; an ndarray, or
         another library's array on the CPU, is read where it lies.
     block_size : int or sequence of int
@@ -81,7 +82,17 @@ def depth_to_space(
         ``pixel_shuffle`` is CRD.
     channel_axis : int, default 1
         The axis of the channels in `x` and in the result; any axis but 0. A negative
-        one counts from the end.
+        one counts from the end. Not beside a layout.
+    layout : str, optional
+        The axes of `x`, a letter each: ``N`` the batch, ``C`` the channels, any other
+        upper-case letter a spatial axis,
+        such as "NHWC". An `x` without ``N`` is one item, without ``C`` it has one
+        channel. "NC", then the spatial axes, where it is not given; without ``N`` if
+        `out_layout` has none.
+    out_layout : str, optional
+        The axes of the result, with the spatial letters of `layout` in the same order.
+        Without ``N`` there has to be one item, without ``C`` one channel. As `layout`
+        where it is not given.
     out : array, optional
         Where the result goes, an ndarray or another library's array that can be written
         where it lies: exactly the result's shape and dtype, any strides that do not
@@ -128,6 +139,8 @@ def depth_to_space(
     (1, 2, 4, 6)
     >>> reblock.depth_to_space(np.zeros((1, 2, 3, 12)), (2, 3), channel_axis=-1).shape
     (1, 4, 9, 2)
+    >>> reblock.depth_to_space(np.zeros((12, 90, 160)), 2, layout="CHW", out_layout="HWC").shape
+    (180, 320, 3)
     """
 
 @overload
@@ -191,7 +204,8 @@ def space_to_depth(
     Parameters
     ----------
     x : array_like
-        Shape ``(N, C, S_1*B_1, ..., S_k*B_k)``, with 1 to 6 spatial axes. Any dtype
+        Shape ``(N, C, S_1*B_1, ..., S_k*B_k)``, with 1 to 6 spatial axes, or
+        as `layout` says. Any dtype
         without Python objects; elements are moved bit for bit. Any strides; an
         ndarray, or another library's array on the CPU, is read where it lies.
     block_size : int or sequence of int
@@ -202,7 +216,17 @@ def space_to_depth(
         ``pixel_unshuffle`` is CRD.
     channel_axis : int, default 1
         The axis of the channels in `x` and in the result; any axis but 0. A negative
-        one counts from the end.
+        one counts from the end. Not beside a layout.
+    layout : str, optional
+        The axes of `x`, a letter each: ``N`` the batch, ``C`` the channels, any other
+        upper-case letter a spatial axis,
+        such as "HWC". An `x` without ``N`` is one item, without ``C`` it has one
+        channel. "NC", then the spatial axes, where it is not given; without ``N`` if
+        `out_layout` has none.
+    out_layout : str, optional
+        The axes of the result, with the spatial letters of `layout` in the same order.
+        Without ``N`` there has to be one item. As `layout` where it is not given, with
+        ``C`` before the spatial axes if `layout` has none.
     out : array, optional
         Where the result goes, an ndarray or another library's array that can be written
         where it lies: exactly the result's shape and dtype, any strides that do not
@@ -251,6 +275,11 @@ def space_to_depth(
     (1, 8, 2, 3)
     >>> reblock.space_to_depth(np.zeros((2, 1, 6)), 3).shape
     (2, 3, 2)
+    >>> photo = np.zeros((400, 600, 3), np.uint8)
+    >>> reblock.space_to_depth(photo, 2, layout="HWC").shape
+    (200, 300, 12)
+    >>> reblock.space_to_depth(photo, 2, layout="HWC", out_layout="NCHW").shape
+    (1, 12, 200, 300)
     """
 
 @overload
@@ -320,8 +349,8 @@ def unfold(
     Parameters
     ----------
     x : array_like
-        Shape ``(N, C, S_1, ..., S_k)``, with 1 to 6 spatial axes. Any dtype without
-        Python objects; elements are moved bit for bit. Any strides; an ndarray, or
+        Shape ``(N, C, S_1, ..., S_k)``, with 1 to 6 spatial axes, or as `layout` says.
+        Any dtype without Python objects; elements are moved bit for bit. Any strides; an ndarray, or
         another library's array on the CPU, is read where it lies.
     window_sizes : int or sequence of int
         Elements of the window, for all spatial axes or one for each; at least 1. This
@@ -333,9 +362,25 @@ def unfold(
     start_padding, end_padding : int or sequence of int, default 0
         Implicit zeros before and behind each spatial axis; at least 0. A zero is all
         bits 0 in any dtype.
+    order : {"CRD", "DCR"} or DepthSpaceOrder, default "CRD"
+        Whether the channel (CRD) or the window position (DCR) is the slow index in the
+        rows of the result: row ``c*K + rank(o)`` or ``rank(o)*C + c``. DirectML's and
+        PyTorch's is CRD; DCR is that of networks with the channels last.
+    blocks : slice, (start, stop), or a sequence of these, optional
+        Which blocks to copy: positions along all spatial axes, or for each axis a slice
+        of step 1, (start, stop) or None. Negative positions count from the end. All
+        blocks where it is not given. ``L`` is the product of what is left.
     channel_axis : int, default 1
         The axis of the channels in `x`; any axis but 0. A negative one counts from the
-        end.
+        end. Not beside a layout.
+    layout : str, optional
+        The axes of `x`, a letter each: ``N`` the batch, ``C`` the channels, any other
+        upper-case letter a spatial axis, such as "HWC". An `x` without ``N`` is one
+        image, without ``C`` it has one channel. "NC", then the spatial axes, where it is
+        not given.
+    out_layout : str, optional
+        The axes of the result: ``C`` its rows, ``L`` its blocks, and ``N``. "NLC" gives
+        one row for each block. "NCL" where it is not given, "CL" without a batch.
     out : array, optional
         Where the result goes, an ndarray or another library's array that can be written
         where it lies: exactly the result's shape and dtype, any strides that do not
@@ -386,6 +431,11 @@ def unfold(
             [2, 3]]])
     >>> reblock.unfold(np.zeros((1, 3, 224, 224)), 16, strides=16).shape
     (1, 768, 196)
+    >>> photo = np.zeros((400, 600, 3), np.uint8)
+    >>> reblock.unfold(photo, 16, strides=16, layout="HWC", out_layout="LC").shape
+    (925, 768)
+    >>> reblock.unfold(photo, 3, layout="HWC", blocks=[(0, 10), None]).shape
+    (27, 5980)
     """
 
 @overload
@@ -467,13 +517,14 @@ def fold(
 
     over all window positions ``o`` and blocks ``l`` with
     ``l_d*strides_d + o_d*dilations_d - start_padding_d == p_d``, and 0 where there are
-    none. The terms are added in ascending order of ``o``, starting from zero.
+    none. The terms are added in ascending order of ``o``, starting from zero, or from
+    what `out` holds.
 
     Parameters
     ----------
     columns : array_like
-        Shape ``(N, C*K, L)``, where ``L`` is the number of blocks that `unfold` makes of
-        `output_sizes`. Any strides; an ndarray, or another library's array on the
+        Shape ``(N, C*K, L)``, or as `layout` says; ``L`` is the number of blocks that
+        `unfold` makes of `output_sizes`. Any strides; an ndarray, or another library's array on the
         CPU, is read where it lies. Integers wrap around, bool is a logical or, float16
         and bfloat16 are summed in float32 and rounded once, other floating point and
         complex dtypes in their own type.
@@ -491,9 +542,27 @@ def fold(
     start_padding, end_padding : int or sequence of int, default 0
         Elements before and behind each spatial axis that are summed up by no one; at
         least 0.
+    order : {"CRD", "DCR"} or DepthSpaceOrder, default "CRD"
+        Whether the channel (CRD) or the window position (DCR) is the slow index in the
+        rows of `columns`: row ``c*K + rank(o)`` or ``rank(o)*C + c``. DirectML's and
+        PyTorch's is CRD; DCR is that of networks with the channels last.
+    blocks : slice, (start, stop), or a sequence of these, optional
+        Which blocks `columns` has, as in `unfold`: all where it is not given.
+    accumulate : bool, default False
+        Whether the terms are added to what `out` holds, which has to be given then.
+        What no block reaches is not touched.
     channel_axis : int, default 1
         The axis of the channels in the result; any axis but 0. A negative one counts
-        from the end.
+        from the end. Not beside a layout.
+    layout : str, optional
+        The axes of `columns`, a letter each: ``C`` the rows, ``L`` the blocks, and ``N``
+        the batch if there is one, such as "NLC". "NCL" where it is not given, or "CL" if
+        `out_layout` has no ``N``.
+    out_layout : str, optional
+        The axes of the result: ``C`` the channels, ``N`` the batch, any other upper-case
+        letter a spatial axis, such as "HWC". Without ``C`` there has to be one channel,
+        without ``N`` one image. "NC", then the spatial axes, where it is not given;
+        without ``N`` if `layout` has none.
     out : array, optional
         Where the result goes, an ndarray or another library's array that can be written
         where it lies: exactly the result's shape and dtype, any strides that do not
@@ -540,6 +609,16 @@ def fold(
              [1, 2, 1]]]])
     >>> reblock.fold(np.zeros((1, 768, 196)), (224, 224), 16, strides=16).shape
     (1, 3, 224, 224)
+    >>> image = np.zeros((1, 1, 3, 3), dtype=int)
+    >>> for row in range(2):
+    ...     part = [(row, row + 1), None]  # one row of blocks
+    ...     image = reblock.fold(columns[:, :, 2 * row : 2 * row + 2], (3, 3), 2, blocks=part,
+    ...                          accumulate=True, out=image)
+    >>> image.tolist()
+    [[[[1, 2, 1], [2, 4, 2], [1, 2, 1]]]]
+    >>> tokens = np.zeros((925, 768))
+    >>> reblock.fold(tokens, (400, 600), 16, strides=16, layout="LC", out_layout="HWC").shape
+    (400, 600, 3)
     """
 
 @overload
@@ -606,7 +685,37 @@ def depth_to_space_shape(
     channel_axis: SupportsIndex = 1,
     layout: str | None = None,
     out_layout: str | None = None,
-) -> tuple[int, ...]: ...
+) -> tuple[int, ...]:
+    """Return the shape that `depth_to_space` gives, by the same rules, without data.
+
+    Parameters
+    ----------
+    shape : sequence of int
+        The shape of the input, ``(N, C*P, S_1, ..., S_k)``.
+    block_size : int or sequence of int
+        As in `depth_to_space`.
+    channel_axis : int, default 1
+        As in `depth_to_space`.
+    layout, out_layout : str, optional
+        As in `depth_to_space`.
+
+    Returns
+    -------
+    tuple of int
+        ``(N, C, S_1*B_1, ..., S_k*B_k)``.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As `depth_to_space`.
+
+    Examples
+    --------
+    >>> import reblock
+    >>> reblock.depth_to_space_shape((1, 8, 2, 3), 2)
+    (1, 2, 4, 6)
+    """
+
 def space_to_depth_shape(
     shape: _Ints,
     block_size: _IntOrInts,
@@ -614,7 +723,37 @@ def space_to_depth_shape(
     channel_axis: SupportsIndex = 1,
     layout: str | None = None,
     out_layout: str | None = None,
-) -> tuple[int, ...]: ...
+) -> tuple[int, ...]:
+    """Return the shape that `space_to_depth` gives, by the same rules, without data.
+
+    Parameters
+    ----------
+    shape : sequence of int
+        The shape of the input, ``(N, C, S_1*B_1, ..., S_k*B_k)``.
+    block_size : int or sequence of int
+        As in `space_to_depth`.
+    channel_axis : int, default 1
+        As in `space_to_depth`.
+    layout, out_layout : str, optional
+        As in `space_to_depth`.
+
+    Returns
+    -------
+    tuple of int
+        ``(N, C*P, S_1, ..., S_k)``.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As `space_to_depth`.
+
+    Examples
+    --------
+    >>> import reblock
+    >>> reblock.space_to_depth_shape((1, 2, 4, 6), 2)
+    (1, 8, 2, 3)
+    """
+
 def unfold_shape(
     shape: _Ints,
     window_sizes: _IntOrInts,
@@ -627,7 +766,39 @@ def unfold_shape(
     channel_axis: SupportsIndex = 1,
     layout: str | None = None,
     out_layout: str | None = None,
-) -> tuple[int, ...]: ...
+) -> tuple[int, ...]:
+    """Return the shape that `unfold` gives, by the same rules, without data.
+
+    Parameters
+    ----------
+    shape : sequence of int
+        The shape of the input, ``(N, C, S_1, ..., S_k)``, or as `layout` says.
+    window_sizes, strides, dilations, start_padding, end_padding : int or sequence of int
+        As in `unfold`.
+    blocks : slice, (start, stop), or a sequence of these, optional
+        As in `unfold`.
+    channel_axis : int, default 1
+        As in `unfold`.
+    layout, out_layout : str, optional
+        As in `unfold`.
+
+    Returns
+    -------
+    tuple of int
+        ``(N, C*K, L)``, or as `out_layout` says.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As `unfold`.
+
+    Examples
+    --------
+    >>> import reblock
+    >>> reblock.unfold_shape((1, 3, 224, 224), 16, strides=16)
+    (1, 768, 196)
+    """
+
 def fold_shape(
     shape: _Ints,
     output_sizes: _IntOrInts,
@@ -641,13 +812,90 @@ def fold_shape(
     channel_axis: SupportsIndex = 1,
     layout: str | None = None,
     out_layout: str | None = None,
-) -> tuple[int, ...]: ...
+) -> tuple[int, ...]:
+    """Return the shape that `fold` gives, by the same rules, without data.
+
+    Parameters
+    ----------
+    shape : sequence of int
+        The shape of the columns, ``(N, C*K, L)``, or as `layout` says.
+    output_sizes, window_sizes : int or sequence of int
+        As in `fold`.
+    strides, dilations, start_padding, end_padding : int or sequence of int
+        As in `fold`.
+    blocks : slice, (start, stop), or a sequence of these, optional
+        As in `fold`.
+    channel_axis : int, default 1
+        As in `fold`.
+    layout, out_layout : str, optional
+        As in `fold`.
+
+    Returns
+    -------
+    tuple of int
+        ``(N, C, *output_sizes)``, the channels at `channel_axis`, or as `out_layout` says.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As `fold`.
+
+    Examples
+    --------
+    >>> import reblock
+    >>> reblock.fold_shape((1, 768, 196), (224, 224), 16, strides=16)
+    (1, 3, 224, 224)
+    """
+
 def same_padding(
     extents: _Ints,
     window_sizes: _IntOrInts,
     strides: _IntOrInts = 1,
     dilations: _IntOrInts = 1,
-) -> tuple[tuple[int, ...], tuple[int, ...]]: ...
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The padding with which an axis has as many blocks as there are strides in it.
+
+    There are ``ceil(S_d / strides_d)`` blocks along each axis. Both sides together have
+    ``max((ceil(S_d / strides_d) - 1)*strides_d + dilations_d*(K_d - 1) + 1 - S_d, 0)``
+    elements; of an odd number the end has one more.
+
+    Parameters
+    ----------
+    extents : sequence of int
+        The spatial extents ``S_d`` of the image, at least 1.
+    window_sizes : int or sequence of int
+        Elements of the window, for all spatial axes or one for each; at least 1.
+    strides : int or sequence of int, default 1
+        Elements from one block to the next; at least 1.
+    dilations : int or sequence of int, default 1
+        Elements from one element of the window to the next; at least 1.
+
+    Returns
+    -------
+    (start, end) : tuple of tuple of int
+        Values for `start_padding` and `end_padding` of `unfold` and `fold`.
+
+    Raises
+    ------
+    ValueError
+        For an argument out of range, or not 1 to 6 extents.
+    TypeError
+        For an argument of the wrong kind.
+
+    Notes
+    -----
+    This is TensorFlow's ``padding="SAME"``, and ``SAME_UPPER`` of ONNX.
+
+    Examples
+    --------
+    >>> import reblock
+    >>> start, end = reblock.same_padding((5, 6), 3, strides=2)
+    >>> start, end
+    ((1, 0), (1, 1))
+    >>> reblock.unfold_shape((1, 1, 5, 6), 3, strides=2, start_padding=start, end_padding=end)
+    (1, 9, 9)
+    """
+
 def _resolve_layouts(
     operator: str, layout: str | None, out_layout: str | None, spatial_axes: int
 ) -> tuple[str, str] | None: ...
