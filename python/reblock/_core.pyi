@@ -350,8 +350,8 @@ def unfold(
     ----------
     x : array_like
         Shape ``(N, C, S_1, ..., S_k)``, with 1 to 6 spatial axes, or as `layout` says.
-        Any dtype without Python objects; elements are moved bit for bit. Any strides; an ndarray, or
-        another library's array on the CPU, is read where it lies.
+        Any dtype without Python objects; elements are moved bit for bit. Any strides; an
+        ndarray, or another library's array on the CPU, is read where it lies.
     window_sizes : int or sequence of int
         Elements of the window, for all spatial axes or one for each; at least 1. This
         holds for the following parameters too.
@@ -853,7 +853,7 @@ def same_padding(
     strides: _IntOrInts = 1,
     dilations: _IntOrInts = 1,
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The padding with which an axis has as many blocks as there are strides in it.
+    """Return the padding with which an axis has as many blocks as it has strides.
 
     There are ``ceil(S_d / strides_d)`` blocks along each axis. Both sides together have
     ``max((ceil(S_d / strides_d) - 1)*strides_d + dilations_d*(K_d - 1) + 1 - S_d, 0)``

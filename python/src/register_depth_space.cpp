@@ -294,7 +294,7 @@ py::object move(py::handle x, py::handle block_size, py::handle order, py::handl
 
 template <depth_space_direction Direction>
 py::object shape(py::handle shape, py::handle block_size, py::handle channel_axis, py::handle layout,
-                py::handle out_layout) {
+                 py::handle out_layout) {
   const call_axes axes = depth_space_axes(layout, out_layout, Direction);
   const auto geometry = geometry_of(Direction, to_axis_values(shape, "shape"), "shape", 1, axes, block_size,
                                     depth_space_order::depth_column_row, channel_axis);

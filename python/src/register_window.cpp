@@ -31,8 +31,8 @@ Parameters
 ----------
 x : array_like
     Shape ``(N, C, S_1, ..., S_k)``, with 1 to 6 spatial axes, or as `layout` says.
-    Any dtype without Python objects; elements are moved bit for bit. Any strides; an ndarray, or
-    another library's array on the CPU, is read where it lies.
+    Any dtype without Python objects; elements are moved bit for bit. Any strides; an
+    ndarray, or another library's array on the CPU, is read where it lies.
 window_sizes : int or sequence of int
     Elements of the window, for all spatial axes or one for each; at least 1. This
     holds for the following parameters too.
@@ -314,7 +314,7 @@ constexpr const char* same_padding_doc =
     R"(same_padding(extents, window_sizes, strides=1, dilations=1)
 --
 
-The padding with which an axis has as many blocks as there are strides in it.
+Return the padding with which an axis has as many blocks as it has strides.
 
 There are ``ceil(S_d / strides_d)`` blocks along each axis. Both sides together have
 ``max((ceil(S_d / strides_d) - 1)*strides_d + dilations_d*(K_d - 1) + 1 - S_d, 0)``
@@ -445,8 +445,8 @@ py::object fold_array(py::handle columns, py::handle output_sizes, py::handle wi
 }
 
 py::object unfold_shape(py::handle shape, py::handle window_sizes, py::handle strides, py::handle dilations,
-                       py::handle start_padding, py::handle end_padding, py::handle blocks,
-                       py::handle channel_axis, py::handle layout, py::handle out_layout) {
+                        py::handle start_padding, py::handle end_padding, py::handle blocks,
+                        py::handle channel_axis, py::handle layout, py::handle out_layout) {
   const axis_values extents = to_axis_values(shape, "shape");
   const call_axes axes = unfold_axes(layout, out_layout, extents.given());
   window parameters = to_window(window_sizes, strides, dilations, start_padding, end_padding);
@@ -456,8 +456,8 @@ py::object unfold_shape(py::handle shape, py::handle window_sizes, py::handle st
 }
 
 py::object fold_shape(py::handle shape, py::handle output_sizes, py::handle window_sizes, py::handle strides,
-                     py::handle dilations, py::handle start_padding, py::handle end_padding,
-                     py::handle blocks, py::handle channel_axis, py::handle layout, py::handle out_layout) {
+                      py::handle dilations, py::handle start_padding, py::handle end_padding,
+                      py::handle blocks, py::handle channel_axis, py::handle layout, py::handle out_layout) {
   const axis_values extents = to_axis_values(shape, "shape");
   call_axes axes = fold_axes(layout, out_layout);
   window parameters = to_window(window_sizes, strides, dilations, start_padding, end_padding);
@@ -467,7 +467,7 @@ py::object fold_shape(py::handle shape, py::handle output_sizes, py::handle wind
 }
 
 py::object same_padding_of(py::handle extents, py::handle window_sizes, py::handle strides,
-                          py::handle dilations) {
+                           py::handle dilations) {
   const auto found =
       try_same_padding(to_axis_values(extents, "extents"), to_spatial_values(window_sizes, "window_sizes"),
                        to_spatial_values(strides, "strides"), to_spatial_values(dilations, "dilations"));
