@@ -82,16 +82,21 @@ _ELSEWHERE = {
 """What other libraries call the operators, and how they are called here."""
 
 if TYPE_CHECKING:
+    from reblock import dask as dask
+    from reblock import onnx as onnx
+    from reblock import torch as torch
     from reblock._diagnose import diagnose
     from reblock._explain import explain
 else:
-    # What only people look at is imported when it is asked for.
+    # What few programs use is imported when it is asked for.
     _LAZY = {"diagnose": "reblock._diagnose", "explain": "reblock._explain"}
 
     def __getattr__(name: str) -> object:
-        """Import what only people look at when it is asked for; else tell what was meant."""
+        """Import what few programs use when it is asked for; else tell what was meant."""
         if name in _LAZY:
             return getattr(importlib.import_module(_LAZY[name]), name)
+        if name in ("dask", "onnx", "torch"):
+            return importlib.import_module(f"{__name__}.{name}")
         hint = f": did you mean reblock.{_ELSEWHERE[name]}?" if name in _ELSEWHERE else ""
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")
 

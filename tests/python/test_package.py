@@ -123,6 +123,17 @@ def test_importing_the_package_imports_no_more_than_numpy() -> None:
     assert not extra
 
 
+@pytest.mark.parametrize("name", ["dask", "onnx", "torch"])
+def test_an_integration_is_imported_when_it_is_asked_for(name: str) -> None:
+    """Without its library the attribute raises the error of the import, which names the extra."""
+    script = f"import sys, reblock; sys.modules[{name!r}] = None; reblock.{name}"
+    result = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False
+    )
+    wanted = f'ModuleNotFoundError: reblock.{name} needs {name}: pip install "reblock[{name}]"'
+    assert result.stderr.splitlines()[-1] == wanted
+
+
 @pytest.mark.measured
 def test_importing_the_package_takes_no_time_to_speak_of() -> None:
     """Beyond NumPy less than 20 ms, in the best of up to ten fresh processes."""

@@ -5,9 +5,9 @@ from __future__ import annotations  # docs/conf.py mocks torch, of which | makes
 
 import itertools
 import math
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy.typing as npt
@@ -16,6 +16,16 @@ from torch.autograd import forward_ad
 
 import reblock
 from reblock._layouts import arrange, in_order, resolve_layouts, spatial
+from reblock.torch._arguments import ALL_BLOCKS, operands
+from reblock.torch._tensors import (
+    bits,
+    empty,
+    is_plain,
+    memory_format,
+    numbers,
+    require_dense_on_the_cpu,
+    tensor,
+)
 
 WINDOW_PARAMETERS = ("window_sizes", "strides", "dilations", "start_padding", "end_padding")
 
@@ -48,13 +58,10 @@ def _space_to_depth_shape(
     return _with_channels(shape[channel_axis] * math.prod(block_size), depth, channel_axis)
 
 
-ALL_BLOCKS = (0, sys.maxsize)  # what a range of blocks is where it is not given
-
-
 def _blocks_in(start: int, stop: int, count: int) -> int:
     """Return how many of `count` blocks there are from `start` to `stop`."""
     start = start + count if start < 0 else start
-    if stop == sys.maxsize:
+    if stop == ALL_BLOCKS[1]:
         stop = count
     return (stop + count if stop < 0 else stop) - start
 
@@ -102,67 +109,50 @@ def _layouts(name: str, rank: int, arguments: dict[str, Any]) -> tuple[str, str]
     return both
 
 
-# Tensors as arrays.
-
-_BITS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
-
-
-def _bits(x: torch.Tensor) -> npt.NDArray[Any]:
-    """View as integers of the same size, since NumPy does not know every dtype."""
-    array: npt.NDArray[Any] = x.detach().view(_BITS.get(x.itemsize, x.dtype)).numpy()
-    return array
-
-
-def _numbers(columns: torch.Tensor) -> npt.NDArray[Any]:
-    if columns.dtype == torch.bfloat16:
-        try:
-            import ml_dtypes  # noqa: PLC0415 - of use to bfloat16 alone
-        except ModuleNotFoundError:
-            raise ModuleNotFoundError(
-                'fold of bfloat16 needs ml_dtypes: pip install "reblock[torch]"', name="ml_dtypes"
-            ) from None
-        return _bits(columns).view(ml_dtypes.bfloat16)
-    try:
-        array: npt.NDArray[Any] = columns.detach().numpy()
-    except TypeError:
-        raise TypeError(
-            "columns must have a dtype that can be summed (bool, integer, floating point of 16 bits"
-            f" or more, complex64 or complex128), got {columns.dtype}"
-        ) from None
-    return array
-
-
-def _empty(x: torch.Tensor, shape: Sequence[int], *, named: bool) -> torch.Tensor:
-    """Make a tensor of this shape, in the memory format of `x` where it has the same rank.
-
-    Where its axes are named it is contiguous: the names say what its format is.
-    """
-    form = torch.contiguous_format
-    if x.ndim == len(shape) and not x.is_contiguous() and not named:
-        last = {4: torch.channels_last, 5: torch.channels_last_3d}.get(x.ndim, form)
-        form = last if x.is_contiguous(memory_format=last) else form
-    return torch.empty(shape, dtype=x.dtype, device=x.device, memory_format=form)
-
-
 # The custom operators.
 
 
 @dataclass(frozen=True)
 class Operator:
-    """A custom operator and its adjoint, which is given the shape of `x` before the arguments."""
+    """A custom operator, with arguments as its schema has them, all by place.
 
+    `kernel` computes the result. `adjoint` is given the shape of the tensor before the other
+    arguments.
+    """
+
+    kernel: Callable[..., torch.Tensor]
     custom: Any
     adjoint: Callable[..., torch.Tensor]
 
-    def __call__(self, x: torch.Tensor, *values: Any) -> torch.Tensor:
+    def __call__(self, x: torch.Tensor, *operands: Any) -> torch.Tensor:
+        if is_plain(x):
+            return self.kernel(x, *operands)
+        compiling = torch.compiler.is_compiling()
+        if compiling and forward_ad.unpack_dual(x).tangent is not None:
+            raise NotImplementedError("reblock.torch has no forward mode in compiled functions")
+        recorded = compiling or torch.jit.is_tracing()
         result: torch.Tensor
-        if torch.compiler.is_compiling():
-            if forward_ad.unpack_dual(x).tangent is not None:
-                raise NotImplementedError("reblock.torch has no forward mode in compiled functions")
-            result = self.custom(x, *values)
-        else:
-            result = _Linear.apply(x, _Call(self, values))
+        result = self.custom(x, *operands) if recorded else _Linear.apply(x, _Call(self, operands))
         return result
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function of `reblock` on tensors, with arguments as it takes them, all by place.
+
+    `run` computes the result, `peer` names the function of PyTorch.
+    """
+
+    parameters: tuple[str, ...]
+    peer: str
+    run: Callable[..., torch.Tensor]
+    operator: Operator
+
+    def __call__(self, x: torch.Tensor, *values: Any) -> torch.Tensor:
+        if is_plain(x):
+            return self.run(x, *values)
+        require_dense_on_the_cpu(self.parameters[0], x, self.peer)
+        return self.operator(x, *operands(self.parameters[1:], values, x.ndim))
 
 
 @dataclass(frozen=True)
@@ -170,7 +160,7 @@ class _Call:
     """An operator and its arguments, which are not to be taken for inputs of their own."""
 
     operator: Operator
-    values: tuple[Any, ...]
+    operands: tuple[Any, ...]
 
 
 class _Linear(torch.autograd.Function):  # type: ignore[misc] # the types of torch are left out
@@ -184,7 +174,7 @@ class _Linear(torch.autograd.Function):  # type: ignore[misc] # the types of tor
 
     @staticmethod
     def forward(x: torch.Tensor, call: _Call) -> torch.Tensor:
-        result: torch.Tensor = call.operator.custom(x, *call.values)
+        result: torch.Tensor = call.operator.custom(x, *call.operands)
         return result
 
     @staticmethod
@@ -194,20 +184,28 @@ class _Linear(torch.autograd.Function):  # type: ignore[misc] # the types of tor
 
     @staticmethod
     def backward(ctx: Any, gradient: torch.Tensor) -> tuple[torch.Tensor, None]:
-        return ctx.call.operator.adjoint(gradient, ctx.shape, *ctx.call.values), None
+        return ctx.call.operator.adjoint(gradient, ctx.shape, *ctx.call.operands), None
 
     @staticmethod
     def jvp(ctx: Any, tangent: torch.Tensor, _: None) -> torch.Tensor:
-        result: torch.Tensor = ctx.call.operator(tangent, *ctx.call.values)
+        result: torch.Tensor = ctx.call.operator(tangent, *ctx.call.operands)
         return result
 
 
 def _as_given(arguments: dict[str, Any]) -> dict[str, Any]:
-    """Return the arguments as the functions of reblock take them."""
-    given = {key: value for key, value in arguments.items() if value is not None}
-    if "layout" in given or "out_layout" in given:
-        del given["channel_axis"]
-    if "blocks" in given:
+    """Leave `channel_axis` out where a layout says where the channels are."""
+    told = _has_layout(arguments) and arguments["channel_axis"] == 1
+    return {k: v for k, v in arguments.items() if not (told and k == "channel_axis")}
+
+
+def _has_layout(arguments: dict[str, Any]) -> bool:
+    return arguments["layout"] is not None or arguments["out_layout"] is not None
+
+
+def _of_schema(arguments: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a custom operator as the functions of reblock take them."""
+    given = _as_given(arguments)
+    if given.get("blocks") is not None:
         given["blocks"] = _pairs(given["blocks"])
     return given
 
@@ -228,14 +226,16 @@ def _symbols(
     return arrange(result, in_order(out_layout), out_layout, 1)
 
 
-def _operator(
+def _function(
     name: str,
-    parameters: Sequence[str],
+    parameters: tuple[str, ...],
     symbolic_shape: Callable[..., Sequence[int]],
     array: Callable[[torch.Tensor], npt.NDArray[Any]],
+    *,
     adjoint: Callable[..., torch.Tensor],
-) -> Operator:
-    """Define an operator with the parameters of the function in `reblock`, each given by place."""
+    peer: str,
+) -> Function:
+    """Define a function and its operator with the parameters of that in `reblock`, tensor first."""
     types = {
         "order": "str",
         "blocks": "SymInt[]?",
@@ -244,33 +244,38 @@ def _operator(
         "out_layout": "str?",
         "threads": "int?",
     }
-    listed = ", ".join(f"{types.get(each, 'SymInt[]')} {each}" for each in parameters)
+    listed = ", ".join(f"{types.get(each, 'SymInt[]')} {each}" for each in parameters[1:])
     function, shape_function = getattr(reblock, name), getattr(reblock, f"{name}_shape")
 
     def make(x: torch.Tensor, *values: Any) -> torch.Tensor:
         """Make what the operator gives, but for its elements."""
-        geometry = dict(zip(parameters, values, strict=True))
-        geometry.pop("order")
-        geometry.pop("threads")
-        named = geometry["layout"] is not None or geometry["out_layout"] is not None
+        arguments = dict(zip(parameters[1:], values, strict=True))
+        form = _form_of(x, arguments)
+        geometry = {k: v for k, v in arguments.items() if k not in ("order", "threads")}
         sizes = [x.shape, *(v for v in geometry.values() if isinstance(v, Sequence))]
         if any(isinstance(size, torch.SymInt) for size in itertools.chain(*sizes)):
-            return _empty(x, _symbols(name, symbolic_shape, x.shape, geometry), named=named)
-        return _empty(x, shape_function(x.shape, **_as_given(geometry)), named=named)
+            return empty(x, _symbols(name, symbolic_shape, x.shape, geometry), form)
+        return empty(x, shape_function(x.shape, **_of_schema(geometry)), form)
+
+    def compute(x: torch.Tensor, arguments: dict[str, Any]) -> torch.Tensor:
+        """Compute in memory that the function allocates: large results come in large pages."""
+        source = array(x)
+        form = _form_of(x, arguments)
+        contiguous = form is torch.contiguous_format
+        call = function if contiguous else partial(_on_last_axis, function)
+        result = call(source, **arguments)
+        # NumPy gives an array without elements strides of its own.
+        return tensor(result, x.dtype) if result.size else empty(x, result.shape, form)
 
     def run(x: torch.Tensor, *values: Any) -> torch.Tensor:
-        arguments = _as_given(dict(zip(parameters, values, strict=True)))
-        try:
-            out = make(x, *values)
-        except ValueError:
-            function(array(x), **arguments)  # the same error, about the tensor instead of its shape
-            raise
-        function(array(x), **arguments, out=array(out))
-        return out
+        return compute(x, _as_given(dict(zip(parameters[1:], values, strict=True))))
+
+    def kernel(x: torch.Tensor, *values: Any) -> torch.Tensor:
+        return compute(x, _of_schema(dict(zip(parameters[1:], values, strict=True))))
 
     def run_batches(_info: Any, in_dims: Sequence[int], x: torch.Tensor, *values: Any) -> Any:
         """Run on the samples of all batches at once: along N, or with an N where there is none."""
-        arguments = dict(zip(parameters, values, strict=True))
+        arguments = dict(zip(parameters[1:], values, strict=True))
         layouts = _layouts(name, x.ndim - 1, arguments)
         layout, out_layout = layouts or ("N", "N")
         source, target = max(layout.find("N"), 0), max(out_layout.find("N"), 0)
@@ -302,12 +307,33 @@ def _operator(
 
     schema = f"(Tensor x, {listed}) -> Tensor"
     custom = torch.library.custom_op(
-        f"reblock::{name}", run, mutates_args=(), device_types="cpu", schema=schema
+        f"reblock::{name}", kernel, mutates_args=(), device_types="cpu", schema=schema
     )
     custom.register_fake(make)
     custom.register_vmap(run_batches)
     custom.register_autograd(backward, setup_context=setup_context)
-    return Operator(custom, adjoint)
+    return Function(parameters, peer, run, Operator(kernel, custom, adjoint))
+
+
+def _form_of(x: torch.Tensor, arguments: dict[str, Any]) -> torch.memory_format:
+    # Windows make other axes than those of `x`, and names of axes say where the channels lie.
+    if "block_size" not in arguments or _has_layout(arguments):
+        return torch.contiguous_format
+    return memory_format(x, arguments["channel_axis"])
+
+
+def _on_last_axis(
+    function: Callable[..., npt.NDArray[Any]], x: npt.NDArray[Any], **arguments: Any
+) -> npt.NDArray[Any]:
+    """Call the function with the channels of axis 1 on the last one, where they lie in memory."""
+    middle = range(1, x.ndim - 1)
+    last = x.transpose(0, *(axis + 1 for axis in middle), 1)
+    try:
+        result = function(last, **{**arguments, "channel_axis": -1})
+    except ValueError:
+        function(x, **arguments)  # the same error, about the shape as it was given
+        raise
+    return result.transpose(0, x.ndim - 1, *middle)
 
 
 _LAYOUTS = ("channel_axis", "layout", "out_layout", "threads")
@@ -331,42 +357,46 @@ def _unfold_adjoint(g: torch.Tensor, shape: Sequence[int], *values: Any) -> torc
         sizes = _spatial(shape, arguments["channel_axis"])
     else:
         sizes = arrange(shape, layouts[0], spatial(layouts[0]), 1)
-    return fold(g, sizes, *_swapped("unfold", len(shape), _WINDOW, values))
+    return fold.operator(g, sizes, *_swapped("unfold", len(shape), _WINDOW, values))
 
 
 def _fold_adjoint(g: torch.Tensor, shape: Sequence[int], *values: Any) -> torch.Tensor:
-    return unfold(g, *_swapped("fold", len(shape), ("output_sizes", *_WINDOW), values)[1:])
+    return unfold.operator(g, *_swapped("fold", len(shape), ("output_sizes", *_WINDOW), values)[1:])
 
 
-depth_to_space: Operator = _operator(
+depth_to_space: Function = _function(
     "depth_to_space",
-    _BLOCK,
+    ("x", *_BLOCK),
     _depth_to_space_shape,
-    _bits,
-    adjoint=lambda g, shape, *values: space_to_depth(
+    bits,
+    adjoint=lambda g, shape, *values: space_to_depth.operator(
         g, *_swapped("depth_to_space", len(shape), _BLOCK, values)
     ),
+    peer='torch.nn.functional.pixel_shuffle (order="CRD")',
 )
-space_to_depth: Operator = _operator(
+space_to_depth: Function = _function(
     "space_to_depth",
-    _BLOCK,
+    ("x", *_BLOCK),
     _space_to_depth_shape,
-    _bits,
-    adjoint=lambda g, shape, *values: depth_to_space(
+    bits,
+    adjoint=lambda g, shape, *values: depth_to_space.operator(
         g, *_swapped("space_to_depth", len(shape), _BLOCK, values)
     ),
+    peer='torch.nn.functional.pixel_unshuffle (order="CRD")',
 )
-unfold: Operator = _operator(
+unfold: Function = _function(
     "unfold",
-    _WINDOW,
+    ("x", *_WINDOW),
     _unfold_shape,
-    _bits,
+    bits,
     adjoint=_unfold_adjoint,
+    peer="torch.nn.functional.unfold (two spatial axes)",
 )
-fold: Operator = _operator(
+fold: Function = _function(
     "fold",
-    ("output_sizes", *_WINDOW),
+    ("columns", "output_sizes", *_WINDOW),
     _fold_shape,
-    _numbers,
+    numbers,
     adjoint=_fold_adjoint,
+    peer="torch.nn.functional.fold (two spatial axes)",
 )

@@ -7,9 +7,13 @@ import doctest
 import inspect
 import io
 import math
+import re
+import resource
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import ml_dtypes
@@ -18,6 +22,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.autograd import forward_ad
 
 import reblock.torch
@@ -27,14 +32,16 @@ from calls import operator as name_of
 from checks import assert_same_values, refuses
 from layouts import layouts, random_bytes, span
 from oracle import Array
+from reblock.torch import _operators
 
 pytestmark = [
     # Of every tensor of this dtype.
     pytest.mark.filterwarnings("ignore:ComplexHalf support is experimental:UserWarning"),
     # PyTorch's opcheck asks for it itself.
     pytest.mark.filterwarnings(r"ignore:The \.grad attribute of a Tensor that is not a leaf"),
-    # It makes use of that itself, for forward mode.
-    pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated:FutureWarning"),
+    # It makes use of that itself, for forward mode and in the backend "inductor", and it is still
+    # there to be used. The category of the warning depends on the version.
+    pytest.mark.filterwarnings(r"ignore:`torch\.jit\.\w+` is deprecated"),
     # Of Python 3.13.0 alone.
     pytest.mark.filterwarnings("ignore:Guards may run slower on Python:RuntimeWarning"),
 ]
@@ -222,6 +229,113 @@ def test_windows_of_channels_last() -> None:
     assert torch.equal(run(UNFOLD, x.to(memory_format=torch.channels_last)), run(UNFOLD, x))
 
 
+# Calls that need nothing of PyTorch but the elements
+
+
+def dispatched(call: Call, x: torch.Tensor) -> torch.Tensor:
+    """Make the call by PyTorch's dispatcher."""
+    operator = getattr(torch.ops.reblock, call.operator)
+    result: torch.Tensor = operator(x, *operands(call))
+    return result
+
+
+def without_dispatcher(monkeypatch: pytest.MonkeyPatch, call: Call) -> None:
+    """Have the call fail where it takes the way through PyTorch's dispatcher."""
+
+    def fail(*_: object) -> None:
+        raise AssertionError("this call goes through the dispatcher")
+
+    own = getattr(_operators, call.operator)
+    operator = replace(own.operator, custom=fail)
+    monkeypatch.setattr(_operators, call.operator, replace(own, operator=operator))
+
+
+@every_operator
+def test_a_plain_call_leaves_the_dispatcher_out(
+    call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without_dispatcher(monkeypatch, call)
+    x = sample(call)
+    parameter = torch.nn.Parameter(x)
+    expected = dispatched(call, x)
+    assert torch.equal(run(call, x), expected)
+    for context in (torch.no_grad, torch.inference_mode):
+        with context():
+            assert torch.equal(run(call, parameter), expected)
+    with torch.autocast("cpu"):
+        assert torch.equal(run(call, x), expected)
+    with pytest.raises(AssertionError, match="dispatcher"):
+        run(call, parameter)
+
+
+@given(any_call(), st.sampled_from([torch.float32, torch.bfloat16, torch.complex128]))
+def test_the_dispatcher_changes_nothing(call: Call, dtype: torch.dtype) -> None:
+    x = sample(call, dtype)
+    for context in (torch.enable_grad, torch.inference_mode):
+        with context():
+            result, expected = run(call, x), dispatched(call, x)
+            assert torch.equal(result, expected)
+            assert result.stride() == expected.stride()
+            assert result.is_inference() == expected.is_inference()
+            assert not result.requires_grad
+
+
+class Functions(torch.overrides.TorchFunctionMode):  # type: ignore[misc] # as for Upscale
+    """Keep the names of what is called."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: list[str] = []
+
+    def __torch_function__(self, function: Any, _: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self.seen.append(str(function))
+        return function(*args, **(kwargs or {}))
+
+
+class Dispatches(torch.utils._python_dispatch.TorchDispatchMode):  # type: ignore[misc] # as above
+    """Keep the names of what is dispatched."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: list[str] = []
+
+    def __torch_dispatch__(self, function: Any, _: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self.seen.append(str(function))
+        return function(*args, **(kwargs or {}))
+
+
+@every_operator
+def test_what_watches_the_dispatcher_sees_each_call(call: Call) -> None:
+    x = sample(call)
+    for mode in (Functions(), Dispatches()):
+        with mode:
+            run(call, x)
+        assert f"reblock.{call.operator}.default" in mode.seen
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profile:
+        run(call, x)
+    assert f"reblock::{call.operator}" in [event.key for event in profile.key_averages()]
+
+
+def page_faults(work: Callable[[], object]) -> int:
+    """Return the least page faults of a few runs, each of which gives its memory back."""
+    counts = []
+    for _ in range(5):
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+        work()
+        counts.append(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+    return min(counts)
+
+
+def test_large_results_come_with_as_few_page_faults_as_those_of_reblock() -> None:
+    """Memory of PyTorch's own comes in pages of 4 KiB: 9216 of them here."""
+    image = torch.zeros(1, 64, 128, 128)
+    window: dict[str, Any] = {"start_padding": 1, "end_padding": 1, "threads": 1}
+    plainly = page_faults(lambda: reblock.unfold(image, 3, **window))
+    assert page_faults(lambda: reblock.torch.unfold(image, 3, **window)) <= plainly + 500
+    image.requires_grad_()
+    assert page_faults(lambda: reblock.torch.unfold(image, 3, **window)) <= plainly + 500
+
+
 # Gradients
 
 
@@ -360,6 +474,40 @@ def test_exported_with_extents_that_vary() -> None:
     for shape in ((2, 8, 4, 5), (3, 8, 7, 2)):
         x = torch.randn(shape)
         assert torch.equal(module(x), Upscale()(x))
+
+
+class Windows(torch.nn.Module):  # type: ignore[misc] # as above
+    """A module to trace."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return reblock.torch.unfold(x * 2, 3, strides=2)
+
+
+def test_traced_saved_and_loaded() -> None:
+    x = torch.randn(1, 2, 7, 5)
+    traced = torch.jit.trace(Windows(), (x,))
+    assert "reblock::unfold" in str(traced.graph)
+    file = io.BytesIO()
+    torch.jit.save(traced, file)
+    file.seek(0)
+    other = torch.randn(3, 2, 6, 8)
+    assert torch.equal(torch.jit.load(file)(other), Windows()(other))
+
+
+def test_traced_by_torch_fx() -> None:
+    traced = torch.fx.symbolic_trace(Windows())
+    assert reblock.torch.unfold in [node.target for node in traced.graph.nodes]
+    x = torch.randn(1, 2, 7, 5)
+    assert torch.equal(traced(x), Windows()(x))
+
+
+def test_a_script_is_refused_in_one_line() -> None:
+    for name in OPERATORS:
+        wanted = f"^TorchScript error: reblock.torch.{name} is not supported: use torch.compile.*$"
+        with pytest.raises(RuntimeError, match=wanted):
+            torch.jit.script(getattr(reblock.torch, name))
+    with pytest.raises(RuntimeError, match=r"^TorchScript error: reblock.torch.unfold .*export$"):
+        torch.jit.script(Windows())
 
 
 @every_rank
@@ -596,6 +744,29 @@ def test_an_int_stands_for_every_axis() -> None:
     assert reblock.torch.fold(torch.ones(1, 6, 4), 6, 3).shape == (1, 2, 6)
 
 
+@every_rank
+def test_sizes_are_whatever_the_functions_of_reblock_take(call: Call) -> None:
+    """Lists, tuples, ranges and arrays of ints, whether or not the dispatcher gets the call."""
+    kinds: list[Callable[[Any], Any]] = [
+        list,
+        lambda values: np.array(values, np.int16),
+        lambda values: [np.uint8(value) for value in values],
+        lambda values: [torch.tensor(value) for value in values],
+        lambda values: values if len(set(values)) > 1 else np.array(values[0]),
+        lambda values: range(values[0], 9)[: len(values)] if len(values) == 1 else values,
+    ]
+    x = sample(call)
+    expected = run(call, x)
+    for kind in kinds:
+        keywords = {
+            name: value if name == "order" else kind(value) if name != "channel_axis" else value
+            for name, value in call.keywords.items()
+        }
+        other = replace(call, arguments=tuple(map(kind, call.arguments)), keywords=keywords)
+        for tensor in (x, x.clone().requires_grad_()):
+            assert torch.equal(run(other, tensor), expected)
+
+
 @pytest.mark.parametrize("order", [*reblock.DepthSpaceOrder, 0, 1], ids=repr)
 def test_orders(order: Any) -> None:
     x = torch.randn(1, 8, 2, 2)
@@ -638,9 +809,10 @@ BAD: list[tuple[dict[str, Any], type[Exception], str]] = [
 def test_bad_arguments_are_refused(
     wrong: dict[str, Any], kind: type[Exception], argument: str
 ) -> None:
-    x = torch.zeros(2, 12, 4, 4)
     arguments = {"block_size": 2, **wrong}
-    refuses(lambda: reblock.torch.depth_to_space(x, **arguments), kind, argument)
+    x = torch.zeros(2, 12, 4, 4)
+    for tensor in (x, x.clone().requires_grad_()):
+        refuses(partial(reblock.torch.depth_to_space, tensor, **arguments), kind, argument)
 
 
 @pytest.mark.parametrize("wrong", [[[[[1.0]]]], np.zeros((1, 1, 1, 1)), None])
@@ -660,9 +832,54 @@ def test_bad_shapes_are_refused() -> None:
         reblock.torch.depth_to_space(torch.zeros(1, 6, 2, 2, device="meta"), 2)
 
 
-def test_only_dense_tensors_on_the_cpu() -> None:
-    with pytest.raises(NotImplementedError, match="reblock::unfold"):
-        reblock.torch.unfold(torch.zeros(1, 1, 4, 4).to_sparse(), 2)
+DENSE = torch.zeros(1, 4, 4)
+NOT_DENSE: dict[str, tuple[Callable[[], torch.Tensor], str]] = {
+    "sparse": (DENSE.to_sparse, "torch.sparse_coo"),
+    "sparse rows": (DENSE.to_sparse_csr, "torch.sparse_csr"),
+    "oneDNN": (DENSE.to_mkldnn, "torch._mkldnn"),
+    "quantized": (lambda: torch.quantize_per_tensor(DENSE, 1.0, 0, torch.quint8), "torch.quint8"),
+    "nested": (lambda: torch.nested.nested_tensor([DENSE]), "nested"),
+    "jagged": (lambda: torch.nested.nested_tensor([DENSE], layout=torch.jagged), "nested"),
+}
+
+
+@pytest.mark.filterwarnings("ignore:Sparse CSR tensor support is in beta:UserWarning")
+@pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors:UserWarning")
+@pytest.mark.filterwarnings("ignore:torch.quantize_per_tensor, :UserWarning")
+@pytest.mark.parametrize("kind", NOT_DENSE)
+@every_operator
+def test_what_is_not_dense_is_refused_in_one_line(call: Call, kind: str) -> None:
+    make, told = NOT_DENSE[kind]
+    with pytest.raises(NotImplementedError) as caught:
+        run(call, make())
+    assert re.fullmatch(f"{call.tensor()} must be a dense tensor, got .*", str(caught.value))
+    assert told in str(caught.value)
+
+
+PEERS = {
+    "depth_to_space": 'pixel_shuffle (order="CRD")',
+    "space_to_depth": 'pixel_unshuffle (order="CRD")',
+    "unfold": "unfold (two spatial axes)",
+    "fold": "fold (two spatial axes)",
+}
+
+
+@every_operator
+def test_another_device_is_refused_in_a_line_that_names_the_function_there(call: Call) -> None:
+    """Fake tensors show it where there is no other device."""
+    with FakeTensorMode():
+        x = torch.empty(call.input_shape, device="cuda")
+        told = re.escape(
+            f"{call.tensor()} must lie on the CPU, got a tensor on cuda:0: there, use"
+            f" torch.nn.functional.{PEERS[call.operator]}"
+        )
+        with pytest.raises(NotImplementedError, match=f"^{told}$"):
+            run(call, x)
+
+
+def test_the_module_is_imported_when_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(reblock, "torch")
+    assert reblock.torch is sys.modules["reblock.torch"]
 
 
 def test_without_torch_the_error_names_the_extra() -> None:
