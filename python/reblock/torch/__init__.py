@@ -16,6 +16,9 @@ dtype, which shares no memory with the input. Nothing else of its size is alloca
 the memory of a result, as in `reblock`: its storage cannot be resized. The input is copied first in
 two cases: where its conjugation or negation has been put off by PyTorch, and where ``torch.vmap``
 maps over an axis that does not merge with the batch.
+
+`reblock.torch.nn` has the modules of PyTorch for these operators, and `accelerate` puts them into
+a model.
 """
 
 from collections.abc import Sequence
@@ -35,9 +38,10 @@ except ModuleNotFoundError as missing:
         'reblock.torch needs torch: pip install "reblock[torch]"', name="torch"
     ) from None
 
-from reblock.torch import _operators
+from reblock.torch import _operators, nn
+from reblock.torch.nn import accelerate
 
-__all__ = ["depth_to_space", "fold", "space_to_depth", "unfold"]
+__all__ = ["accelerate", "depth_to_space", "fold", "nn", "space_to_depth", "unfold"]
 
 _IntOrInts = SupportsIndex | Sequence[SupportsIndex] | npt.NDArray[np.integer[Any]]
 _Order = Literal["DCR", "CRD", 0, 1] | reblock.DepthSpaceOrder

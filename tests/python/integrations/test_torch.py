@@ -900,10 +900,18 @@ def test_without_ml_dtypes_only_fold_of_bfloat16_is_missed(monkeypatch: pytest.M
     assert reblock.torch.fold(columns.float(), 3, 2).tolist() == [[[1, 2, 1]]]
 
 
-@pytest.mark.parametrize("name", OPERATORS)
-def test_the_examples_run(name: str) -> None:
-    text = inspect.getdoc(getattr(reblock.torch, name)) or ""
-    test = doctest.DocTestParser().get_doctest(text, {}, name, None, None)
+@pytest.mark.parametrize(
+    "documented",
+    [
+        *(getattr(reblock.torch, name) for name in OPERATORS),
+        reblock.torch.accelerate,
+        *(getattr(reblock.torch.nn, name) for name in reblock.torch.nn.__all__),
+    ],
+    ids=lambda documented: documented.__name__,
+)
+def test_the_examples_run(documented: Any) -> None:
+    text = inspect.getdoc(documented) or ""
+    test = doctest.DocTestParser().get_doctest(text, {}, documented.__name__, None, None)
     report: list[str] = []
     result = doctest.DocTestRunner().run(test, out=report.append)
     assert result.attempted >= 2

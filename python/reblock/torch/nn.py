@@ -1,0 +1,254 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""PyTorch's modules PixelShuffle, PixelUnshuffle, Unfold and Fold, on the CPU by `reblock`.
+
+Each derives from the class of the same name in ``torch.nn``. It has the same arguments, attributes
+and results, and takes every dtype that the function of `reblock.torch` takes. It has no parameters
+and adds nothing to a ``state_dict``. `accelerate` makes these modules of those in a model.
+
+PyTorch's own functions still do the rest: tensors on other devices, sparse, quantized and nested
+tensors, numbers of axes that PyTorch refuses, and everything that ``torch.jit.script``,
+``torch.jit.trace`` and ``torch.onnx.export`` record.
+"""
+
+from __future__ import annotations  # docs/conf.py mocks torch, of which | makes no union
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch.nn import functional
+
+from reblock.torch import _operators
+from reblock.torch._tensors import is_dense
+
+__all__ = ["Fold", "PixelShuffle", "PixelUnshuffle", "Unfold"]
+
+
+class PixelShuffle(torch.nn.PixelShuffle):  # type: ignore[misc] # the types of torch are left out
+    """Move channels into blocks of pixels, as ``torch.nn.PixelShuffle``.
+
+    This is `reblock.torch.depth_to_space` in CRD order, for any number of batch axes.
+
+    Parameters
+    ----------
+    upscale_factor : int
+        Pixels along each side of a block, ``r``; at least 1.
+
+    Examples
+    --------
+    >>> import torch
+    >>> import reblock.torch
+    >>> shuffle = reblock.torch.nn.PixelShuffle(2)
+    >>> shuffle(torch.zeros(1, 12, 2, 3)).shape
+    torch.Size([1, 3, 4, 6])
+    """
+
+    def forward(self, input: torch.Tensor) -> torch.Tensor:  # noqa: A002 - PyTorch's name
+        """Return the shape ``(*, C, H*r, W*r)`` for an input of ``(*, C*r*r, H, W)``."""
+        if torch.jit.is_scripting():
+            return functional.pixel_shuffle(input, self.upscale_factor)
+        return _pixel_shuffle(input, self.upscale_factor)
+
+
+class PixelUnshuffle(torch.nn.PixelUnshuffle):  # type: ignore[misc] # as above
+    """Move blocks of pixels into channels, as ``torch.nn.PixelUnshuffle``.
+
+    This is `reblock.torch.space_to_depth` in CRD order, for any number of batch axes.
+
+    Parameters
+    ----------
+    downscale_factor : int
+        Pixels along each side of a block, ``r``; at least 1.
+
+    Examples
+    --------
+    >>> import torch
+    >>> import reblock.torch
+    >>> unshuffle = reblock.torch.nn.PixelUnshuffle(2)
+    >>> unshuffle(torch.zeros(1, 3, 4, 6)).shape
+    torch.Size([1, 12, 2, 3])
+    """
+
+    def forward(self, input: torch.Tensor) -> torch.Tensor:  # noqa: A002 - PyTorch's name
+        """Return the shape ``(*, C*r*r, H, W)`` for an input of ``(*, C, H*r, W*r)``."""
+        if torch.jit.is_scripting():
+            return functional.pixel_unshuffle(input, self.downscale_factor)
+        return _pixel_unshuffle(input, self.downscale_factor)
+
+
+class Unfold(torch.nn.Unfold):  # type: ignore[misc] # as above
+    """Copy every position of a sliding window into a column, as ``torch.nn.Unfold``.
+
+    This is `reblock.torch.unfold` for images, with or without a batch.
+
+    Parameters
+    ----------
+    kernel_size : int or tuple of int
+        Pixels of the window, ``K`` in all: one value for both axes, or one for each. This holds for
+        the following parameters too.
+    dilation : int or tuple of int, default 1
+        Pixels from one element of the window to the next; at least 1.
+    padding : int or tuple of int, default 0
+        Implicit zeros before and behind each axis; at least 0.
+    stride : int or tuple of int, default 1
+        Pixels from one window position to the next; at least 1.
+
+    Examples
+    --------
+    >>> import torch
+    >>> import reblock.torch
+    >>> unfold = reblock.torch.nn.Unfold(3, padding=1)
+    >>> unfold(torch.zeros(1, 2, 4, 5)).shape
+    torch.Size([1, 18, 20])
+    """
+
+    def forward(self, input: torch.Tensor) -> torch.Tensor:  # noqa: A002 - PyTorch's name
+        """Return the shape ``(N, C*K, L)`` for an input of ``(N, C, H, W)``."""
+        window = (self.kernel_size, self.dilation, self.padding, self.stride)
+        if torch.jit.is_scripting():
+            return functional.unfold(input, *window)
+        return _unfold(input, window)
+
+
+class Fold(torch.nn.Fold):  # type: ignore[misc] # as above
+    """Add the columns up where their windows lie, as ``torch.nn.Fold``.
+
+    This is `reblock.torch.fold` for images, with or without a batch.
+
+    Parameters
+    ----------
+    output_size : int or tuple of int
+        Height and width of the result.
+    kernel_size, dilation, padding, stride
+        As in `Unfold`.
+
+    Examples
+    --------
+    >>> import torch
+    >>> import reblock.torch
+    >>> fold = reblock.torch.nn.Fold((4, 5), 3, padding=1)
+    >>> fold(torch.zeros(1, 18, 20)).shape
+    torch.Size([1, 2, 4, 5])
+    """
+
+    def forward(self, input: torch.Tensor) -> torch.Tensor:  # noqa: A002 - PyTorch's name
+        """Return the shape ``(N, C, *output_size)`` for an input of ``(N, C*K, L)``."""
+        window = (self.kernel_size, self.dilation, self.padding, self.stride)
+        if torch.jit.is_scripting():
+            return functional.fold(input, self.output_size, *window)
+        return _fold(input, self.output_size, window)
+
+
+OWN = {
+    torch.nn.PixelShuffle: PixelShuffle,
+    torch.nn.PixelUnshuffle: PixelUnshuffle,
+    torch.nn.Unfold: Unfold,
+    torch.nn.Fold: Fold,
+}
+
+
+def accelerate(model: torch.nn.Module) -> dict[str, torch.nn.Module]:
+    """Have a model's PixelShuffle, PixelUnshuffle, Unfold and Fold done by `reblock` on the CPU.
+
+    Each such module of `model`, and `model` itself if it is one, gets the class of the same name in
+    `reblock.torch.nn`. It stays the same object, with its hooks and its place in the model. Modules
+    of derived classes and calls of ``torch.nn.functional`` stay as they are. On other devices
+    PyTorch goes on doing the work.
+
+    Parameters
+    ----------
+    model : torch.nn.Module
+        Changed in place. It should not have been compiled yet.
+
+    Returns
+    -------
+    dict of str to torch.nn.Module
+        The modules that are `reblock`'s now, by their names in the model, as
+        ``model.named_modules`` has them; empty where there is nothing to replace.
+
+    Raises
+    ------
+    TypeError
+        If `model` is no torch.nn.Module.
+
+    Examples
+    --------
+    >>> import torch
+    >>> import reblock.torch
+    >>> model = torch.nn.Sequential(torch.nn.Conv2d(3, 12, 3), torch.nn.PixelShuffle(2))
+    >>> reblock.torch.accelerate(model)
+    {'1': PixelShuffle(upscale_factor=2)}
+    """
+    if not isinstance(model, torch.nn.Module):
+        raise TypeError(f"model must be a torch.nn.Module, got {type(model).__name__}")
+    # A module that stands in several places is told by each of its names.
+    modules = model.named_modules(remove_duplicate=False)
+    found = {name: module for name, module in modules if type(module) in OWN}
+    for module in found.values():
+        # Under its second name a module is one of these already.
+        module.__class__ = OWN.get(type(module), type(module))
+    return found
+
+
+# What the modules do. torch.fx records calls of these functions instead of looking into them.
+
+
+def _is_own(x: torch.Tensor, ranks: range) -> bool:
+    return (
+        isinstance(x, torch.Tensor)
+        and x.ndim in ranks
+        and x.device.type == "cpu"
+        and is_dense(x)
+        and not torch.jit.is_tracing()
+        and not torch.onnx.is_in_onnx_export()
+    )
+
+
+def _with_one_batch_axis(
+    function: Callable[[torch.Tensor], torch.Tensor], x: torch.Tensor, axes: int
+) -> torch.Tensor:
+    """Apply a function to `x`, of which the last `axes` axes belong to one item of the batch."""
+    if x.ndim == axes + 1:
+        return function(x)
+    result = function(x.reshape(math.prod(x.shape[:-axes]), *x.shape[-axes:]))
+    return result.reshape(*x.shape[:-axes], *result.shape[1:])
+
+
+def _pixel_shuffle(x: torch.Tensor, factor: int) -> torch.Tensor:
+    if not _is_own(x, range(3, 65)):
+        return functional.pixel_shuffle(x, factor)
+    return _with_one_batch_axis(
+        lambda x: _operators.depth_to_space(x, factor, "CRD", 1, None), x, axes=3
+    )
+
+
+def _pixel_unshuffle(x: torch.Tensor, factor: int) -> torch.Tensor:
+    if not _is_own(x, range(3, 65)):
+        return functional.pixel_unshuffle(x, factor)
+    return _with_one_batch_axis(
+        lambda x: _operators.space_to_depth(x, factor, "CRD", 1, None), x, axes=3
+    )
+
+
+def _unfold(x: torch.Tensor, window: tuple[Any, ...]) -> torch.Tensor:
+    if not _is_own(x, range(3, 5)):
+        return functional.unfold(x, *window)
+    own = _window(*window)
+    return _with_one_batch_axis(lambda x: _operators.unfold(x, *own, 1, None), x, axes=3)
+
+
+def _fold(x: torch.Tensor, output_size: Any, window: tuple[Any, ...]) -> torch.Tensor:
+    if not _is_own(x, range(2, 4)):
+        return functional.fold(x, output_size, *window)
+    own = _window(*window)
+    sizes = (output_size, output_size) if isinstance(output_size, int) else output_size
+    return _with_one_batch_axis(lambda x: _operators.fold(x, sizes, *own, 1, None), x, axes=2)
+
+
+def _window(kernel_size: Any, dilation: Any, padding: Any, stride: Any) -> tuple[Any, ...]:
+    return kernel_size, stride, dilation, padding, padding
+
+
+for _function in (_pixel_shuffle, _pixel_unshuffle, _unfold, _fold):
+    torch.fx.wrap(_function.__name__)
