@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import itertools
 import json
 import math
@@ -279,7 +280,30 @@ def measure_calls(peers: list[str], seconds: float) -> dict[str, float]:
         work = PEERS[name][1](plain, x)
         if work is not None:
             runs[name] = work
+    if "torch" in peers:
+        tensor = importlib.import_module("torch").from_numpy(x)
+        function = importlib.import_module("reblock.torch").depth_to_space
+        runs["reblock.torch.depth_to_space(tensor, 2)"] = lambda: function(tensor, 2)
     return {name: taken * 1e9 for name, taken in median_times(runs, 4 * seconds).items()}
+
+
+def measure_tensors(seconds: float) -> dict[str, float]:
+    """Time unfold of a tensor to 71 MB of fresh memory, which is to cost no more by reblock.torch.
+
+    Milliseconds.
+    """
+    torch = importlib.import_module("torch")
+    integration = importlib.import_module("reblock.torch")
+    tensor = torch.ones(1, 64, 176, 176)
+    more: dict[str, Any] = {"start_padding": 1, "end_padding": 1}
+    if ARGUMENTS.cpus:
+        more["threads"] = ARGUMENTS.cpus
+    runs: dict[str, Run] = {
+        "reblock.unfold": lambda: reblock.unfold(tensor, 3, **more),
+        "reblock.torch.unfold": lambda: integration.unfold(tensor, 3, **more),
+        "torch": lambda: torch.nn.functional.unfold(tensor, 3, padding=1),
+    }
+    return {name: taken * 1e3 for name, taken in median_times(runs, seconds).items()}
 
 
 def measure_sweep(seconds: float, largest: int) -> list[dict[str, float]]:
@@ -357,6 +381,12 @@ def main() -> None:
         CONSOLE.print(
             "1 KiB, nanoseconds a call:", {k: round(v) for k, v in summary["calls"].items()}
         )
+        if "torch" in peers:
+            summary["tensors"] = measure_tensors(seconds)
+            CONSOLE.print(
+                "unfold of a tensor to 71 MB, milliseconds:",
+                {k: round(v, 1) for k, v in summary["tensors"].items()},
+            )
         summary["sweep"] = measure_sweep(seconds, 1 << (26 if ARGUMENTS.quick else 30))
         speeds = [point["bytes"] / point["reblock"] for point in summary["sweep"]]
         dips = min(b / a for a, b in itertools.pairwise(speeds))

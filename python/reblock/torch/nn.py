@@ -3,7 +3,8 @@
 
 Each derives from the class of the same name in ``torch.nn``. It has the same arguments, attributes
 and results, and takes every dtype that the function of `reblock.torch` takes. It has no parameters
-and adds nothing to a ``state_dict``. `accelerate` makes these modules of those in a model.
+and adds nothing to a ``state_dict``. `reblock.torch.accelerate` replaces PyTorch's modules in a
+model.
 
 PyTorch's own functions still do the rest: tensors on other devices, sparse, quantized and nested
 tensors, numbers of axes that PyTorch refuses, and everything that ``torch.jit.script``,
@@ -14,12 +15,13 @@ from __future__ import annotations  # docs/conf.py mocks torch, of which | makes
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
 from torch.nn import functional
 
-from reblock.torch import _operators
+import reblock.torch
 from reblock.torch._tensors import is_dense
 
 __all__ = ["Fold", "PixelShuffle", "PixelUnshuffle", "Unfold"]
@@ -28,7 +30,8 @@ __all__ = ["Fold", "PixelShuffle", "PixelUnshuffle", "Unfold"]
 class PixelShuffle(torch.nn.PixelShuffle):  # type: ignore[misc] # the types of torch are left out
     """Move channels into blocks of pixels, as ``torch.nn.PixelShuffle``.
 
-    This is `reblock.torch.depth_to_space` in CRD order, for any number of batch axes.
+    This is `reblock.torch.depth_to_space` in CRD order, for any number of batch axes: an input of
+    shape ``(*, C*r*r, H, W)`` gives a new tensor of shape ``(*, C, H*r, W*r)``.
 
     Parameters
     ----------
@@ -45,7 +48,7 @@ class PixelShuffle(torch.nn.PixelShuffle):  # type: ignore[misc] # the types of 
     """
 
     def forward(self, input: torch.Tensor) -> torch.Tensor:  # noqa: A002 - PyTorch's name
-        """Return the shape ``(*, C, H*r, W*r)`` for an input of ``(*, C*r*r, H, W)``."""
+        """Return ``(*, C, H*r, W*r)`` for an input of ``(*, C*r*r, H, W)``."""
         if torch.jit.is_scripting():
             return functional.pixel_shuffle(input, self.upscale_factor)
         return _pixel_shuffle(input, self.upscale_factor)
@@ -54,7 +57,8 @@ class PixelShuffle(torch.nn.PixelShuffle):  # type: ignore[misc] # the types of 
 class PixelUnshuffle(torch.nn.PixelUnshuffle):  # type: ignore[misc] # as above
     """Move blocks of pixels into channels, as ``torch.nn.PixelUnshuffle``.
 
-    This is `reblock.torch.space_to_depth` in CRD order, for any number of batch axes.
+    This is `reblock.torch.space_to_depth` in CRD order, for any number of batch axes: an input of
+    shape ``(*, C, H*r, W*r)`` gives a new tensor of shape ``(*, C*r*r, H, W)``.
 
     Parameters
     ----------
@@ -71,7 +75,7 @@ class PixelUnshuffle(torch.nn.PixelUnshuffle):  # type: ignore[misc] # as above
     """
 
     def forward(self, input: torch.Tensor) -> torch.Tensor:  # noqa: A002 - PyTorch's name
-        """Return the shape ``(*, C*r*r, H, W)`` for an input of ``(*, C, H*r, W*r)``."""
+        """Return ``(*, C*r*r, H, W)`` for an input of ``(*, C, H*r, W*r)``."""
         if torch.jit.is_scripting():
             return functional.pixel_unshuffle(input, self.downscale_factor)
         return _pixel_unshuffle(input, self.downscale_factor)
@@ -80,7 +84,8 @@ class PixelUnshuffle(torch.nn.PixelUnshuffle):  # type: ignore[misc] # as above
 class Unfold(torch.nn.Unfold):  # type: ignore[misc] # as above
     """Copy every position of a sliding window into a column, as ``torch.nn.Unfold``.
 
-    This is `reblock.torch.unfold` for images, with or without a batch.
+    This is `reblock.torch.unfold` for images, with or without a batch: an input of shape
+    ``(N, C, H, W)`` gives a new tensor of shape ``(N, C*K, L)``, for ``L`` window positions.
 
     Parameters
     ----------
@@ -104,7 +109,7 @@ class Unfold(torch.nn.Unfold):  # type: ignore[misc] # as above
     """
 
     def forward(self, input: torch.Tensor) -> torch.Tensor:  # noqa: A002 - PyTorch's name
-        """Return the shape ``(N, C*K, L)`` for an input of ``(N, C, H, W)``."""
+        """Return ``(N, C*K, L)`` for an input of ``(N, C, H, W)``."""
         window = (self.kernel_size, self.dilation, self.padding, self.stride)
         if torch.jit.is_scripting():
             return functional.unfold(input, *window)
@@ -114,7 +119,9 @@ class Unfold(torch.nn.Unfold):  # type: ignore[misc] # as above
 class Fold(torch.nn.Fold):  # type: ignore[misc] # as above
     """Add the columns up where their windows lie, as ``torch.nn.Fold``.
 
-    This is `reblock.torch.fold` for images, with or without a batch.
+    This is `reblock.torch.fold` for images, with or without a batch: an input of shape
+    ``(N, C*K, L)`` gives a new tensor of shape ``(N, C, *output_size)``. float16 and bfloat16 are
+    summed in float32 and rounded once.
 
     Parameters
     ----------
@@ -133,7 +140,7 @@ class Fold(torch.nn.Fold):  # type: ignore[misc] # as above
     """
 
     def forward(self, input: torch.Tensor) -> torch.Tensor:  # noqa: A002 - PyTorch's name
-        """Return the shape ``(N, C, *output_size)`` for an input of ``(N, C*K, L)``."""
+        """Return ``(N, C, *output_size)`` for an input of ``(N, C*K, L)``."""
         window = (self.kernel_size, self.dilation, self.padding, self.stride)
         if torch.jit.is_scripting():
             return functional.fold(input, self.output_size, *window)
@@ -149,7 +156,7 @@ OWN = {
 
 
 def accelerate(model: torch.nn.Module) -> dict[str, torch.nn.Module]:
-    """Have a model's PixelShuffle, PixelUnshuffle, Unfold and Fold done by `reblock` on the CPU.
+    """Replace PixelShuffle, PixelUnshuffle, Unfold and Fold in a model by those of `reblock`.
 
     Each such module of `model`, and `model` itself if it is one, gets the class of the same name in
     `reblock.torch.nn`. It stays the same object, with its hooks and its place in the model. Modules
@@ -218,36 +225,40 @@ def _with_one_batch_axis(
 def _pixel_shuffle(x: torch.Tensor, factor: int) -> torch.Tensor:
     if not _is_own(x, range(3, 65)):
         return functional.pixel_shuffle(x, factor)
-    return _with_one_batch_axis(
-        lambda x: _operators.depth_to_space(x, factor, "CRD", 1, None), x, axes=3
-    )
+    shuffle = partial(reblock.torch.depth_to_space, block_size=factor, order="CRD")
+    return _with_one_batch_axis(shuffle, x, axes=3)
 
 
 def _pixel_unshuffle(x: torch.Tensor, factor: int) -> torch.Tensor:
     if not _is_own(x, range(3, 65)):
         return functional.pixel_unshuffle(x, factor)
-    return _with_one_batch_axis(
-        lambda x: _operators.space_to_depth(x, factor, "CRD", 1, None), x, axes=3
-    )
+    unshuffle = partial(reblock.torch.space_to_depth, block_size=factor, order="CRD")
+    return _with_one_batch_axis(unshuffle, x, axes=3)
 
 
 def _unfold(x: torch.Tensor, window: tuple[Any, ...]) -> torch.Tensor:
     if not _is_own(x, range(3, 5)):
         return functional.unfold(x, *window)
-    own = _window(*window)
-    return _with_one_batch_axis(lambda x: _operators.unfold(x, *own, 1, None), x, axes=3)
+    unfold = partial(reblock.torch.unfold, **_window(*window))
+    return _with_one_batch_axis(unfold, x, axes=3)
 
 
 def _fold(x: torch.Tensor, output_size: Any, window: tuple[Any, ...]) -> torch.Tensor:
     if not _is_own(x, range(2, 4)):
         return functional.fold(x, output_size, *window)
-    own = _window(*window)
     sizes = (output_size, output_size) if isinstance(output_size, int) else output_size
-    return _with_one_batch_axis(lambda x: _operators.fold(x, sizes, *own, 1, None), x, axes=2)
+    fold = partial(reblock.torch.fold, output_sizes=sizes, **_window(*window))
+    return _with_one_batch_axis(fold, x, axes=2)
 
 
-def _window(kernel_size: Any, dilation: Any, padding: Any, stride: Any) -> tuple[Any, ...]:
-    return kernel_size, stride, dilation, padding, padding
+def _window(kernel_size: Any, dilation: Any, padding: Any, stride: Any) -> dict[str, Any]:
+    return {
+        "window_sizes": kernel_size,
+        "strides": stride,
+        "dilations": dilation,
+        "start_padding": padding,
+        "end_padding": padding,
+    }
 
 
 for _function in (_pixel_shuffle, _pixel_unshuffle, _unfold, _fold):
