@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
 #include <atomic>
-#include <cstdlib>
 #include <string>
 
 #include "arguments.hpp"
 #include "function.hpp"
-#include "processors.hpp"
 #include "register.hpp"
 #include "thread_pool.hpp"
 #include "threads.hpp"
@@ -64,8 +62,6 @@ Examples
 >>> reblock.set_num_threads(before)
 )";
 
-constexpr const char* environment_variable = "REBLOCK_NUM_THREADS";
-
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): what set_num_threads sets, for a process
 std::atomic<std::size_t> usual_threads{1};
 
@@ -75,18 +71,14 @@ std::size_t to_count(py::handle threads) {
   return std::min(static_cast<std::size_t>(count), thread_pool::most_threads);
 }
 
-std::size_t threads_at_start() {
-  const char* wanted = std::getenv(environment_variable);
-  if (wanted != nullptr && *wanted != '\0') {
-    char* end = nullptr;
-    const long count = std::strtol(wanted, &end, 10);
-    if (*end == '\0' && count >= 1)
-      return std::min(static_cast<std::size_t>(count), thread_pool::most_threads);
-    const std::string message = std::string(environment_variable) + " must be an integer from 1 on, got \"" +
-                                wanted + "\"; it is ignored";
+std::size_t find_usual_threads() {
+  const threads_at_start found = threads_at_start::find();
+  if (found.ignored != nullptr) {
+    const std::string message = std::string(threads_at_start::variable) +
+                                " must be an integer from 1 on, got \"" + found.ignored + "\"; it is ignored";
     if (PyErr_WarnEx(PyExc_RuntimeWarning, message.c_str(), 1) != 0) throw py::error_already_set();
   }
-  return std::min(usable_processors(), thread_pool::most_threads);
+  return found.count;
 }
 
 py::object get_num_threads() { return py::int_(usual_threads.load()); }
@@ -103,7 +95,7 @@ std::size_t to_threads(py::handle threads) {
 }
 
 void register_threads(py::module_& m) {
-  usual_threads = threads_at_start();
+  usual_threads = find_usual_threads();
   function<&get_num_threads>::define(m, "get_num_threads", get_num_threads_doc, 0, {});
   function<&set_num_threads>::define(m, "set_num_threads", set_num_threads_doc, 1, {{"threads"}});
 }

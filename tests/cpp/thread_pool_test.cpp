@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The Python module's pool, here where a sanitizer for threads can watch it.
+// The pool of the Python module and the C library, here where a sanitizer for threads can watch it.
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
@@ -16,9 +16,9 @@
 
 #include <reblock/executor.hpp>
 
-#include "../../python/src/thread_pool.hpp"
+#include "thread_pool.hpp"
 
-namespace reblock::python {
+namespace reblock {
 namespace {
 
 static_assert(executor<pool_executor>);
@@ -74,4 +74,4 @@ TEST_CASE("a forked child has a pool of its own") {
 #endif
 
 }  // namespace
-}  // namespace reblock::python
+}  // namespace reblock

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <system_error>
 #include <thread>
 
@@ -10,7 +11,9 @@
 #include <pthread.h>
 #endif
 
-namespace reblock::python {
+#include "processors.hpp"
+
+namespace reblock::inline REBLOCK_NAMESPACE {
 
 namespace {
 
@@ -116,4 +119,16 @@ void thread_pool::take_tasks() noexcept {
   for (std::size_t i = next_++; i < count_; i = next_++) task_(context_, i);
 }
 
-}  // namespace reblock::python
+threads_at_start threads_at_start::find() {
+  const auto at_most = [](std::size_t count) { return std::min(count, thread_pool::most_threads); };
+  const char* wanted = std::getenv(variable);
+  if (wanted != nullptr && *wanted != '\0') {
+    char* end = nullptr;
+    const long count = std::strtol(wanted, &end, 10);
+    if (*end == '\0' && count >= 1) return {at_most(static_cast<std::size_t>(count)), nullptr};
+    return {at_most(usable_processors()), wanted};
+  }
+  return {at_most(usable_processors()), nullptr};
+}
+
+}  // namespace reblock::inline REBLOCK_NAMESPACE

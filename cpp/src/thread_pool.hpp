@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The threads of this process: an executor (reblock/executor.hpp) over a few workers that wait for work.
+// The threads of this process: an executor (reblock/executor.hpp) over a few workers that wait for work. The Python
+// module and the C library compile it; it is not installed.
 #pragma once
 
 #include <atomic>
@@ -9,7 +10,9 @@
 #include <cstdint>
 #include <mutex>
 
-namespace reblock::python {
+#include <reblock/detail/configuration.hpp>
+
+namespace reblock::inline REBLOCK_NAMESPACE {
 
 /// Bytes that one thread moves while another one wakes: fewer are not worth a second thread. (On two cores a
 /// depth_to_space of 1 MiB took as long with two threads as with one, one of 4 MiB little more than half.)
@@ -51,6 +54,17 @@ class thread_pool {
   std::atomic<std::size_t> next_{0};
 };
 
+/// How many threads a call may use where it does not say: what the environment variable REBLOCK_NUM_THREADS says, else
+/// usable_processors().
+struct threads_at_start {
+  static constexpr const char* variable = "REBLOCK_NUM_THREADS";
+
+  std::size_t count;    ///< 1 to thread_pool::most_threads
+  const char* ignored;  ///< what the variable says where that is no integer from 1 on, else nullptr
+
+  static threads_at_start find();
+};
+
 /// The pool, for a call that may use `threads` threads.
 class pool_executor {
  public:
@@ -73,4 +87,4 @@ class pool_executor {
   std::size_t threads_;
 };
 
-}  // namespace reblock::python
+}  // namespace reblock::inline REBLOCK_NAMESPACE

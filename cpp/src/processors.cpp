@@ -12,7 +12,7 @@
 #include <sched.h>
 #endif
 
-namespace reblock::python {
+namespace reblock::inline REBLOCK_NAMESPACE {
 
 namespace {
 
@@ -54,7 +54,8 @@ std::size_t allowed_by_groups() {
     const std::size_t first = line.find(':');
     const std::size_t second = line.find(':', first + 1);
     if (first == std::string::npos || second == std::string::npos) continue;
-    const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
+    line[first] = line[second] = ',';
+    const std::string controllers = line.substr(first, second - first + 1);
     const bool unified = controllers == ",,";
     if (!unified && controllers.find(",cpu,") == std::string::npos) continue;
     const std::string root = unified ? "/sys/fs/cgroup" : "/sys/fs/cgroup/cpu";
@@ -81,4 +82,4 @@ std::size_t usable_processors() {
   return allowed == no_limit ? there : std::max<std::size_t>(1, allowed);
 }
 
-}  // namespace reblock::python
+}  // namespace reblock::inline REBLOCK_NAMESPACE
