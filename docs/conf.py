@@ -86,7 +86,10 @@ breathe_projects = {"reblock": str(DOCS.parent / "build" / "doxygen" / "xml")}
 breathe_default_project = "reblock"
 breathe_show_include = False
 cpp_maximum_signature_line_length = 68  # longer ones have a line for each parameter
-nitpick_ignore_regex = [("cpp:identifier", "reblock|(reblock::)?detail.*|std.*")]
+nitpick_ignore_regex = [
+    ("cpp:identifier", "reblock|(reblock::)?detail.*|std.*"),
+    ("cpp:identifier", "DML_.*|u?int[0-9]+_t|size_t"),  # others' types in the C functions
+]
 
 # Looks --------------------------------------------------------------------------------------------
 

@@ -8,85 +8,31 @@ Headers alone, the library reblock::compiled, and a file that includes reblock/i
 
 from __future__ import annotations
 
-import fcntl
 import importlib
-import os
 import re
 import shutil
-import subprocess
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
-EXAMPLES = ROOT / "cpp" / "examples"
+from building import (
+    CXX,
+    EXAMPLES,
+    INCLUDE,
+    ROOT,
+    VERSION,
+    build_and_test,
+    compile_and_run,
+    install,
+    install_libraries,
+    pkg_config,
+    run,
+    try_to,
+)
+
 DIRECTML = EXAMPLES / "directml" / "directml.cpp"
-WARNINGS = "-Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Werror"
-HEADER = ROOT / "cpp" / "include" / "reblock" / "version.hpp"
-VERSION = re.findall(r'version\[\] = "(.+)"', HEADER.read_text(encoding="utf-8"))[0]
 MAJOR, MINOR, PATCH = map(int, VERSION.split("."))
-
-
-def try_to(*command: str | Path, **variables: str) -> subprocess.CompletedProcess[str]:
-    """Run a command that may fail."""
-    return subprocess.run(
-        list(map(str, command)),
-        capture_output=True,
-        text=True,
-        check=False,
-        env=os.environ | variables,
-    )
-
-
-def run(*command: str | Path, **variables: str) -> str:
-    """Run a command that must succeed and return what it prints."""
-    done = try_to(*command, **variables)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
-
-
-def configure(source: Path, build: Path, *arguments: str) -> None:
-    """Configure a project so that warnings, also those inside of reblock's headers, are errors."""
-    run(
-        *("cmake", "-G", "Ninja", "-S", source, "-B", build, "-DCMAKE_BUILD_TYPE=Release"),
-        f"-DCMAKE_CXX_FLAGS={WARNINGS}",
-        "-DCMAKE_NO_SYSTEM_FROM_IMPORTED=ON",
-        *arguments,
-    )
-
-
-def build_and_test(source: Path, build: Path, *arguments: str) -> None:
-    """Build a project and run its tests."""
-    configure(source, build, *arguments)
-    run("cmake", "--build", build)
-    run("ctest", "--test-dir", build, "--output-on-failure", "--no-tests=error")
-
-
-def install(factory: pytest.TempPathFactory, name: str, *arguments: str) -> Path:
-    """Install the library, then move it: nothing in it may say where it was.
-
-    It is done once, also where pytest-xdist has several processes.
-    """
-    where = factory.getbasetemp()
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        where = where.parent
-    moved = where / name / "moved"
-    moved.parent.mkdir(exist_ok=True)
-    with (where / name / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not moved.exists():
-            build, first = where / name / "build", where / name / "first"
-            run(
-                *("cmake", "-G", "Ninja", "-S", ROOT, "-B", build, "-DREBLOCK_BUILD_TESTS=OFF"),
-                *arguments,
-            )
-            if "-DREBLOCK_BUILD_COMPILED=ON" in arguments:
-                run("cmake", "--build", build)
-            run("cmake", "--install", build, "--prefix", first)
-            first.rename(moved)
-    return moved
 
 
 @pytest.fixture(scope="session")
@@ -97,15 +43,13 @@ def prefix(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def compiled_prefix(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the library is installed too, made with other options than any program here has."""
-    return install(
-        *(tmp_path_factory, "compiled", "-DREBLOCK_BUILD_COMPILED=ON"),
-        *("-DCMAKE_BUILD_TYPE=Release", "-DREBLOCK_WARNINGS_AS_ERRORS=ON"),
-        "-DCMAKE_CXX_FLAGS=-fno-exceptions -fno-rtti",
-    )
+    """Where the libraries are installed too."""
+    return install_libraries(tmp_path_factory)
 
 
-every_example = pytest.mark.parametrize("example", sorted(path.name for path in EXAMPLES.iterdir()))
+every_example = pytest.mark.parametrize(
+    "example", sorted({path.parent.name for path in EXAMPLES.glob("*/*.cpp")})
+)
 
 
 @every_example
@@ -142,17 +86,20 @@ def find_package(arguments: str, prefix: Path, directory: Path, *then: str) -> s
     return " ".join((done.stdout + done.stderr).split())
 
 
-def test_the_library_is_a_component(prefix: Path, compiled_prefix: Path, tmp_path: Path) -> None:
-    say = 'message(STATUS "found: ${reblock_FOUND}, ${reblock_compiled_FOUND}")'
+def test_each_library_is_a_component(prefix: Path, compiled_prefix: Path, tmp_path: Path) -> None:
+    say = 'message(STATUS "found: ${reblock_FOUND}, ${reblock_compiled_FOUND}, ${reblock_c_FOUND}")'
     (tmp_path / "with").mkdir()
     (tmp_path / "without").mkdir()
-    for components in ("", "COMPONENTS compiled"):
+    for components in ("", "COMPONENTS compiled", "COMPONENTS c", "COMPONENTS compiled c"):
         found = find_package(components, compiled_prefix, tmp_path / "with", say)
-        assert "found: 1, TRUE" in found
-    assert "found: 1, FALSE" in find_package("", prefix, tmp_path / "without", say)
-    refused = find_package("COMPONENTS compiled REQUIRED", prefix, tmp_path / "without", say)
-    assert "reblock::compiled is not installed here" in refused
-    assert "found: " not in refused
+        assert "found: 1, TRUE, TRUE" in found
+    assert "found: 1, FALSE, FALSE" in find_package("", prefix, tmp_path / "without", say)
+    for component in ("compiled", "c"):
+        components = f"COMPONENTS {component} REQUIRED"
+        refused = find_package(components, prefix, tmp_path / "without", say)
+        assert f"reblock::{component} is not installed here" in refused
+        assert f"-DREBLOCK_BUILD_{component.upper()}=ON" in refused
+        assert "found: " not in refused
 
 
 @pytest.mark.parametrize(
@@ -171,23 +118,6 @@ def test_find_package_refuses_another_version(
 ) -> None:
     say = 'message(STATUS "found: ${reblock_FOUND}, ${reblock_CONSIDERED_VERSIONS}")'
     assert f"found: {int(fits)}, {VERSION}" in find_package(version, prefix, tmp_path, say)
-
-
-def compile_and_run(
-    sources: Sequence[Path], program: Path, *flags: str, link: Sequence[str] = ()
-) -> None:
-    """Build a program without CMake and run it."""
-    compiler = os.environ.get("CXX", "c++")
-    options = ["-std=c++20", "-O1", *WARNINGS.split(), *flags, "-o", str(program)]
-    run(compiler, *options, *sources, *link)
-    run(program)
-
-
-def pkg_config(prefix: Path, *arguments: str) -> list[str]:
-    """Return what pkg-config says about a package below a prefix."""
-    directories = (prefix / "lib" / "pkgconfig", prefix / "share" / "pkgconfig")
-    path = os.pathsep.join(map(str, directories))
-    return run("pkgconf", *arguments, PKG_CONFIG_PATH=path).split()
 
 
 def test_pkg_config(prefix: Path, tmp_path: Path) -> None:
@@ -216,7 +146,7 @@ def test_a_library_and_a_program_of_other_options(
 def test_one_file_includes_the_implementation(tmp_path: Path) -> None:
     implementation = tmp_path / "implementation.cpp"
     implementation.write_text("#include <reblock/implementation.hpp>\n", encoding="utf-8")
-    include = f"-I{ROOT / 'cpp' / 'include'}"
+    include = f"-I{INCLUDE}"
     compile_and_run(
         [DIRECTML, implementation], tmp_path / "directml", include, "-DREBLOCK_COMPILED"
     )
@@ -238,9 +168,8 @@ def test_no_macro_is_left(form: str, flags: str, tmp_path: Path) -> None:
         run(sys.executable, ROOT / "tools" / "amalgamate.py", tmp_path / "reblock" / "reblock.hpp")
     source = tmp_path / "source.cpp"
     source.write_text("#include <reblock/reblock.hpp>\n", encoding="utf-8")
-    include = (f"-I{tmp_path}", f"-I{ROOT / 'cpp' / 'include'}")
-    compiler = os.environ.get("CXX", "c++")
-    macros = run(compiler, "-std=c++20", *flags.split(), *include, "-E", "-dM", source)
+    include = (f"-I{tmp_path}", f"-I{INCLUDE}")
+    macros = run(CXX, "-std=c++20", *flags.split(), *include, "-E", "-dM", source)
     assert set(re.findall(r"#define (REBLOCK\w*)", macros)) <= {"REBLOCK_COMPILED"}
 
 

@@ -87,7 +87,7 @@ def test_nothing_else_is_shipped_but_the_licence() -> None:
     for file in files:
         if file.parts[0] == "reblock":
             suffixes[file.parts[1] if file.parts[1] in suffixes else "reblock"].add(file.suffix)
-    assert suffixes["include"] == {".hpp", ".inc"}
+    assert suffixes["include"] == {".h", ".hpp", ".inc"}
     assert suffixes["share"] == {".cmake", ".pc"}
     assert suffixes["reblock"] <= {".py", ".pyc", ".pyi", ".typed", ".so", ".pyd"}
     assert not any({"tests", "examples", "src"} & set(file.parts) for file in files)
