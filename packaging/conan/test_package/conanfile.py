@@ -1,15 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What `conan create` builds and runs to see that the package can be used."""
 
-from pathlib import Path
-
 from conan import ConanFile
 from conan.tools.build import can_run
 from conan.tools.cmake import CMake, CMakeToolchain, cmake_layout
 
 
 class ReblockTest(ConanFile):
-    """A program that includes the library and checks a result."""
+    """A program in C++, one in C where there is a library for it, which check a result."""
 
     settings = "os", "arch", "compiler", "build_type"
     generators = "CMakeDeps"
@@ -23,20 +21,20 @@ class ReblockTest(ConanFile):
         self.requires(self.tested_reference_str)
 
     def generate(self) -> None:
-        """Tell CMake which target the package is made for."""
+        """Tell CMake which targets the package is made for."""
         toolchain = CMakeToolchain(self)
-        compiled = self.dependencies[self.tested_reference_str].options.compiled
-        toolchain.cache_variables["COMPILED"] = bool(compiled)
+        options = self.dependencies[self.tested_reference_str].options
+        toolchain.cache_variables["COMPILED"] = bool(options.compiled)
+        toolchain.cache_variables["FOR_C"] = bool(options.c)
         toolchain.generate()
 
     def build(self) -> None:
-        """Build the program."""
+        """Build the programs."""
         cmake = CMake(self)
         cmake.configure()
         cmake.build()
 
     def test(self) -> None:
-        """Run the program."""
+        """Run the programs."""
         if can_run(self):
-            program = Path(self.build_folder, self.cpp.build.bindir, "test_package")
-            self.run(str(program), env="conanrun")
+            self.run("ctest --output-on-failure", cwd=self.build_folder, env="conanrun")
