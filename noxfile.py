@@ -270,7 +270,7 @@ def test_wheel(session: nox.Session, wheel: Path, python: str) -> None:
 
 @nox.session
 def recipes(session: nox.Session) -> None:
-    """Make an archive of the last commit and of it Conan packages, with and without a library."""
+    """Make an archive of the last commit and of it Conan packages, with and without libraries."""
     session.install(*CMAKE, "conan>=2.4")
     archive, filled = Path("build/recipes.tar.gz").resolve(), "build/recipes"
     archive.parent.mkdir(exist_ok=True)
@@ -279,9 +279,9 @@ def recipes(session: nox.Session) -> None:
     home = {"CONAN_HOME": str(Path("build/conan").resolve())}
     session.run("conan", "profile", "detect", "--force", env=home)
     options = ("--settings=compiler.cppstd=20", "--no-remote")
-    for compiled in (False, True):
-        option = f"--options=reblock/*:compiled={compiled}"
-        session.run("conan", "create", f"{filled}/conan", *options, option, env=home)
+    for libraries in ([], ["compiled", "c"], ["c", "shared"]):
+        chosen = [f"--options=reblock/*:{library}=True" for library in libraries]
+        session.run("conan", "create", f"{filled}/conan", *options, *chosen, env=home)
 
 
 @nox.session
@@ -300,20 +300,21 @@ def bench_compile(session: nox.Session) -> None:
 @nox.session
 def fuzz(session: nox.Session) -> None:
     """Fuzz the C++ library; `-- 30` fuzzes each target for 30 minutes instead of half of one."""
+    boundary = ("cpp/src/c.cpp", "cpp/src/processors.cpp", "cpp/src/thread_pool.cpp")
+    targets: dict[str, tuple[str, ...]] = {"descriptors": (), "structs": boundary, "views": ()}
+    Path("build/fuzz").mkdir(parents=True, exist_ok=True)
     for compiler in newest_clang(session):
-        for target in ("descriptors", "views"):
+        build = (
+            *(compiler, "-std=c++20", "-O1", "-g", "-Icpp/include", "-DREBLOCK_COMPILED"),
+            *("-fsanitize=fuzzer,address,undefined", "-fno-sanitize-recover=all", "-o"),
+        )
+        # Once for all targets: it takes a minute.
+        library = "build/fuzz/engine.o"
+        session.run(*build, library, "-c", "cpp/src/engine.cpp", external=True)
+        for target, sources in targets.items():
             program = f"build/fuzz/{target}"
-            Path(program).parent.mkdir(parents=True, exist_ok=True)
-            session.run(
-                *(compiler, "-std=c++20", "-O1", "-g", "-Icpp/include", f"tests/fuzz/{target}.cpp"),
-                *(
-                    "-fsanitize=fuzzer,address,undefined",
-                    "-fno-sanitize-recover=all",
-                    "-o",
-                    program,
-                ),
-                external=True,
-            )
+            made_of = (f"tests/fuzz/{target}.cpp", *sources, library)
+            session.run(*build, program, *made_of, external=True)
             run_fuzzer(session, target, program)
 
 

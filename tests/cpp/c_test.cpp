@@ -134,13 +134,13 @@ struct example<Struct> {
 /// Makes a mistake in a valid description: it must be refused with a message that has all of the parts, and none of the
 /// names that the C++ library gives to what is wrong.
 template <class Struct, class Mistake>
-void check_refused(Mistake&& make, std::initializer_list<const char*> parts,
-                   DML_FEATURE_LEVEL level = no_level) {
+void check_refused(Mistake&& make, std::initializer_list<const char*> parts, std::uint32_t level = 0) {
   example<Struct> valid;
   make(valid);
   const DML_OPERATOR_DESC operator_desc{type_of<Struct>, &valid.desc};
   auto* op = reinterpret_cast<reblock_operator*>(&valid);  // anything but null
-  CHECK(reblock_operator_create(&operator_desc, level, &op) == REBLOCK_INVALID_ARGUMENT);
+  CHECK(reblock_operator_create(&operator_desc, static_cast<DML_FEATURE_LEVEL>(level), &op) ==
+        REBLOCK_INVALID_ARGUMENT);
   CHECK(op == nullptr);
   const std::string message = reblock_last_error();
   INFO("got: ", message);
@@ -413,10 +413,8 @@ TEST_CASE("a feature level refuses what DirectML does not take there, none takes
   check_refused<DML_UNFOLD_OPERATOR_DESC>(nothing, {"LEVEL_6_4", "got LEVEL_6_3"}, DML_FEATURE_LEVEL_6_3);
   check_refused<DML_FOLD_OPERATOR_DESC>(nothing, {"LEVEL_6_4", "got LEVEL_1_0"}, DML_FEATURE_LEVEL_1_0);
   for (const std::uint32_t number : {1u, 0x999u, 0x6500u, ~0u}) {
-    auto level = no_level;
-    set_number(level, number);
-    check_refused<blocks>(nothing, {"feature_level must be", std::to_string(number).c_str()}, level);
-    check_refused<DML_FOLD_OPERATOR_DESC>(nothing, {"feature_level must be"}, level);
+    check_refused<blocks>(nothing, {"feature_level must be", std::to_string(number).c_str()}, number);
+    check_refused<DML_FOLD_OPERATOR_DESC>(nothing, {"feature_level must be"}, number);
   }
   const described sound({2, 6, 5});
   const described longer({2, 3, 10});
