@@ -76,8 +76,9 @@ constexpr std::string_view directml_name(std::string_view word) noexcept {
 error in_directml_names(std::string_view message) noexcept {
   error renamed;
   while (!message.empty()) {
-    const auto end = std::ranges::find_if_not(message, continues_a_word);
-    const auto length = std::max<std::size_t>(1, static_cast<std::size_t>(end - message.begin()));
+    std::size_t length = 0;
+    while (length < message.size() && continues_a_word(message[length])) ++length;
+    length = std::max<std::size_t>(1, length);  // what is between words, one by one
     renamed << directml_name(message.substr(0, length));
     message.remove_prefix(length);
   }

@@ -38,7 +38,7 @@ typedef enum reblock_status {
       1,  ///< a null pointer, a description that does not fit, buffers that share memory
   REBLOCK_UNSUPPORTED_OPERATOR = 2,  ///< a Type that is none of the six operators of reblock/directml.h
   REBLOCK_BUFFER_TOO_SMALL = 3,
-  REBLOCK_OUT_OF_MEMORY = 4  ///< also where the system has no thread left
+  REBLOCK_OUT_OF_MEMORY = 4  ///< for the operator, or for the first threads
 } reblock_status;
 
 /// An operator that has been checked and planned. It never changes.
@@ -46,14 +46,24 @@ typedef struct reblock_operator reblock_operator;
 
 /// Checks a description and plans its operator, which the caller destroys. `*op` is null after an error.
 ///
-/// A tensor of 1 to 8 dimensions may have any strides; those of OutputTensor must not make elements overlap. Flags must be
+/// The two tensors have one DataType and these Sizes, where B is BlockSize, K the product of WindowSizes, and L the number
+/// of positions of the window:
+///
+///     DEPTH_TO_SPACE, DEPTH_TO_SPACE1   {N, C*B*B, H, W} to {N, C, H*B, W*B}     {1, 8, 2, 3} to {1, 2, 4, 6}
+///     SPACE_TO_DEPTH, SPACE_TO_DEPTH1   {N, C, H*B, W*B} to {N, C*B*B, H, W}     {1, 2, 4, 6} to {1, 8, 2, 3}
+///     UNFOLD                            {N, C, H, W} to {N, C*K, L}              {1, 1, 5, 5} to {1, 9, 9}
+///     FOLD                              {N, C*K, L} to {N, C, H, W}              {1, 9, 4} to {1, 1, 4, 4}
+///
+/// UNFOLD and FOLD take 1 to 6 spatial sizes in place of H, W. Their columns {N, C*K, L} may have leading sizes of 1 up to
+/// the DimensionCount of the image.
+///
+/// A tensor may have any Strides; those of OutputTensor must not make elements overlap. Flags must be
 /// DML_TENSOR_FLAG_NONE, as nothing is kept of a tensor. TotalTensorSizeInBytes must be at least what
 /// reblock_buffer_tensor_size() says. GuaranteedBaseOffsetAlignment must be 0 or a power of two not below the size of an
 /// element; buffers may have any alignment all the same.
 ///
 /// `feature_level` has everything refused that DirectML does not take at that level. (DML_FEATURE_LEVEL)0 stands for no
-/// level: then depth and space may have 1 to 6 spatial axes, and all types are taken. InputTensor of fold, OutputTensor of
-/// unfold have 3 dimensions, or leading ones of 1 up to those of the image.
+/// level: all types are taken then, and depth and space may have 1 to 6 spatial sizes.
 REBLOCK_C_FUNCTION reblock_status reblock_operator_create(const DML_OPERATOR_DESC* desc,
                                                           DML_FEATURE_LEVEL feature_level,
                                                           reblock_operator** op);
@@ -62,14 +72,14 @@ REBLOCK_C_FUNCTION reblock_status reblock_operator_create(const DML_OPERATOR_DES
 /// elements of the output is left alone. Both sizes are in bytes, and at least what the two functions below say. The
 /// buffers must not share memory.
 ///
-/// Up to `threads` threads work on it, this one included. 0 stands for the processors that the process may use, or what
-/// the environment variable REBLOCK_NUM_THREADS says. Below 1 MiB one thread does it all. The result is the same for
-/// any number of threads.
+/// Up to `threads` threads work on it, this one included. 0 stands for what the environment variable REBLOCK_NUM_THREADS
+/// says, or else for the processors that the process may use. Below 1 MiB one thread does it all. The result is the same
+/// for any number of threads.
 REBLOCK_C_FUNCTION reblock_status reblock_operator_dispatch(const reblock_operator* op, const void* input,
                                                             size_t input_size, void* output,
                                                             size_t output_size, size_t threads);
 
-/// Null is fine.
+/// Frees an operator that no thread uses any more. Null is fine.
 REBLOCK_C_FUNCTION void reblock_operator_destroy(reblock_operator* op);
 
 /// The bytes that a dispatch needs: TotalTensorSizeInBytes of the tensor as it was described. 0 for null.
