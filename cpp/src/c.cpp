@@ -10,6 +10,7 @@
 #include <new>
 #include <optional>
 #include <string_view>
+#include <type_traits>
 
 #include <reblock/c.h>
 #include <reblock/reblock.hpp>
@@ -224,24 +225,15 @@ result<reblock::window> read_window(const Struct& desc, const tensor_desc& image
                          .end_padding = read_values(desc.EndPadding, count)};
 }
 
-reblock_status create_windows(const DML_UNFOLD_OPERATOR_DESC& desc, level_or_none level,
-                              reblock_operator** op) noexcept {
+template <class Description, class Struct>
+reblock_status create_windows(const Struct& desc, level_or_none level, reblock_operator** op) noexcept {
   const auto tensors = read_tensors(desc);
   if (!tensors) return refuse_description(tensors.why());
-  const auto window = read_window(desc, tensors->input.desc, "InputTensor");
+  constexpr bool is_fold = std::is_same_v<Description, reblock::fold_desc>;
+  const described_tensor& image = is_fold ? tensors->output : tensors->input;
+  const auto window = read_window(desc, image.desc, is_fold ? "OutputTensor" : "InputTensor");
   if (!window) return refuse_description(window.why());
-  const reblock::unfold_desc description{
-      .input = tensors->input.desc, .output = tensors->output.desc, .window = *window};
-  return create(description, *tensors, level, op);
-}
-
-reblock_status create_windows(const DML_FOLD_OPERATOR_DESC& desc, level_or_none level,
-                              reblock_operator** op) noexcept {
-  const auto tensors = read_tensors(desc);
-  if (!tensors) return refuse_description(tensors.why());
-  const auto window = read_window(desc, tensors->output.desc, "OutputTensor");
-  if (!window) return refuse_description(window.why());
-  const reblock::fold_desc description{
+  const Description description{
       .input = tensors->input.desc, .output = tensors->output.desc, .window = *window};
   return create(description, *tensors, level, op);
 }
@@ -293,8 +285,10 @@ reblock_status reblock_operator_create(const DML_OPERATOR_DESC* desc, DML_FEATUR
     case DML_OPERATOR_SPACE_TO_DEPTH1:
       return create_blocks<reblock::space_to_depth_desc>(as<DML_SPACE_TO_DEPTH1_OPERATOR_DESC>(desc), level,
                                                          op);
-    case DML_OPERATOR_UNFOLD: return create_windows(as<DML_UNFOLD_OPERATOR_DESC>(desc), level, op);
-    case DML_OPERATOR_FOLD: return create_windows(as<DML_FOLD_OPERATOR_DESC>(desc), level, op);
+    case DML_OPERATOR_UNFOLD:
+      return create_windows<reblock::unfold_desc>(as<DML_UNFOLD_OPERATOR_DESC>(desc), level, op);
+    case DML_OPERATOR_FOLD:
+      return create_windows<reblock::fold_desc>(as<DML_FOLD_OPERATOR_DESC>(desc), level, op);
     default:
       return refuse(
           REBLOCK_UNSUPPORTED_OPERATOR,

@@ -7,8 +7,8 @@ import ctypes
 import re
 import shutil
 from collections.abc import Sequence
-from itertools import chain
 from pathlib import Path
+from typing import TypeAlias
 
 import pytest
 
@@ -26,6 +26,16 @@ from building import (
     pkg_config,
     run,
     try_to,
+)
+from documents import (
+    COLUMNS,
+    COLUMNS_PADDED,
+    DEPTH,
+    FOLDED,
+    FOLDED_PADDED,
+    FOLDED_SECOND_CHANNEL,
+    SPACE_CRD,
+    SPACE_DCR,
 )
 
 EXAMPLE = EXAMPLES / "directml_c"
@@ -186,6 +196,7 @@ def test_the_program_on_the_page(prefix: Path, tmp_path: Path) -> None:
 # By ctypes ----------------------------------------------------------------------------------------
 
 UINTS = ctypes.POINTER(ctypes.c_uint)
+Nested: TypeAlias = "int | Sequence[Nested]"
 FLOAT32, UINT32 = 1, 3
 SPACE_TO_DEPTH, DEPTH_TO_SPACE, DEPTH_TO_SPACE1, SPACE_TO_DEPTH1 = 68, 69, 113, 114
 FOLD, UNFOLD = 176, 177
@@ -313,75 +324,44 @@ def dispatch(
     return list(target)
 
 
-DEPTH, SPACE = (1, 8, 2, 3), (1, 2, 4, 6)
-PLANES = [9 * plane + i for plane in range(8) for i in range(6)]
-SPACE_DCR = [0, 18, 1, 19, 2, 20, 36, 54, 37, 55, 38, 56]
-SPACE_DCR += [value + 3 for value in SPACE_DCR]
-SPACE_DCR += [value + 9 for value in SPACE_DCR]
-SPACE_CRD = [0, 9, 1, 10, 2, 11, 18, 27, 19, 28, 20, 29]
-SPACE_CRD += [value + 3 for value in SPACE_CRD]
-SPACE_CRD += [value + 36 for value in SPACE_CRD]
-COLUMNS = [
-    [0, 1, 2, 5, 6, 7, 10, 11, 12],
-    [1, 2, 3, 6, 7, 8, 11, 12, 13],
-    [2, 3, 4, 7, 8, 9, 12, 13, 14],
-    [5, 6, 7, 10, 11, 12, 15, 16, 17],
-    [6, 7, 8, 11, 12, 13, 16, 17, 18],
-    [7, 8, 9, 12, 13, 14, 17, 18, 19],
-    [10, 11, 12, 15, 16, 17, 20, 21, 22],
-    [11, 12, 13, 16, 17, 18, 21, 22, 23],
-    [12, 13, 14, 17, 18, 19, 22, 23, 24],
-]
-PADDED_COLUMNS = [
-    [0, 0, 0, 0, 1, 2, 5, 6, 7, 10, 11, 12, 15, 16, 17],
-    [0, 0, 0, 1, 2, 3, 6, 7, 8, 11, 12, 13, 16, 17, 18],
-    [0, 0, 0, 2, 3, 4, 7, 8, 9, 12, 13, 14, 17, 18, 19],
-    [0, 1, 2, 5, 6, 7, 10, 11, 12, 15, 16, 17, 20, 21, 22],
-    [1, 2, 3, 6, 7, 8, 11, 12, 13, 16, 17, 18, 21, 22, 23],
-    [2, 3, 4, 7, 8, 9, 12, 13, 14, 17, 18, 19, 22, 23, 24],
-    [5, 6, 7, 10, 11, 12, 15, 16, 17, 20, 21, 22, 0, 0, 0],
-    [6, 7, 8, 11, 12, 13, 16, 17, 18, 21, 22, 23, 0, 0, 0],
-    [7, 8, 9, 12, 13, 14, 17, 18, 19, 22, 23, 24, 0, 0, 0],
-]
-FOLDED = [0, 5, 13, 9, 14, 38, 54, 32, 38, 86, 102, 56, 26, 57, 65, 35]
-PADDED_FOLDED = [26, 70, 102, 60, 78, 183, 231, 129, 84, 195, 243, 135, 82, 182, 214, 116]
-SECOND_FOLDED = [170, 358, 390, 204, 294, 615, 663, 345, 300, 627, 675, 351, 226, 470, 502, 260]
+def flat(nested: Nested) -> list[int]:
+    """Return the numbers of nested lists in their order."""
+    if isinstance(nested, int):
+        return [nested]
+    return [value for part in nested for value in flat(part)]
 
-DOCUMENTED = {
-    "depth_to_space": (DEPTH_TO_SPACE, blocks(DEPTH, SPACE), PLANES, SPACE_DCR),
-    "depth_to_space1_example_1": (DEPTH_TO_SPACE1, blocks(DEPTH, SPACE, DCR), PLANES, SPACE_DCR),
-    "depth_to_space1_example_2": (DEPTH_TO_SPACE1, blocks(DEPTH, SPACE, CRD), PLANES, SPACE_CRD),
-    "space_to_depth": (SPACE_TO_DEPTH, blocks(SPACE, DEPTH), SPACE_DCR, PLANES),
-    "space_to_depth1_example_1": (SPACE_TO_DEPTH1, blocks(SPACE, DEPTH, DCR), SPACE_DCR, PLANES),
-    "space_to_depth1_example_2": (SPACE_TO_DEPTH1, blocks(SPACE, DEPTH, CRD), SPACE_CRD, PLANES),
-    "unfold_example_1": (
-        *(UNFOLD, windows((1, 1, 5, 5), (1, 9, 9))),
-        *(range(25), list(chain(*COLUMNS))),
-    ),
-    "unfold_example_2": (
-        *(UNFOLD, windows((1, 1, 5, 5), (1, 9, 15), padding=1)),
-        *(range(25), list(chain(*PADDED_COLUMNS))),
-    ),
-    "fold_example_1": (FOLD, windows((1, 9, 4), (1, 1, 4, 4)), range(36), FOLDED),
-    "fold_example_2": (
-        *(FOLD, windows((1, 9, 8), (1, 1, 4, 4), padding=1)),
-        *(range(72), PADDED_FOLDED),
-    ),
-    "fold_example_3": (
-        *(FOLD, windows((1, 18, 8), (1, 2, 4, 4), padding=1)),
-        *(range(144), PADDED_FOLDED + SECOND_FOLDED),
-    ),
+
+UNPACK_DCR, UNPACK_CRD = (blocks((1, 8, 2, 3), (1, 2, 4, 6), order) for order in (DCR, CRD))
+PACK_DCR, PACK_CRD = (blocks((1, 2, 4, 6), (1, 8, 2, 3), order) for order in (DCR, CRD))
+UNFOLD_1 = windows((1, 1, 5, 5), (1, 9, 9))
+UNFOLD_2 = windows((1, 1, 5, 5), (1, 9, 15), padding=1)
+FOLD_1 = windows((1, 9, 4), (1, 1, 4, 4))
+FOLD_2 = windows((1, 9, 8), (1, 1, 4, 4), padding=1)
+FOLD_3 = windows((1, 18, 8), (1, 2, 4, 4), padding=1)
+FOLDED_CHANNELS = [FOLDED_PADDED, FOLDED_SECOND_CHANNEL]
+DOCUMENTED: dict[str, tuple[int, ctypes.Structure, Nested, Nested]] = {
+    "depth_to_space": (DEPTH_TO_SPACE, UNPACK_DCR, DEPTH, SPACE_DCR),
+    "depth_to_space1_1": (DEPTH_TO_SPACE1, UNPACK_DCR, DEPTH, SPACE_DCR),
+    "depth_to_space1_2": (DEPTH_TO_SPACE1, UNPACK_CRD, DEPTH, SPACE_CRD),
+    "space_to_depth": (SPACE_TO_DEPTH, PACK_DCR, SPACE_DCR, DEPTH),
+    "space_to_depth1_1": (SPACE_TO_DEPTH1, PACK_DCR, SPACE_DCR, DEPTH),
+    "space_to_depth1_2": (SPACE_TO_DEPTH1, PACK_CRD, SPACE_CRD, DEPTH),
+    "unfold_1": (UNFOLD, UNFOLD_1, range(25), COLUMNS),
+    "unfold_2": (UNFOLD, UNFOLD_2, range(25), COLUMNS_PADDED),
+    "fold_1": (FOLD, FOLD_1, range(36), FOLDED),
+    "fold_2": (FOLD, FOLD_2, range(72), FOLDED_PADDED),
+    "fold_3": (FOLD, FOLD_3, range(144), FOLDED_CHANNELS),
 }
 
 
 @pytest.mark.parametrize("name", DOCUMENTED)
 def test_the_documented_examples_by_ctypes(name: str, library: ctypes.CDLL) -> None:
     kind, desc, values, expected = DOCUMENTED[name]
-    assert dispatch(library, kind, desc, values) == expected
+    assert dispatch(library, kind, desc, flat(values)) == flat(expected)
 
 
 def test_an_error_by_ctypes(library: ctypes.CDLL) -> None:
-    desc = blocks(DEPTH, SPACE)
+    desc = blocks((1, 8, 2, 3), (1, 2, 4, 6))
     desc.BlockSize = 3
     operator_desc = AnyDesc(DEPTH_TO_SPACE, ctypes.addressof(desc))
     op = ctypes.c_void_p(1)
