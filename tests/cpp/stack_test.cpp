@@ -18,6 +18,7 @@
 #include <pthread.h>
 #include <sys/mman.h>
 
+#include <reblock/c.h>
 #include <reblock/reblock.hpp>
 
 #include "draw.hpp"
@@ -191,6 +192,35 @@ void run_large(runner& runs) {
   }
 }
 
+/// A fold by the C library, one that it refuses, and the same on several threads.
+void call_from_c(const void* from, void* to) {
+  constexpr UINT columns_sizes[] = {2, 108, 49 * 49};
+  constexpr UINT image_sizes[] = {2, 12, 49, 49};
+  constexpr UINT threes[] = {3, 3};
+  constexpr UINT ones[] = {1, 1};
+  const auto tensor = [](UINT count, const UINT* sizes, UINT64 elements) {
+    return DML_BUFFER_TENSOR_DESC{
+        DML_TENSOR_DATA_TYPE_FLOAT32, DML_TENSOR_FLAG_NONE, count, sizes, nullptr, 4 * elements, 0};
+  };
+  const DML_BUFFER_TENSOR_DESC columns_buffer = tensor(3, columns_sizes, 2 * 108 * 49 * 49);
+  const DML_BUFFER_TENSOR_DESC image_buffer = tensor(4, image_sizes, 2 * 12 * 49 * 49);
+  const DML_TENSOR_DESC columns{DML_TENSOR_TYPE_BUFFER, &columns_buffer};
+  const DML_TENSOR_DESC image{DML_TENSOR_TYPE_BUFFER, &image_buffer};
+  const DML_FOLD_OPERATOR_DESC fold{&columns, &image, 2, threes, ones, ones, ones, ones};
+  const DML_FOLD_OPERATOR_DESC refused{&columns, &image, 2, threes, threes, ones, ones, ones};
+  const DML_OPERATOR_DESC desc{DML_OPERATOR_FOLD, &fold};
+  const DML_OPERATOR_DESC refused_desc{DML_OPERATOR_FOLD, &refused};
+  reblock_operator* op = nullptr;
+  CHECK(reblock_operator_create(&refused_desc, DML_FEATURE_LEVEL_6_4, &op) == REBLOCK_INVALID_ARGUMENT);
+  CHECK(reblock_operator_create(&desc, DML_FEATURE_LEVEL_6_4, &op) == REBLOCK_SUCCESS);
+  const auto columns_size = static_cast<std::size_t>(columns_buffer.TotalTensorSizeInBytes);
+  const auto image_size = static_cast<std::size_t>(image_buffer.TotalTensorSizeInBytes);
+  for (const std::size_t threads : {1u, 3u}) {
+    CHECK(reblock_operator_dispatch(op, from, columns_size, to, image_size, threads) == REBLOCK_SUCCESS);
+  }
+  reblock_operator_destroy(op);
+}
+
 void run_calls(runner& runs) {
   const auto* from = reinterpret_cast<const std::uint8_t*>(runs.input());
   auto* to = reinterpret_cast<std::uint8_t*>(runs.output());
@@ -213,6 +243,7 @@ void run_calls(runner& runs) {
     } catch (const std::invalid_argument&) {  // it is thrown on the small stack
     }
   });
+  runs.run_call([&] { call_from_c(from, to); });
   constexpr window sliding{.sizes = 3, .start_padding = 1, .end_padding = 1};
   runs.run_call([&] {
     unfold(tensor_view<const std::uint8_t>(from, {1, 470, 128, 128}),

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // DirectML's descriptions of the operators that this library has, for C11 and C++. Names, members, their order, types and
-// values are those of DirectML.h at DML_TARGET_VERSION 0x6400. Their meaning is on DirectML's pages, below
-// https://learn.microsoft.com/windows/win32/api/directml/ :
+// values are those of DirectML.h at DML_TARGET_VERSION 0x6400 (Microsoft.AI.DirectML 1.15). Their meaning is on DirectML's
+// pages, below https://learn.microsoft.com/windows/win32/api/directml/ :
 //
 //     ne-directml-dml_tensor_data_type, ne-directml-dml_tensor_type, ne-directml-dml_tensor_flags,
 //     ne-directml-dml_operator_type, ne-directml-dml_depth_space_order, ne-directml-dml_feature_level,
