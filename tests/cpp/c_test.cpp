@@ -205,6 +205,23 @@ TEST_CASE("the examples of unfold and fold, from their structs") {
   }
 }
 
+TEST_CASE("each parameter of a window is read from its own member") {
+  const window parameters{.sizes = {2, 3},
+                          .strides = {2, 1},
+                          .dilations = {1, 2},
+                          .start_padding = {1, 0},
+                          .end_padding = {3, 2}};
+  const auto expected =
+      compile(unfold_desc{.input = {data_type::float32, {1, 2, 5, 7}}, .window = parameters});
+  const auto op = create_window<DML_UNFOLD_OPERATOR_DESC>(
+      described({1, 2, 5, 7}), described(to_uints(expected.output().sizes)), parameters);
+  const auto pixels = examples::count_up(70);
+  const auto columns = dispatch(op, pixels);
+  std::vector<float> result(columns.size());
+  expected.dispatch(pixels.data(), result.data());
+  CHECK(columns == result);
+}
+
 TEST_CASE_TEMPLATE("each bad member of a tensor is refused by its name", Struct,
                    DML_DEPTH_TO_SPACE_OPERATOR_DESC, DML_DEPTH_TO_SPACE1_OPERATOR_DESC,
                    DML_SPACE_TO_DEPTH_OPERATOR_DESC, DML_SPACE_TO_DEPTH1_OPERATOR_DESC,
