@@ -2,7 +2,8 @@
 """Move tensors between depth and space, and between images and columns.
 
 `depth_to_space`, `space_to_depth`, `unfold` (im2col) and `fold` (col2im) for NumPy arrays of any
-dtype, rank and strides, with the semantics of Microsoft's DirectML.
+dtype, rank and strides, with the semantics of Microsoft's DirectML. `rearrange` and `repeat` do any
+other rearrangement, in the language of einops, and `copyto` copies between any strides.
 
 Arrays of other libraries are read where they lie: those on the CPU whose type has ``__dlpack__``.
 The result goes back to the library, by the function ``from_dlpack`` of the array's
@@ -27,11 +28,14 @@ from reblock._core import (
     TensorDesc,
     UnfoldDesc,
     __version__,
+    copyto,
     depth_to_space,
     depth_to_space_shape,
     fold,
     fold_shape,
     get_num_threads,
+    rearrange,
+    repeat,
     same_padding,
     set_num_threads,
     space_to_depth,
@@ -54,6 +58,7 @@ __all__ = [
     "TensorDesc",
     "UnfoldDesc",
     "__version__",
+    "copyto",
     "depth_to_space",
     "depth_to_space_shape",
     "diagnose",
@@ -63,6 +68,8 @@ __all__ = [
     "get_cmake_dir",
     "get_include",
     "get_num_threads",
+    "rearrange",
+    "repeat",
     "same_padding",
     "set_num_threads",
     "show_config",

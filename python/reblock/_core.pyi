@@ -678,6 +678,100 @@ def fold(
     out: _Out,
     threads: SupportsIndex | None = None,
 ) -> _Out: ...
+@overload
+def rearrange(
+    x: NDArray[_Scalar],
+    pattern: str,
+    /,
+    *,
+    out: None = None,
+    threads: SupportsIndex | None = None,
+    **axes_lengths: SupportsIndex,
+) -> NDArray[_Scalar]: ...
+@overload
+def rearrange(
+    x: _Foreign,
+    pattern: str,
+    /,
+    *,
+    out: None = None,
+    threads: SupportsIndex | None = None,
+    **axes_lengths: SupportsIndex,
+) -> _Foreign: ...
+@overload
+def rearrange(
+    x: ArrayLike,
+    pattern: str,
+    /,
+    *,
+    out: None = None,
+    threads: SupportsIndex | None = None,
+    **axes_lengths: SupportsIndex,
+) -> NDArray[Any]: ...
+@overload
+def rearrange(
+    x: _Input,
+    pattern: str,
+    /,
+    *,
+    out: _Out,
+    threads: SupportsIndex | None = None,
+    **axes_lengths: SupportsIndex,
+) -> _Out: ...
+@overload
+def repeat(
+    x: NDArray[_Scalar],
+    pattern: str,
+    /,
+    *,
+    out: None = None,
+    threads: SupportsIndex | None = None,
+    **axes_lengths: SupportsIndex,
+) -> NDArray[_Scalar]: ...
+@overload
+def repeat(
+    x: _Foreign,
+    pattern: str,
+    /,
+    *,
+    out: None = None,
+    threads: SupportsIndex | None = None,
+    **axes_lengths: SupportsIndex,
+) -> _Foreign: ...
+@overload
+def repeat(
+    x: ArrayLike,
+    pattern: str,
+    /,
+    *,
+    out: None = None,
+    threads: SupportsIndex | None = None,
+    **axes_lengths: SupportsIndex,
+) -> NDArray[Any]: ...
+@overload
+def repeat(
+    x: _Input,
+    pattern: str,
+    /,
+    *,
+    out: _Out,
+    threads: SupportsIndex | None = None,
+    **axes_lengths: SupportsIndex,
+) -> _Out: ...
+def copyto(
+    dst: NDArray[Any] | _DLPackArray, src: _Input, *, threads: SupportsIndex | None = None
+) -> None: ...
+
+# The names of axes, and the numbers of those in each axis of an array and of the result.
+_Axes: TypeAlias = tuple[
+    tuple[str | int, ...], tuple[tuple[int, ...], ...], tuple[tuple[int, ...], ...]
+]
+_Use: TypeAlias = Literal["rearrange", "repeat"]
+
+def pattern_axes(pattern: str, use: _Use, rank: int) -> _Axes: ...
+def pattern_lengths(
+    pattern: str, use: _Use, shape: tuple[int, ...], axes_lengths: dict[str, SupportsIndex]
+) -> tuple[int, ...]: ...
 def depth_to_space_shape(
     shape: _Ints,
     block_size: _IntOrInts,

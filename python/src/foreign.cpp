@@ -101,13 +101,13 @@ py::array view_foreign(py::handle x, const char* name) {
   return view_by(py::hasattr(x, "__array__") ? "asarray" : "from_dlpack", x, name);
 }
 
-py::array view_foreign_output(py::handle out) {
-  py::array view = view_foreign(out, "out");
+py::array view_foreign_output(py::handle out, const char* name) {
+  py::array view = view_foreign(out, name);
   if (view.size() == 0 || !view.writeable()) return view;
   // __array__ may copy, and DLPack of old says of no memory that it may be written: each knows what the
   // other does not.
-  if (view_by("from_dlpack", out, "out").data() != view.data()) {
-    throw py::type_error("out must be an array that NumPy can view without copying, got a " +
+  if (view_by("from_dlpack", out, name).data() != view.data()) {
+    throw py::type_error(std::string(name) + " must be an array that NumPy can view without copying, got a " +
                          describe_type(out));
   }
   return view;

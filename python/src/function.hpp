@@ -8,6 +8,7 @@
 #include <pybind11/pybind11.h>
 
 #include <array>
+#include <concepts>
 #include <cstddef>
 #include <exception>
 #include <new>
@@ -38,6 +39,9 @@ inline std::span<PyObject* const> items(PyObject* tuple) {
           static_cast<std::size_t>(PyTuple_GET_SIZE(tuple))};
 }
 
+/// Keyword arguments whose names are no parameter's, with their values.
+using other_keywords = std::vector<std::pair<py::handle, py::handle>>;
+
 /// The names that a call's arguments are bound to. It lives as long as the process.
 class signature {
  public:
@@ -51,11 +55,19 @@ class signature {
   }
 
   /// An argument for each parameter, into `bound`, which has only null handles before. TypeError where they do not
-  /// fit. It takes them as a vector call has them.
+  /// fit. It takes them as a vector call has them. Where there is room for `others`, keywords that are no parameter's go
+  /// there, and what may be given without its name must be.
   void bind(std::span<PyObject* const> positional, std::span<PyObject* const> names,
-            std::span<PyObject* const> named, std::span<py::handle> bound) const {
+            std::span<PyObject* const> named, std::span<py::handle> bound,
+            other_keywords* others = nullptr) const {
     take_positional(positional, bound);
-    for (std::size_t k = 0; k < named.size(); ++k) take_named(names[k], named[k], bound);
+    for (std::size_t k = 0; k < named.size(); ++k) {
+      if (others != nullptr && !may_be_named(find(names[k]))) {
+        others->emplace_back(names[k], named[k]);
+      } else {
+        take_named(names[k], named[k], bound);
+      }
+    }
     fill(bound);
   }
   /// The same for a tuple, and a dict or null.
@@ -69,6 +81,7 @@ class signature {
   }
 
  private:
+  bool may_be_named(std::size_t i) const { return positional_ <= i && i < names_.size(); }
   void take_positional(std::span<PyObject* const> positional, std::span<py::handle> bound) const {
     if (positional.size() > positional_) {
       std::string why = " takes at most " + std::to_string(positional_) + " positional arguments, got " +
@@ -135,7 +148,8 @@ auto apply(Function&& function, const std::array<py::handle, Count>& bound) {
   }(std::make_index_sequence<Count>{});
 }
 
-/// A function of handles that Python can call; as a method it takes its object first.
+/// A function of handles that Python can call; as a method it takes its object first. It takes other keywords where
+/// its last parameter is such.
 template <auto Function, bool IsMethod = false>
 class function;
 
@@ -167,11 +181,16 @@ class function<Function, IsMethod> {
                         PyObject* keywords) noexcept {
     return without_exceptions([&] {
       const auto positional = static_cast<std::size_t>(count);
-      std::array<py::handle, sizeof...(Arguments)> bound;
+      std::array<py::handle, sizeof...(Arguments) - (takes_others ? 1 : 0)> bound;
+      other_keywords others;
       if constexpr (IsMethod) bound[0] = self;
       names->bind({values, positional}, items(keywords), {values + positional, items(keywords).size()},
-                  std::span(bound).subspan(IsMethod ? 1 : 0));
-      return apply(Function, bound);
+                  std::span(bound).subspan(IsMethod ? 1 : 0), takes_others ? &others : nullptr);
+      if constexpr (takes_others) {
+        return apply([&others](auto... each) { return Function(each..., others); }, bound);
+      } else {
+        return apply(Function, bound);
+      }
     });
   }
 
@@ -181,6 +200,7 @@ class function<Function, IsMethod> {
             METH_FASTCALL | METH_KEYWORDS, doc};
   }
 
+  static constexpr bool takes_others = (!std::same_as<Arguments, py::handle> || ...);
   static inline const signature* names = nullptr;
   static inline PyMethodDef definition{};
 };

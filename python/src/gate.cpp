@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "gate.hpp"
 
+#include <algorithm>
 #include <complex>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <string>
-#include <vector>
 
 #include "foreign.hpp"
 
@@ -18,15 +19,11 @@ constexpr int builtin_types = 24;                 // NPY_NTYPES_LEGACY: numbers 
 
 std::string text(py::handle value) { return std::string(py::str(value)); }
 
-axis_values copy_values(const py::ssize_t* values, py::ssize_t count) {
-  axis_values result;
-  for (py::ssize_t i = 0; i < count; ++i) result.push_back(values[i]);
+template <class Values = axis_values>
+Values copy_values(const py::ssize_t* values, std::size_t count) {
+  Values result;
+  for (std::size_t i = 0; i < count; ++i) result.push_back(values[i]);
   return result;
-}
-
-detail::placement placement_of(const py::array& array) {
-  return {static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(array.data())), extents_of(array),
-          strides_of(array), array.itemsize()};
 }
 
 /// TypeError for a masked array, whose mask would be lost.
@@ -59,15 +56,13 @@ py::array view(py::handle x, const char* name) {
   }
 }
 
-bool is_c_contiguous(const py::array& array) { return (array.flags() & py::array::c_style) != 0; }
-
-/// Whether two contiguous arrays have no byte in common: the usual case, told fast.
-bool lie_apart(const py::array& a, const py::array& b) {
-  if (!is_c_contiguous(a) || !is_c_contiguous(b)) return false;
-  const auto* first_of_a = static_cast<const char*>(a.data());
-  const auto* first_of_b = static_cast<const char*>(b.data());
-  const std::less_equal<> before;
-  return before(first_of_a + a.nbytes(), first_of_b) || before(first_of_b + b.nbytes(), first_of_a);
+py::array new_array(const py::dtype& dtype, const array_shape& shape) {
+  const auto& numpy = py::detail::npy_api::get();
+  PyObject* array = numpy.PyArray_NewFromDescr_(numpy.PyArray_Type_, py::dtype(dtype).release().ptr(),
+                                                static_cast<int>(shape.size()), shape.begin(), nullptr,
+                                                nullptr, 0, nullptr);
+  if (array == nullptr) throw py::error_already_set();
+  return py::reinterpret_steal<py::array>(array);
 }
 
 }  // namespace
@@ -83,36 +78,77 @@ py::array to_input(py::handle x, const char* name) {
                        describe_type(x) + ", of which NumPy makes an array of dtype " + text(array.dtype()));
 }
 
-axis_values extents_of(const py::array& array) { return copy_values(array.shape(), array.ndim()); }
+axis_values extents_of(const py::array& array) {
+  return copy_values(array.shape(), static_cast<std::size_t>(array.ndim()));
+}
 
-axis_values strides_of(const py::array& array) { return copy_values(array.strides(), array.ndim()); }
+axis_values strides_of(const py::array& array) {
+  return copy_values(array.strides(), static_cast<std::size_t>(array.ndim()));
+}
 
-py::array to_output(py::handle out, const py::dtype& dtype, const axis_values& extents) {
-  if (out.is_none()) return py::array(dtype, std::vector<py::ssize_t>(extents.begin(), extents.end()));
-  const bool foreign = !py::isinstance<py::array>(out);
-  if (foreign && !is_foreign(out)) {
-    throw py::type_error("out must be a numpy.ndarray or have __dlpack__, got " +
-                         text(py::type::of(out).attr("__name__")));
+std::int64_t address_of(const py::array& array) {
+  return static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(array.data()));
+}
+
+detail::placement placement_of(const py::array& array) {
+  return {address_of(array), extents_of(array), strides_of(array), array.itemsize()};
+}
+
+bool is_c_contiguous(const py::array& array) { return (array.flags() & py::array::c_style) != 0; }
+
+bool lie_apart(const py::array& a, const py::array& b) {
+  if (!is_c_contiguous(a) || !is_c_contiguous(b)) return false;
+  const auto* first_of_a = static_cast<const char*>(a.data());
+  const auto* first_of_b = static_cast<const char*>(b.data());
+  const std::less_equal<> before;
+  return before(first_of_a + a.nbytes(), first_of_b) || before(first_of_b + b.nbytes(), first_of_a);
+}
+
+error& operator<<(error& why, const array_shape& shape) {
+  return why << copy_values<view_values>(shape.begin(), shape.size());
+}
+
+py::array to_writeable(py::handle x, const char* name) {
+  const bool foreign = !py::isinstance<py::array>(x);
+  if (foreign && !is_foreign(x)) {
+    throw py::type_error(std::string(name) + " must be a numpy.ndarray or have __dlpack__, got " +
+                         text(py::type::of(x).attr("__name__")));
   }
-  if (!foreign) refuse_mask(out, "out");
-  const auto array = foreign ? view_foreign_output(out) : py::reinterpret_borrow<py::array>(out);
+  if (!foreign) refuse_mask(x, name);
+  auto array = foreign ? view_foreign_output(x, name) : py::reinterpret_borrow<py::array>(x);
+  if (!array.writeable())
+    throw py::value_error(std::string(name) + " must be writeable, got a read-only array");
+  return array;
+}
+
+py::array to_output(py::handle out, const py::dtype& dtype, const array_shape& shape) {
+  if (out.is_none()) return new_array(dtype, shape);
+  auto array = to_writeable(out, "out");
   if (!array.dtype().equal(dtype)) {
     throw py::type_error("out must have dtype " + text(dtype) + ", got " + text(array.dtype()));
   }
-  error why;
-  if (extents_of(array) != extents) {
-    why << "out must have shape " << extents << ", got " << extents_of(array);
-    throw py::value_error(why.message());
-  }
-  if (!array.writeable()) throw py::value_error("out must be writeable, got a read-only array");
-  if (is_c_contiguous(array)) return array;
-  const detail::overlap own = detail::overlaps_itself(extents, strides_of(array), array.itemsize());
-  if (own != detail::overlap::none) {
-    why << "out must not overlap itself, got shape " << extents << " with strides (in bytes) "
-        << strides_of(array) << detail::doubt(own);
+  const array_shape got(array);
+  if (!std::equal(got.begin(), got.end(), shape.begin(), shape.end())) {
+    error why;
+    why << "out must have shape " << shape << ", got " << got;
     throw py::value_error(why.message());
   }
   return array;
+}
+
+void check_overlap(const py::array& array, const detail::placement& where, const char* name) {
+  const detail::overlap own = detail::overlaps_itself(where.extents, where.strides, where.element_size);
+  if (own == detail::overlap::none) return;
+  error why;
+  why << name << " must not overlap itself, got shape " << array_shape(array) << " with strides (in bytes) "
+      << copy_values<view_values>(array.strides(), static_cast<std::size_t>(array.ndim())) << detail::doubt(own);
+  throw py::value_error(why.message());
+}
+
+py::object to_result(py::handle x, const py::array& input, py::handle out, const py::array& output) {
+  if (!out.is_none()) return py::reinterpret_borrow<py::object>(out);
+  if (!input.is(x) && is_foreign(x)) return give_back(x, output);
+  return output;
 }
 
 void provide_pages(void* begin, py::ssize_t size) noexcept {
@@ -132,7 +168,7 @@ py::array apart_from(const py::array& input, const py::array& output) {
   if (lie_apart(input, output)) return input;
   if (detail::share_memory(placement_of(input), placement_of(output)) == detail::overlap::none) return input;
   // Not by NumPy, which leaves the padding inside of structured elements behind.
-  py::array copy(input.dtype(), std::vector<py::ssize_t>(input.shape(), input.shape() + input.ndim()));
+  py::array copy = new_array(input.dtype(), array_shape(input));
   detail::layout moves;
   for (py::ssize_t i = 0; i < input.ndim(); ++i) {
     moves.add({input.shape(i), input.strides(i), copy.strides(i)});

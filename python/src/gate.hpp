@@ -8,6 +8,9 @@
 #include <pybind11/pybind11.h>
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
 
 #include <reblock/reblock.hpp>
 
@@ -25,9 +28,53 @@ py::array to_input(py::handle x, const char* name);
 axis_values extents_of(const py::array& array);
 /// In bytes.
 axis_values strides_of(const py::array& array);
+/// Requires at most 8 axes.
+detail::placement placement_of(const py::array& array);
 
-/// `out`, or a view of it where it is another library's, after its checks; or a new C-contiguous array where it is None.
-py::array to_output(py::handle out, const py::dtype& dtype, const axis_values& extents);
+/// The shape of an array, which may have 64 axes.
+class array_shape {
+ public:
+  static constexpr std::size_t most_axes = 64;
+
+  array_shape() = default;
+  explicit array_shape(const axis_values& extents) noexcept {
+    for (const std::int64_t extent : extents) push_back(extent);
+  }
+  explicit array_shape(const py::array& array) noexcept {
+    for (py::ssize_t i = 0; i < array.ndim(); ++i) push_back(array.shape(i));
+  }
+
+  /// Requires fewer than 64 axes.
+  void push_back(std::int64_t extent) noexcept { extents_[size_++] = static_cast<py::ssize_t>(extent); }
+  std::size_t size() const noexcept { return size_; }
+  std::int64_t operator[](std::size_t i) const noexcept { return extents_[i]; }
+  const py::ssize_t* begin() const noexcept { return extents_.data(); }
+  const py::ssize_t* end() const noexcept { return extents_.data() + size_; }
+
+ private:
+  std::array<py::ssize_t, most_axes> extents_;  // of which there are `size_`
+  std::size_t size_ = 0;
+};
+
+/// As Python prints it; of a very long one the beginning.
+error& operator<<(error& why, const array_shape& shape);
+
+/// An array that may be written, called `name`: `x`, or a view of it where it is another library's.
+py::array to_writeable(py::handle x, const char* name);
+
+/// `out` after its checks but for check_overlap, or a new C-contiguous array where it is None.
+py::array to_output(py::handle out, const py::dtype& dtype, const array_shape& shape);
+
+bool is_c_contiguous(const py::array& array);
+
+/// ValueError where an array, called `name`, overlaps itself. `where` describes its elements.
+void check_overlap(const py::array& array, const detail::placement& where, const char* name);
+
+/// The address of element 0.
+std::int64_t address_of(const py::array& array);
+
+/// Whether two contiguous arrays have no byte in common: the usual case, told fast.
+bool lie_apart(const py::array& a, const py::array& b);
 
 /// `input`, or a copy of it where it shares memory with `output`.
 py::array apart_from(const py::array& input, const py::array& output);
@@ -56,12 +103,17 @@ struct operands {
   void* output;
 };
 
+/// What a function of `x`, of which `input` is a view, returns: `out` itself where it is given, else `output` as an array of
+/// the library of `x`.
+py::object to_result(py::handle x, const py::array& input, py::handle out, const py::array& output);
+
 /// Runs an operator on arrays: `operate(operands, executor)` for an executor of up to `threads` threads.
 /// Returns `out` itself where it is given, else an array of the library of `x`, of which `input` is a view.
 template <class Operate>
 py::object run(py::handle x, const py::array& input, py::handle out, const axis_values& output_extents,
                std::size_t threads, Operate&& operate) {
-  py::array output = to_output(out, input.dtype(), output_extents);
+  py::array output = to_output(out, input.dtype(), array_shape(output_extents));
+  if (!out.is_none() && !is_c_contiguous(output)) check_overlap(output, placement_of(output), "out");
   const py::array source = out.is_none() ? input : apart_from(input, output);
   const operands where{strides_of(source), strides_of(output), source.data(), output.mutable_data()};
   const py::ssize_t new_bytes = out.is_none() ? output.nbytes() : 0;
@@ -69,9 +121,7 @@ py::object run(py::handle x, const py::array& input, py::handle out, const axis_
     provide_pages(where.output, new_bytes);
     operate(where, executor);
   });
-  if (!out.is_none()) return py::reinterpret_borrow<py::object>(out);
-  if (!input.is(x) && is_foreign(x)) return give_back(x, output);
-  return output;
+  return to_result(x, input, out, output);
 }
 
 }  // namespace reblock::python

@@ -16,6 +16,9 @@ static_assert(axis_values::repeat(3, 7) == axis_values{7, 7, 7});
 static_assert(axis_values{1, 2} != axis_values{1, 3});
 static_assert(axis_values{1, 2} != axis_values{1, 2, 3});
 
+static_assert(view_values(axis_values{1, 2}) == axis_values{1, 2});
+static_assert(axis_values(view_values::repeat(16, 1)).given() == 16);
+
 static_assert(spatial_values(2).expand(3) == axis_values{2, 2, 2});
 static_assert(spatial_values{2, 3}.expand(2) == axis_values{2, 3});
 static_assert(spatial_values(2).uniform() && !spatial_values{2}.uniform());
@@ -39,6 +42,11 @@ TEST_CASE("axis_values keeps one value more than a tensor has axes and counts th
   CHECK(values.size() == max_rank + 1);
   CHECK(values.given() == max_rank + 2);
   CHECK(values == axis_values::repeat(max_rank + 1, 2));
+}
+
+TEST_CASE("view_values has room for the axes of a view") {
+  CHECK(view_values::repeat(16, 2).size() == max_view_rank);
+  CHECK(axis_values(view_values::repeat(16, 2)) == axis_values::repeat(max_rank + 1, 2));
 }
 
 TEST_CASE("spatial_values fits any number of axes or exactly one number") {

@@ -37,6 +37,9 @@ int main() {
   check(std::memcmp(space, depth, sizeof(depth)) == 0, "the elements of depth_to_space");
   const status refused = try_depth_to_space(input, output, 3);
   check(!refused && mentions(refused.why(), "block_size 3"), "the message of depth_to_space");
+  check(bool(try_copy(input.permuted({0, 2, 3, 1}), tensor_view<float>(space, {1, 1, 1, 4}))), "copy");
+  const auto no_view = input.try_split(1, {3, 2});
+  check(!no_view && mentions(no_view.why(), "extents"), "the message of try_split");
   const auto columns = try_unfold_extents({1, 1, 2, 2}, {.sizes = 3});
   check(!columns && mentions(columns.why(), "window_sizes"), "the message of unfold_extents");
 

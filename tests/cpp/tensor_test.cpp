@@ -34,6 +34,57 @@ TEST_CASE("a view without strides is packed in C order") {
   CHECK(tensor_view<float>(data, {2, 3}, {-3, 1}).strides() == axis_values{-3, 1});
 }
 
+constexpr int four[4] = {0, 1, 2, 3};
+constexpr tensor_view<const int> square(four, {2, 2});
+static_assert(square.permuted({1, 0}).strides() == view_values{1, 2});
+static_assert(square.split(1, {1, 2}).extents() == view_values{2, 1, 2});
+static_assert(square.broadcast(0, 3).strides() == view_values{0, 2, 1});
+static_assert(!square.try_permuted({0, 0}));
+
+TEST_CASE("a view can have its axes permuted, split and repeated") {
+  float data[1] = {};
+  const tensor_view<float> view(data, {2, 6, 4}, {-100, 10, 2});
+  const tensor_view<float> turned = view.permuted({2, 0, -2});
+  CHECK(turned.data() == data);
+  CHECK(turned.extents() == view_values{4, 2, 6});
+  CHECK(turned.strides() == view_values{2, -100, 10});
+  const tensor_view<float> split = view.split(-2, {2, 1, 3});
+  CHECK(split.extents() == view_values{2, 2, 1, 3, 4});
+  CHECK(split.strides() == view_values{-100, 30, 30, 10, 2});
+  CHECK(view.split(0, {2}).strides() == view.strides());
+  CHECK(tensor_view<float>(data, {3, 1}).split(1, {}).extents() == view_values{3});
+  CHECK(tensor_view<float>(data, {3, 0}).split(1, {0, 5}).extents() == view_values{3, 0, 5});
+  CHECK(view.broadcast(1, 5).extents() == view_values{2, 5, 6, 4});
+  CHECK(view.broadcast(1, 5).strides() == view_values{-100, 0, 10, 2});
+  CHECK(view.broadcast(-1, 5).extents() == view_values{2, 6, 4, 5});
+  CHECK(tensor_view<float>(data, {}).permuted({}).extents() == view_values{});
+}
+
+TEST_CASE("a view that there is not is refused with what would fit") {
+  float data[1] = {};
+  const tensor_view<float> view(data, {2, 6, 4});
+  check_refused(view.try_permuted({0, 1}), {"axes", "each of the 3 axes once", "(0, 1)"});
+  check_refused(view.try_permuted({0, 1, 1}), {"axes", "(0, 1, 1)"});
+  check_refused(view.try_permuted({0, 1, -2}), {"axes", "(0, 1, -2)"});
+  check_refused(view.try_permuted({0, 1, 3}), {"axes", "(0, 1, 3)"});
+  check_refused(view.try_split(3, {2, 2}), {"axis", "-3 to 2", "got 3"});
+  check_refused(view.try_split(1, {2, 2}), {"extents", "product 6", "axis 1", "(2, 6, 4)", "(2, 2)"});
+  check_refused(view.try_split(1, {-2, -3}), {"extents", "(-2, -3)"});
+  constexpr std::int64_t huge = std::int64_t{1} << 33;
+  check_refused(view.try_split(1, {huge, huge}), {"extents", "product 6"});
+  check_refused(view.try_split(1, {}), {"extents", "product 6"});
+  check_refused(view.try_broadcast(4, 2), {"axis", "-4 to 3", "got 4"});
+  check_refused(view.try_broadcast(0, -1), {"extent", "negative", "-1"});
+  const tensor_view<float> full(data, view_values::repeat(16, 1));
+  check_refused(full.try_broadcast(0, 2), {"at most 16 axes", "got 17"});
+  check_refused(full.try_split(0, {1, 1}), {"at most 16 axes", "got 17"});
+  check_refused(tensor_view<float>(data, view_values::repeat(17, 1)).try_split(0, {1}), {"at most 16 axes"});
+  check_refused(tensor_view<float>(data, {2, 3}, {1}).try_permuted({0, 1}), {"one stride", "2 axes", "(1,)"});
+  CHECK_THROWS_AS((void)view.permuted({0}), std::invalid_argument);
+  CHECK_THROWS_AS((void)view.split(1, {2, 2}), std::invalid_argument);
+  CHECK_THROWS_AS((void)view.broadcast(9, 1), std::invalid_argument);
+}
+
 TEST_CASE("the total size counts the span of the strides and is a multiple of 4") {
   const auto size = [](data_type type, const axis_values& sizes, std::optional<axis_values> strides = {}) {
     return total_size_in_bytes({type, sizes, strides});

@@ -141,3 +141,25 @@ def layouts(
         repeated=per_axis("broadcast", repeats, False),
         offset=draw(st.sampled_from([unit, 3 * unit])) if kind in ("unaligned", "combined") else 0,
     )
+
+
+@st.composite
+def in_one_buffer(
+    draw: st.DrawFn, shape: tuple[int, ...], out_shape: tuple[int, ...], dtype: np.dtype[Any]
+) -> tuple[Memory, Memory]:
+    """Place an input and an output anywhere in one buffer, each in any layout."""
+    shapes = shape, out_shape
+    both = [
+        draw(layouts(len(each), dtype.itemsize, for_output=i == 1)) for i, each in enumerate(shapes)
+    ]
+    sizes = [
+        span(each, layout.strides(each, dtype.itemsize), dtype.itemsize)
+        for each, layout in zip(shapes, both, strict=True)
+    ]
+    buffer = random_bytes(MARGIN + sum(sizes) + MARGIN, draw(st.integers(0, 99)))
+    starts = [MARGIN + draw(st.integers(0, sum(sizes) - size)) for size in sizes]
+    source, target = (
+        view(buffer, start, layout, each, dtype)
+        for start, layout, each in zip(starts, both, shapes, strict=True)
+    )
+    return source, target

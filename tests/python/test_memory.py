@@ -16,7 +16,16 @@ import reblock
 from calls import DEPTH_TO_SPACE, SAMPLES, Call, any_call, depth_space_calls, moving, operator
 from checks import assert_same_bytes, assert_same_values, assert_writes_only_elements, refuses
 from dtypes import integers, movable, summable
-from layouts import MARGIN, Memory, allocate, layouts, random_bytes, small_integers, span, view
+from layouts import (
+    MARGIN,
+    Memory,
+    allocate,
+    in_one_buffer,
+    layouts,
+    random_bytes,
+    small_integers,
+    span,
+)
 from oracle import Array, as_bytes
 
 every_operator = pytest.mark.parametrize("call", SAMPLES, ids=operator)
@@ -130,27 +139,11 @@ def test_out_with_interleaved_rows_does_not_overlap() -> None:
 # `out` that shares memory with the input
 
 
-def place_both(call: Call, dtype: np.dtype[Any], data: st.DataObject) -> tuple[Memory, Memory]:
-    """Place the input and `out` of a call anywhere in one buffer, each in any layout."""
-    layout = data.draw(layouts(len(call.input_shape), dtype.itemsize))
-    out_layout = data.draw(layouts(len(call.output_shape), dtype.itemsize, for_output=True))
-    sizes = [
-        span(shape, t.strides(shape, dtype.itemsize), dtype.itemsize)
-        for shape, t in ((call.input_shape, layout), (call.output_shape, out_layout))
-    ]
-    buffer = random_bytes(MARGIN + sum(sizes) + MARGIN, data.draw(st.integers(0, 99)))
-    starts = [MARGIN + data.draw(st.integers(0, sum(sizes) - size)) for size in sizes]
-    return (
-        view(buffer, starts[0], layout, call.input_shape, dtype),
-        view(buffer, starts[1], out_layout, call.output_shape, dtype),
-    )
-
-
 @given(st.data())
 def test_out_may_share_memory_with_the_input(data: st.DataObject) -> None:
     call = data.draw(any_call())
     dtype = data.draw(integers() if call.operator == "fold" else movable())
-    source, target = place_both(call, dtype, data)
+    source, target = data.draw(in_one_buffer(call.input_shape, call.output_shape, dtype))
     expected = call.oracle(source.array)
     assert_writes_only_elements(target, lambda out: call(source.array, out=out))
     assert_same_bytes(target.array, expected)

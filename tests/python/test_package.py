@@ -16,7 +16,7 @@ import pytest
 import reblock
 
 FUNCTIONS = """
-    depth_to_space space_to_depth unfold fold
+    depth_to_space space_to_depth unfold fold rearrange repeat copyto
     depth_to_space_shape space_to_depth_shape unfold_shape fold_shape
     diagnose explain compile show_config get_include get_cmake_dir get_num_threads set_num_threads
     same_padding

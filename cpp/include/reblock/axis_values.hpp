@@ -10,24 +10,32 @@
 
 namespace reblock::inline REBLOCK_NAMESPACE {
 
-/// The most axes that a tensor may have, as in DirectML.
+/// The most axes that an operator's tensor may have, as in DirectML.
 [[gnu::visibility("hidden")]] inline constexpr std::size_t max_rank = 8;
+/// The most axes that a view may have which copy() takes: those of tensors, split.
+[[gnu::visibility("hidden")]] inline constexpr std::size_t max_view_rank = 16;
 
 /// A short list with one integer per axis: extents, strides, sizes. It lives in place, without a heap.
 ///
-/// It holds one value more than a tensor may have axes, so that a list that is too long is seen as
+/// It holds one value more than there may be axes, so that a list that is too long is seen as
 /// such and refused. What follows after that is counted, but dropped.
-class axis_values {
+template <std::size_t MostAxes>
+class basic_axis_values {
  public:
   using value_type = std::int64_t;
 
-  constexpr axis_values() = default;
-  constexpr axis_values(std::initializer_list<std::int64_t> values) {
+  constexpr basic_axis_values() = default;
+  constexpr basic_axis_values(std::initializer_list<std::int64_t> values) {
     for (const std::int64_t value : values) push_back(value);
   }
+  template <std::size_t OtherMost>
+  constexpr basic_axis_values(const basic_axis_values<OtherMost>& other) noexcept {
+    for (const std::int64_t value : other) push_back(value);
+    given_ = other.given();
+  }
   /// `count` times `value`.
-  static constexpr axis_values repeat(std::size_t count, std::int64_t value) {
-    axis_values result;
+  static constexpr basic_axis_values repeat(std::size_t count, std::int64_t value) {
+    basic_axis_values result;
     for (std::size_t i = 0; i < count; ++i) result.push_back(value);
     return result;
   }
@@ -48,20 +56,26 @@ class axis_values {
   /// How many values there were, of which the first size() are kept.
   constexpr std::size_t given() const noexcept { return given_; }
 
-  friend constexpr bool operator==(const axis_values& a, const axis_values& b) noexcept {
-    if (a.size_ != b.size_) return false;
-    for (std::size_t i = 0; i < a.size_; ++i) {
-      if (a.values_[i] != b.values_[i]) return false;
+  template <std::size_t OtherMost>
+  constexpr bool operator==(const basic_axis_values<OtherMost>& other) const noexcept {
+    if (size_ != other.size()) return false;
+    for (std::size_t i = 0; i < size_; ++i) {
+      if (values_[i] != other[i]) return false;
     }
     return true;
   }
 
  private:
-  static constexpr std::size_t capacity = max_rank + 1;
+  static constexpr std::size_t capacity = MostAxes + 1;
   std::array<std::int64_t, capacity> values_{};
   std::size_t size_ = 0;
   std::size_t given_ = 0;
 };
+
+/// Values of an operator's tensor.
+using axis_values = basic_axis_values<max_rank>;
+/// Values of a view.
+using view_values = basic_axis_values<max_view_rank>;
 
 /// A parameter of the spatial axes: one value that stands for all of them, or one value each.
 ///

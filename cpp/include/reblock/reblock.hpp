@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// reblock: depth_to_space, space_to_depth, unfold (im2col) and fold (col2im) for strided tensors.
+// reblock: depth_to_space, space_to_depth, unfold (im2col) and fold (col2im) for strided tensors, and a copy between
+// any two views, which is every other rearrangement.
 //
 // What holds for everything in here, unless it says otherwise:
 //
@@ -24,6 +25,7 @@
 #pragma once
 
 #include <reblock/axis_values.hpp>
+#include <reblock/copy.hpp>
 #include <reblock/data_type.hpp>
 #include <reblock/depth_space.hpp>
 #include <reblock/depth_space_order.hpp>

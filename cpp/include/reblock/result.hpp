@@ -45,7 +45,8 @@ class error {
   }
   constexpr error& operator<<(const char* text) noexcept { return *this << std::string_view(text); }
   /// As Python prints a tuple: (1, 8, 2, 3), and (5,) for a single value.
-  constexpr error& operator<<(const axis_values& values) noexcept {
+  template <std::size_t MostAxes>
+  constexpr error& operator<<(const basic_axis_values<MostAxes>& values) noexcept {
     append('(');
     for (std::size_t i = 0; i < values.size(); ++i) {
       if (i != 0) *this << ", ";

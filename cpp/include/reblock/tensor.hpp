@@ -19,8 +19,10 @@ namespace detail {
 
 /// The strides, in units of `unit`, of a tensor without gaps in C order. Zero extents count as one, as
 /// in NumPy.
-constexpr axis_values packed_strides(const axis_values& extents, std::int64_t unit = 1) noexcept {
-  axis_values strides = extents;
+template <std::size_t MostAxes = max_rank>
+constexpr basic_axis_values<MostAxes> packed_strides(const basic_axis_values<MostAxes>& extents,
+                                                     std::int64_t unit = 1) noexcept {
+  basic_axis_values<MostAxes> strides = extents;
   for (std::size_t i = extents.size(); i-- > 0;) {
     strides[i] = unit;
     unit = wrapping_multiply(unit, extents[i] == 0 ? 1 : extents[i]);
@@ -43,21 +45,141 @@ class tensor_view {
   using element_type = T;
 
   /// Elements without gaps in C order.
-  constexpr tensor_view(T* data, const axis_values& extents) noexcept
+  constexpr tensor_view(T* data, const view_values& extents) noexcept
       : tensor_view(data, extents, detail::packed_strides(extents)) {}
-  constexpr tensor_view(T* data, const axis_values& extents, const axis_values& strides) noexcept
+  constexpr tensor_view(T* data, const view_values& extents, const view_values& strides) noexcept
       : data_(data), extents_(extents), strides_(strides) {}
 
   constexpr T* data() const noexcept { return data_; }
-  constexpr const axis_values& extents() const noexcept { return extents_; }
+  constexpr const view_values& extents() const noexcept { return extents_; }
   /// In elements.
-  constexpr const axis_values& strides() const noexcept { return strides_; }
+  constexpr const view_values& strides() const noexcept { return strides_; }
+
+  // Views of the same elements for copy(), which a view of up to 16 axes with a stride for each has. Negative axes count
+  // from the end. The functions without try_ throw std::invalid_argument.
+  //
+  //     view(data, {2, 3, 4, 6})  .permuted({0, 2, 3, 1})   {2, 4, 6, 3}
+  //                               .split(3, {3, 2})         {2, 3, 4, 3, 2}
+  //                               .broadcast(1, 5)          {2, 5, 3, 4, 6}
+
+  /// The axes in another order: axis i is this view's axis axes[i]. Errors: `axes` does not have each axis once.
+  constexpr result<tensor_view> try_permuted(const view_values& axes) const;
+  constexpr tensor_view permuted(const view_values& axes) const { return try_permuted(axes).value(); }
+
+  /// Axis `axis` as several, whose index in C order is that of the axis. An axis of extent 1 may become none at all. Errors: no such axis;
+  /// extents that are negative or do not have the axis's extent as their product; more than 16 axes.
+  constexpr result<tensor_view> try_split(std::int64_t axis, const view_values& extents) const;
+  constexpr tensor_view split(std::int64_t axis, const view_values& extents) const {
+    return try_split(axis, extents).value();
+  }
+
+  /// One more axis, which becomes axis `axis` and along which all elements are the same; for inputs. Errors: no such
+  /// place for an axis; a negative extent; more than 16 axes.
+  constexpr result<tensor_view> try_broadcast(std::int64_t axis, std::int64_t extent) const;
+  constexpr tensor_view broadcast(std::int64_t axis, std::int64_t extent) const {
+    return try_broadcast(axis, extent).value();
+  }
 
  private:
+  constexpr status check_form() const {
+    if (extents_.given() > max_view_rank) {
+      return error() << "a view must have at most " << max_view_rank << " axes, got " << extents_.given();
+    }
+    if (strides_.given() != extents_.size()) {
+      return error() << "a view must have one stride for each of its " << extents_.size()
+                     << " axes, got strides " << strides_;
+    }
+    return success{};
+  }
+
   T* data_;
-  axis_values extents_;
-  axis_values strides_;
+  view_values extents_;
+  view_values strides_;
 };
+
+namespace detail {
+
+/// An axis of `rank`; a negative one counts from the end.
+constexpr result<std::size_t> check_axis(std::int64_t axis, std::size_t rank) {
+  const auto axes = static_cast<std::int64_t>(rank);
+  if (axis >= -axes && axis < axes) return static_cast<std::size_t>(axis < 0 ? axis + axes : axis);
+  return error() << "axis must be from " << -axes << " to " << axes - 1 << " for " << axes << " axes, got "
+                 << axis;
+}
+
+}  // namespace detail
+
+template <class T>
+constexpr result<tensor_view<T>> tensor_view<T>::try_permuted(const view_values& axes) const {
+  if (const status fits = check_form(); !fits) return fits.why();
+  const auto refusal = [&] {
+    return error() << "axes must have each of the " << extents_.size() << " axes once, got " << axes;
+  };
+  if (axes.given() != extents_.size()) return refusal();
+  view_values extents;
+  view_values strides;
+  std::uint32_t seen = 0;
+  for (const std::int64_t given : axes) {
+    const result<std::size_t> axis = detail::check_axis(given, extents_.size());
+    if (!axis || (seen >> *axis & 1) != 0) return refusal();
+    seen |= std::uint32_t{1} << *axis;
+    extents.push_back(extents_[*axis]);
+    strides.push_back(strides_[*axis]);
+  }
+  return tensor_view(data_, extents, strides);
+}
+
+template <class T>
+constexpr result<tensor_view<T>> tensor_view<T>::try_split(std::int64_t axis,
+                                                           const view_values& extents) const {
+  if (const status fits = check_form(); !fits) return fits.why();
+  const result<std::size_t> at = detail::check_axis(axis, extents_.size());
+  if (!at) return at.why();
+  bool fits = extents.given() <= max_view_rank;
+  for (const std::int64_t extent : extents) fits = fits && extent >= 0;
+  const detail::checked_size product = fits ? detail::product(extents) : 0;
+  if (!fits || product.overflow() || product.value() != extents_[*at]) {
+    return error() << "extents must have the product " << extents_[*at] << " to split axis " << *at
+                   << " of shape " << extents_ << ", got " << extents;
+  }
+  if (extents_.size() - 1 + extents.size() > max_view_rank) {
+    return error() << "a view must have at most " << max_view_rank << " axes, got "
+                   << extents_.size() - 1 + extents.size();
+  }
+  const view_values steps = detail::packed_strides(extents, strides_[*at]);
+  view_values all_extents;
+  view_values all_strides;
+  for (std::size_t i = 0; i < extents_.size(); ++i) {
+    if (i != *at) {
+      all_extents.push_back(extents_[i]);
+      all_strides.push_back(strides_[i]);
+      continue;
+    }
+    for (const std::int64_t extent : extents) all_extents.push_back(extent);
+    for (const std::int64_t step : steps) all_strides.push_back(step);
+  }
+  return tensor_view(data_, all_extents, all_strides);
+}
+
+template <class T>
+constexpr result<tensor_view<T>> tensor_view<T>::try_broadcast(std::int64_t axis, std::int64_t extent) const {
+  if (const status fits = check_form(); !fits) return fits.why();
+  const std::size_t rank = extents_.size() + 1;
+  if (rank > max_view_rank) {
+    return error() << "a view must have at most " << max_view_rank << " axes, got " << rank;
+  }
+  const result<std::size_t> at = detail::check_axis(axis, rank);
+  if (!at) return at.why();
+  if (extent < 0) return error() << "extent must not be negative, got " << extent;
+  view_values extents;
+  view_values strides;
+  for (std::size_t i = 0; i < rank; ++i) {
+    const std::size_t from = i < *at ? i : i - 1;
+    extents.push_back(i == *at ? extent : extents_[from]);
+    strides.push_back(i == *at ? 0 : strides_[from]);
+  }
+  return tensor_view(data_, extents, strides);
+}
 
 /// DirectML's buffer tensor: an element type, sizes and, unless the elements are packed in C order,
 /// strides, in elements. A stride of 0 repeats an input; one that is larger than packed leaves gaps.

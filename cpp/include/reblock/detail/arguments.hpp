@@ -96,8 +96,10 @@ constexpr bool addressable(const axis_values& extents, std::int64_t element_size
   return !bytes.overflow() && bytes.value() <= std::numeric_limits<std::ptrdiff_t>::max();
 }
 
-constexpr axis_values in_bytes(const axis_values& strides, std::int64_t element_size) noexcept {
-  axis_values bytes = strides;
+template <std::size_t MostAxes = max_rank>
+constexpr basic_axis_values<MostAxes> in_bytes(const basic_axis_values<MostAxes>& strides,
+                                               std::int64_t element_size) noexcept {
+  basic_axis_values<MostAxes> bytes = strides;
   for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = wrapping_multiply(strides[i], element_size);
   return bytes;
 }
@@ -105,8 +107,8 @@ constexpr axis_values in_bytes(const axis_values& strides, std::int64_t element_
 /// A tensor_view that has forgotten its type.
 struct untyped_view {
   const void* data;
-  axis_values extents;
-  axis_values strides;  ///< elements
+  view_values extents;
+  view_values strides;  ///< elements
   std::int64_t element_size;
 
   template <class T>
@@ -118,7 +120,7 @@ struct untyped_view {
     static_assert(std::is_trivially_copyable_v<T>, "elements are moved as bytes");
   }
 
-  axis_values strides_in_bytes() const noexcept { return in_bytes(strides, element_size); }
+  view_values strides_in_bytes() const noexcept { return in_bytes(strides, element_size); }
 };
 
 /// An operator's two tensors, of one type.

@@ -46,7 +46,7 @@ inline status check_strides(const untyped_view& view, const char* name) {
 }
 
 /// What is not about the operator itself.
-inline status check_operands(const operands& views, const axis_values& output_extents,
+inline status check_operands(const operands& views, const view_values& output_extents,
                              const tensor_names& names) {
   if (const status fits = check_strides(views.input, names.input); !fits) return fits;
   if (const status fits = check_strides(views.output, names.output); !fits) return fits;

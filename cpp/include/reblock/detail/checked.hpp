@@ -3,6 +3,7 @@
 // Integer arithmetic that sizes and offsets are safe with.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 
@@ -39,7 +40,8 @@ class checked_size {
   bool overflow_ = false;
 };
 
-constexpr checked_size product(const axis_values& values) noexcept {
+template <std::size_t MostAxes = max_rank>
+constexpr checked_size product(const basic_axis_values<MostAxes>& values) noexcept {
   checked_size total = 1;
   for (const std::int64_t value : values) total *= value;
   return total;

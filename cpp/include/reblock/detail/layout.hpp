@@ -18,8 +18,8 @@
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
 /// A tensor of rank 8 has 6 spatial axes. depth_to_space splits each in two, and so does unfold; fold splits
-/// each into phases, offsets within a phase, and blocks.
-inline constexpr std::size_t max_axes = 2 + 3 * (max_rank - 2);
+/// each into phases, offsets within a phase, and blocks. A copy has those of its views.
+inline constexpr std::size_t max_axes = std::max(2 + 3 * (max_rank - 2), max_view_rank);
 inline constexpr std::size_t max_bounds = max_rank - 2;
 
 inline constexpr std::size_t no_bound = max_bounds;
@@ -172,9 +172,11 @@ constexpr std::int64_t total_bytes(const layout& l, std::int64_t element_size) n
 
 /// The source_run of a tensor with these strides, in whatever order its axes are: from each element, axes whose strides
 /// are no longer than what shorter ones have filled reach others with nothing but elements between them. Bytes.
-constexpr std::int64_t dense_run(const axis_values& extents, const axis_values& strides,
+template <std::size_t MostAxes = max_rank>
+constexpr std::int64_t dense_run(const basic_axis_values<MostAxes>& extents,
+                                 const basic_axis_values<MostAxes>& strides,
                                  std::int64_t element_size) noexcept {
-  std::array<bool, max_rank> seen{};
+  std::array<bool, MostAxes + 1> seen{};
   std::int64_t run = element_size;
   for (bool grows = true; grows;) {
     grows = false;

@@ -57,14 +57,15 @@ class stride_sums {
   static constexpr std::int64_t most_steps = 1'000'000;
 
   struct term {
-    std::int64_t stride = 0;
-    std::int64_t count = 0;
+    std::int64_t stride;
+    std::int64_t count;
   };
   /// The sums of a term and those after it are multiples of `unit`, from 0 to `most`.
   struct bounds {
-    std::int64_t most = 0;
-    std::int64_t unit = 0;
+    std::int64_t most;
+    std::int64_t unit;
   };
+  static constexpr std::size_t most_terms = 2 * max_view_rank;  ///< those of two views
 
   constexpr overlap search(std::size_t i, std::int64_t low, std::int64_t high) noexcept {
     const bounds rest = rest_[i];
@@ -82,14 +83,14 @@ class stride_sums {
     return overlap::none;
   }
 
-  std::array<term, 2 * max_rank> terms_{};
-  std::array<bounds, 2 * max_rank + 1> rest_{};
+  std::array<term, most_terms> terms_;  // of which there are `size_`
+  std::array<bounds, most_terms + 1> rest_;
   std::size_t size_ = 0;
   std::int64_t budget_ = 0;
 };
 
 /// Whether two elements of the tensor (strides in bytes) have a byte in common.
-constexpr overlap overlaps_itself(const axis_values& extents, const axis_values& strides,
+constexpr overlap overlaps_itself(const view_values& extents, const view_values& strides,
                                   std::int64_t element_size) noexcept {
   for (const std::int64_t extent : extents) {
     if (extent == 0 || element_size == 0) return overlap::none;
@@ -121,8 +122,8 @@ constexpr overlap overlaps_itself(const axis_values& extents, const axis_values&
 /// A tensor's place in memory: the address of element 0, extents, strides and element size in bytes.
 struct placement {
   std::int64_t address = 0;
-  axis_values extents;
-  axis_values strides;
+  view_values extents;
+  view_values strides;
   std::int64_t element_size = 0;
 };
 

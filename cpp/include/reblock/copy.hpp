@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// A copy from any view to any other of the same extents: with the views that tensor_view makes, every rearrangement.
+//
+//     // images (N, H, W, C) as rows of patches of p x p pixels: (N, H/p * W/p, p * p * C)
+//     const auto patches = images.split(2, {w, p}).split(1, {h, p}).permuted({0, 1, 3, 2, 4, 5});
+//     copy(patches, tensor_view<float>(tokens, patches.extents()));
+#pragma once
+
+#include <reblock/detail/arguments.hpp>
+#include <reblock/detail/configuration.hpp>
+#include <reblock/detail/engine.hpp>
+#include <reblock/detail/executor_reference.hpp>
+#include <reblock/executor.hpp>
+#include <reblock/result.hpp>
+#include <reblock/tensor.hpp>
+
+namespace reblock::inline REBLOCK_ENGINE_NAMESPACE::engine {
+
+/// Runs a copy_call; `done` is its status. See detail/engine.hpp.
+REBLOCK_ENGINE_FUNCTION void copy(const void* call, void* done) noexcept;
+
+}  // namespace reblock::inline REBLOCK_ENGINE_NAMESPACE::engine
+
+namespace reblock::inline REBLOCK_NAMESPACE {
+
+/// Writes element i of `source` to element i of `destination`, for every index i. Both have the same extents, 0 to 16
+/// axes and the same trivially copyable element type; any strides. `destination` must neither overlap itself nor share
+/// memory with `source`. Allocates nothing. On an error nothing has been written.
+template <class In, class T, class Executor = serial_executor>
+status try_copy(const tensor_view<In>& source, const tensor_view<T>& destination,
+                Executor&& executor = Executor());
+/// As try_copy; throws std::invalid_argument.
+template <class In, class T, class Executor = serial_executor>
+void copy(const tensor_view<In>& source, const tensor_view<T>& destination, Executor&& executor = Executor());
+
+namespace detail {
+
+/// A call of copy on views.
+struct copy_call {
+  operands views;
+  executor_reference executor;
+};
+
+}  // namespace detail
+
+template <class In, class T, class Executor>
+status try_copy(const tensor_view<In>& source, const tensor_view<T>& destination, Executor&& executor) {
+  detail::held_executor<Executor> held(executor);
+  const detail::copy_call call{{source, destination}, held.reference()};
+  status done = success{};
+  engine::copy(&call, &done);
+  held.rethrow();
+  return done;
+}
+
+template <class In, class T, class Executor>
+void copy(const tensor_view<In>& source, const tensor_view<T>& destination, Executor&& executor) {
+  try_copy(source, destination, executor).value();
+}
+
+}  // namespace reblock::inline REBLOCK_NAMESPACE
+
+#if !defined(REBLOCK_COMPILED)
+#include <reblock/detail/copy_impl.hpp>
+#endif

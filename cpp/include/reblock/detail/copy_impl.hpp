@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// A copy between views: what copy.hpp declares of the engine.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <reblock/copy.hpp>
+#include <reblock/detail/arguments_impl.hpp>
+#include <reblock/detail/configuration.hpp>
+#include <reblock/detail/engine.hpp>
+#include <reblock/detail/engine_impl.hpp>
+
+namespace reblock::inline REBLOCK_NAMESPACE::detail {
+
+REBLOCK_ENGINE_FUNCTION status run(const copy_call& call) noexcept {
+  const tensor_names names{"source", "destination"};
+  const auto& [source, destination] = call.views;
+  if (source.extents.given() > max_view_rank) {
+    return error() << names.input << " must have at most " << max_view_rank << " axes, got "
+                   << source.extents.given() << ": shape " << source.extents;
+  }
+  for (const std::int64_t extent : source.extents) {
+    if (extent < 0)
+      return error() << names.input << " must not have a negative extent, got " << source.extents;
+  }
+  if (const status fits = check_operands(call.views, source.extents, names); !fits) return fits;
+  const view_values from = source.strides_in_bytes();
+  const view_values to = destination.strides_in_bytes();
+  layout moves;
+  for (std::size_t i = 0; i < from.size(); ++i) moves.add({source.extents[i], from[i], to[i]});
+  moves.source_run = dense_run(source.extents, from, source.element_size);
+  operation(moves, source.element_size).run_by(source.data, call.views.destination(), call.executor);
+  return success{};
+}
+
+}  // namespace reblock::inline REBLOCK_NAMESPACE::detail
+
+namespace reblock::inline REBLOCK_ENGINE_NAMESPACE::engine {
+
+REBLOCK_ENGINE_DEFINITION void copy(const void* call, void* done) noexcept {
+  *static_cast<status*>(done) = detail::run(*static_cast<const detail::copy_call*>(call));
+}
+
+}  // namespace reblock::inline REBLOCK_ENGINE_NAMESPACE::engine

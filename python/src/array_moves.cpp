@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "array_moves.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "gate.hpp"
+
+namespace reblock::python {
+
+namespace {
+
+using detail::placement;
+
+void move(const void* source, const placement& from, void* destination,
+          const view_values& destination_strides, pool_executor executor) {
+  detail::layout moves;
+  for (std::size_t i = 0; i < from.extents.size(); ++i) {
+    moves.add({from.extents[i], from.strides[i], destination_strides[i]});
+  }
+  moves.source_run = detail::dense_run(from.extents, from.strides, from.element_size);
+  detail::operation(moves, from.element_size).run(source, destination, executor);
+}
+
+/// The elements of a source without their repetitions, and where they are in a copy that is packed.
+struct repeated {
+  placement once;
+  view_values packed;   ///< strides of the copy, for the axes of `once`
+  view_values strides;  ///< the same for all axes
+
+  explicit repeated(const placement& all) : once{all.address, {}, {}, all.element_size} {
+    for (std::size_t i = 0; i < all.extents.size(); ++i) {
+      if (all.strides[i] == 0) continue;
+      once.extents.push_back(all.extents[i]);
+      once.strides.push_back(all.strides[i]);
+    }
+    packed = detail::packed_strides(once.extents, all.element_size);
+    std::size_t next = 0;
+    for (const std::int64_t stride : all.strides) strides.push_back(stride == 0 ? 0 : packed[next++]);
+  }
+
+  py::ssize_t bytes() const { return detail::product(once.extents).value() * once.element_size; }
+};
+
+}  // namespace
+
+void array_moves::add(std::int64_t extent, std::int64_t from, std::int64_t to) noexcept {
+  if (extent == 1) return;
+  if (rank_ > 0) {
+    axis& outer = axes_[rank_ - 1];
+    if (outer.from == extent * from && outer.to == extent * to) {
+      outer = {outer.extent * extent, from, to};
+      return;
+    }
+  }
+  axes_[rank_++] = {extent, from, to};
+}
+
+std::size_t array_moves::merge() noexcept {
+  if (rank_ <= max_view_rank) return rank_;  // the engine merges what is left
+  std::sort(axes_.begin(), axes_.begin() + static_cast<std::ptrdiff_t>(rank_),
+            [](const axis& a, const axis& b) { return std::abs(a.to) > std::abs(b.to); });
+  const std::array<axis, most> sorted = axes_;
+  const std::size_t count = rank_;
+  rank_ = 0;
+  for (std::size_t i = 0; i < count; ++i) add(sorted[i].extent, sorted[i].from, sorted[i].to);
+  return rank_;
+}
+
+void array_moves::run(const py::array& input, py::array& output, const char* name, bool given,
+                      std::size_t threads) {
+  if (output.size() == 0) return;
+  const std::int64_t size = input.itemsize();
+  placement from{address_of(input), {}, {}, size};
+  placement to{address_of(output), {}, {}, size};
+  for (std::size_t i = 0; i < rank_; ++i) {
+    from.extents.push_back(axes_[i].extent);
+    from.strides.push_back(axes_[i].from);
+    to.strides.push_back(axes_[i].to);
+  }
+  to.extents = from.extents;
+  if (given && !is_c_contiguous(output)) check_overlap(output, to, name);
+  const bool apart = !given || lie_apart(input, output) || detail::share_memory(from, to) == detail::overlap::none;
+  const void* source = input.data();
+  void* destination = output.mutable_data();
+  const py::ssize_t bytes = output.nbytes();
+  if (apart) {
+    return move_bytes(bytes, threads, [&](pool_executor executor) {
+      if (!given) provide_pages(destination, bytes);
+      move(source, from, destination, to.strides, executor);
+    });
+  }
+  const repeated elements(from);
+  py::array_t<std::uint8_t> copy(elements.bytes());
+  void* between = copy.mutable_data();
+  move_bytes(bytes, threads, [&](pool_executor executor) {
+    move(source, elements.once, between, elements.packed, executor);
+    from.strides = elements.strides;
+    move(between, from, destination, to.strides, executor);
+  });
+}
+
+}  // namespace reblock::python

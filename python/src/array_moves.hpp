@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Moves between two NumPy arrays of any number of axes, as the axes that are left when all that merge are merged.
+#pragma once
+
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include <reblock/reblock.hpp>
+
+namespace reblock::python {
+
+namespace py = pybind11;
+
+/// For each index along some axes, where an element comes from and where it goes to. Strides in bytes.
+class array_moves {
+ public:
+  /// The next axis inwards. Requires that the arrays are not empty: fewer than 64 of their axes have extents of 2 or more then.
+  void add(std::int64_t extent, std::int64_t from, std::int64_t to) noexcept;
+
+  /// Merges axes wherever they lie, if there are more than can be moved: returns how many are left.
+  std::size_t merge() noexcept;
+
+  /// Moves the elements from `input` to `output`, as if the two shared no memory. ValueError where `output`, which is
+  /// called `name` and may be `given` by the caller, overlaps itself. Requires at most 16 axes.
+  void run(const py::array& input, py::array& output, const char* name, bool given, std::size_t threads);
+
+ private:
+  struct axis {
+    std::int64_t extent;
+    std::int64_t from;
+    std::int64_t to;
+  };
+
+  static constexpr std::size_t most = 64;
+  std::array<axis, most> axes_;  // of which there are `rank_`
+  std::size_t rank_ = 0;
+};
+
+}  // namespace reblock::python
