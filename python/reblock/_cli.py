@@ -64,6 +64,15 @@ def int_or_ints(text: str) -> int | tuple[int, ...]:
     return numbers if len(numbers) > 1 else numbers[0]
 
 
+def axes_lengths(texts: Sequence[str] | None) -> dict[str, int]:
+    """Return the lengths of axes by their names."""
+    found = [re.fullmatch(r"(\w+)=(\d+)", text) for text in texts or ()]
+    for text, match in zip(texts or (), found, strict=True):
+        if match is None:
+            raise typer.BadParameter(f"{text!r} is not like h=2")
+    return {match[1]: int(match[2]) for match in found if match}
+
+
 # What typer shows of the type is the metavar: Any is what it leaves to the parser.
 per_axis = partial(typer.Option, parser=int_or_ints, metavar="INT[,INT...]")
 BlockSize = Annotated[Any, per_axis(help="Extents of a block.")]
@@ -93,6 +102,16 @@ Layout = Annotated[
 ]
 OutLayout = Annotated[
     str | None, typer.Option(help="The same for the result; columns have N, C and L.")
+]
+Pattern = Annotated[
+    str,
+    typer.Argument(metavar="PATTERN", help='Axes before and after, such as "h w c -> c h w".'),
+]
+Lengths = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="NAME=LENGTH", help="Lengths of axes of the pattern.", show_default=False
+    ),
 ]
 Shape = Annotated[
     Any,
@@ -310,6 +329,23 @@ def explain_fold(
     show(save, "fold", shape, sizes, **window._asdict(), channel_axis=channel_axis)
 
 
+@explain.command("rearrange")
+def explain_rearrange(
+    pattern: Pattern, lengths: Lengths = None, *, shape: Shape = None, save: Save = None
+) -> None:
+    """Show which element each element of a rearrangement comes from."""
+    given = axes_lengths(lengths)
+    if shape is None:
+        left = re.findall(r"\(([^()]*)\)|([^\s()]+)", pattern.partition("->")[0])
+        names = [(inner or alone).split() for inner, alone in left]
+        shape = tuple(
+            math.prod(1 if name == "1" else given.setdefault(name, 2) for name in group)
+            for group in names
+        )
+        given = {name: length for name, length in given.items() if name.isidentifier()}
+    show(save, "rearrange", shape, pattern, **given)
+
+
 def small_sizes(window: _convert.Window) -> tuple[int, ...]:
     """Return the sizes over which three windows fit along each axis."""
     axes = max(len(each(value, 0)) for value in window) or 2
@@ -448,6 +484,21 @@ def diagnose(source: Source, result: Made) -> None:
     print(found)
     if not found.matches:
         raise typer.Exit(1)
+
+
+@app.command()
+def rearrange(
+    source: Source,
+    target: Target,
+    pattern: Pattern,
+    lengths: Lengths = None,
+    *,
+    threads: Threads = None,
+    force: Force = False,
+) -> None:
+    """Split, reorder and join the axes of a file; those of an image are h w c."""
+    plan = partial(_convert.rearrange, pattern, axes_lengths(lengths))
+    convert(source, target, plan, layout="HWC", threads=threads, force=force)
 
 
 def main() -> None:

@@ -12,11 +12,11 @@ import math
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
+from types import EllipsisType, SimpleNamespace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -26,7 +26,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 import reblock
-from reblock import _layouts
+from reblock import _layouts, _patterns
 from reblock._files import (
     CommandError,
     is_dash,
@@ -51,16 +51,16 @@ WIDEST = 8  # bytes of the integers that sums are checked in
 class Piece(NamedTuple):
     """What part of the input becomes what part of the output, and by which call."""
 
-    source: tuple[slice, ...]
-    target: tuple[slice, ...]
+    source: tuple[slice | EllipsisType, ...]
+    target: tuple[slice | EllipsisType, ...]
     call: Callable[..., Array]
 
 
 class Work(NamedTuple):
     """An operator on an array of one shape: the result's shape, and how the work is cut.
 
-    `layout` has the letters of the result's axes. `pieces` takes the bytes of input and output
-    together. `exact` refuses sums that the dtype does not hold.
+    `layout` has the letters of the result's axes, none where an image has other axes. `pieces` takes
+    the bytes of input and output together. `exact` refuses sums that the dtype does not hold.
     """
 
     shape: Shape
@@ -185,6 +185,37 @@ def exact_sums(piece: Piece, x: Array, threads: int | None) -> Array:
     return sums
 
 
+def rearrange(pattern: str, axes_lengths: Mapping[str, int], shape: Shape) -> Work:
+    """Return the work of reblock.rearrange, cut along the longest axis that can be cut."""
+    lengths = _patterns.lengths_in(pattern, "rearrange", shape, axes_lengths)
+    axes = _patterns.Axes.of(pattern, "rearrange", len(shape))
+    result = _patterns.shape_of(axes.right, lengths)
+    can_be_cut = axes.cuts(lengths)
+    named = _patterns.named(lengths)
+
+    def pieces(size: int) -> Iterator[Piece]:
+        if not can_be_cut:
+            yield Piece((...,), (...,), partial(_rearranged, axes.spelled(), named))
+            return
+        axis, cut = max(can_be_cut.items(), key=lambda item: lengths[item[1].axis])
+        others = {name: n for i, (name, n) in enumerate(named.items()) if i != cut.axis}
+        call = partial(_rearranged, axes.spelled(), others)
+        for ((start, stop),) in cuts((lengths[cut.axis],), size):
+            source = at(len(shape), {axis: (start * cut.grain, stop * cut.grain)})
+            grain = cut.result_grain
+            target = at(len(result), {cut.result_axis: (start * grain, stop * grain)})
+            yield Piece(source, target, call)
+
+    layout = {2: "HW", 3: "HWC", 4: "NHWC"}.get(len(result), "")
+    return Work(result, layout, pieces)
+
+
+def _rearranged(
+    pattern: str, lengths: Mapping[str, int], x: Array, *, out: Array, threads: int | None
+) -> Array:
+    return reblock.rearrange(x, pattern, out=out, threads=threads, **lengths)
+
+
 # Files ------------------------------------------------------------------------------------------
 
 
@@ -259,9 +290,11 @@ def with_plain_mode(image: Image.Image) -> Image.Image:
 
 def refuse_no_image(path: Path, work: Work, dtype: np.dtype[Any]) -> None:
     """Raise CommandError unless an image can hold the result."""
-    batch, channels, *sizes = _layouts.arrange(
-        work.shape, work.layout, _layouts.in_order(work.layout), 1
-    )
+    if work.layout:
+        order = _layouts.in_order(work.layout)
+        batch, channels, *sizes = _layouts.arrange(work.shape, work.layout, order, 1)
+    else:
+        batch, channels, sizes = 0, 0, []
     fits = channels in (1, 2, 3, 4) if dtype == np.uint8 else channels == 1 and dtype == np.uint16
     if not (fits and batch == 1 and len(sizes) == IMAGE_AXES and all(sizes)):
         raise CommandError(

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, TypeAlias, overlo
 import numpy as np
 import numpy.typing as npt
 
-from reblock import _core, _index_map
+from reblock import _core, _index_map, _patterns
 from reblock._index_map import Cell, IndexMap, hue
 from reblock._tensors import (
     CHANNELS,
@@ -29,6 +29,7 @@ from reblock._tensors import (
     Extents,
     Index,
     Pixels,
+    Plain,
     Windows,
     joined,
     pixels_shown,
@@ -135,6 +136,13 @@ def explain(
 ) -> Explanation: ...
 @overload
 def explain(
+    operator: Literal["rearrange", "repeat"],
+    shape: _Ints,
+    pattern: str,
+    **axes_lengths: SupportsIndex,
+) -> Explanation: ...
+@overload
+def explain(
     operator: Callable[..., Any], shape: _Ints, *arguments: Any, **parameters: Any
 ) -> Explanation: ...
 def explain(operator: object, shape: _Ints, *arguments: Any, **parameters: Any) -> Explanation:
@@ -142,8 +150,8 @@ def explain(operator: object, shape: _Ints, *arguments: Any, **parameters: Any) 
 
     Parameters
     ----------
-    operator : {"depth_to_space", "space_to_depth", "unfold", "fold"} or one of these functions
-        What is to be explained.
+    operator : {"depth_to_space", "space_to_depth", "unfold", "fold", "rearrange", "repeat"}
+        What is to be explained, by its name or as the function itself.
     shape : sequence of int
         The shape of the operator's input, of any size: of a large one a corner is shown.
     *arguments, **parameters : Any
@@ -380,11 +388,64 @@ def _fold(
     )
 
 
+def _rearrange(
+    use: _patterns.Use, shape: _Ints, pattern: str, /, **axes_lengths: SupportsIndex
+) -> Explanation:
+    x = Plain(shape)
+    lengths = _patterns.lengths_in(pattern, use, x.shape, axes_lengths)
+    axes = _patterns.Axes.of(pattern, use, len(x.shape))
+    result = Plain(_patterns.shape_of(axes.right, lengths))
+
+    # How many indices of each axis of the pattern there are in the corner
+    few = list(lengths)
+    for group, extent in zip(axes.right, result.shown, strict=True):
+        inner = 1
+        for i in reversed(group):
+            few[i] = min(lengths[i], -(-extent // inner))
+            inner *= max(1, lengths[i])
+    numbers = np.ones((), np.int64)
+    for group, stride in zip(axes.left, _packed(x.shape), strict=True):
+        steps = _packed([lengths[i] for i in group])
+        for i, step in zip(group, steps, strict=True):
+            numbers = np.add.outer(numbers, np.arange(few[i]) * step * stride)
+    corner = numbers.reshape(_patterns.shape_of(axes.left, few))
+    moved = getattr(_core, use)(corner, axes.spelled(), **_patterns.named(few))
+    sources = {index: _named(moved[index], x.shape) for index in np.ndindex(*result.shown)}
+    coloured = next((axis for axis, extent in enumerate(x.shape) if extent > 1), 0)
+
+    def cell(index: Index) -> Cell:
+        return Cell(joined(index), hue(index[coloured] if index else 0))
+
+    call = ", ".join([f"{use}(x", repr(pattern), *(f"{n}={v}" for n, v in axes_lengths.items())])
+    example = tuple(range(1, 1 + len(x.shape)))
+    last = tuple(extent - 1 for extent in result.shown)
+    return Explanation(
+        sources,
+        IndexMap(
+            f"{call}): {x.shape} -> {result.shape}",
+            (
+                x.part("x", cell),
+                result.part("result", lambda index: cell(sources[index][0])),
+            ),
+            (
+                *(
+                    [f"{joined(example)} in a cell: it comes from x{list(example)}"]
+                    if example
+                    else []
+                ),
+                *_equations("x", sources, [last] if last in sources else []),
+            ),
+        ),
+    )
+
+
 EXPLAINED: Mapping[str, Callable[..., Explanation]] = {
     "depth_to_space": partial(_depth_space, "depth_to_space"),
     "space_to_depth": partial(_depth_space, "space_to_depth"),
     "unfold": _unfold,
     "fold": _fold,
+    "rearrange": partial(_rearrange, "rearrange"),
+    "repeat": partial(_rearrange, "repeat"),
 }
 
 
@@ -393,6 +454,11 @@ EXPLAINED: Mapping[str, Callable[..., Explanation]] = {
 
 def _per_axis(value: _IntOrInts, pixels: Pixels) -> Index:
     return tuple(np.broadcast_to(np.asarray(value), len(pixels.spatial)).tolist())
+
+
+def _packed(extents: Extents) -> list[int]:
+    """Return the strides of C order, in elements."""
+    return [math.prod(extents[axis + 1 :]) for axis in range(len(extents))]
 
 
 def _numbered(shape: Extents) -> npt.NDArray[np.int64]:

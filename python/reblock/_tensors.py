@@ -93,6 +93,39 @@ class Pixels:
         return Part(title, planes)
 
 
+class Plain:
+    """A tensor of any axes, and how its indices are written."""
+
+    def __init__(self, shape: _Ints) -> None:
+        self.shape = tuple(map(int, shape))
+
+    @property
+    def shown(self) -> Index:
+        """The extents of the corner that is shown."""
+        limits = (*(1,) * (len(self.shape) - 4), SLICES, CHANNELS, PIXELS, PIXELS)
+        return tuple(map(min, self.shape, limits[len(limits) - len(self.shape) :]))
+
+    def part(self, name: str, cell: Callable[[Index], Cell]) -> Part:
+        """Return a table for each index of all axes but the last two."""
+        shape, shown = (1,) * (2 - len(self.shape)) + self.shape, self.shown
+        *slices, height, width = (1,) * (2 - len(shown)) + shown
+        planes = []
+        for before in np.ndindex(*slices):
+            rows = [
+                [cell((*before, y, x)[len(shape) - len(shown) :]) for x in range(width)]
+                for y in range(height)
+            ]
+            row_labels = [""] if len(shown) < 2 else [str(y) for y in range(height)]
+            cut = (height < shape[-2], width < shape[-1])
+            columns = [str(x) for x in range(width)]
+            title = f"{name}[{joined(before)}]" if before else ""
+            planes.append(Plane.of(title, row_labels, columns, rows, cut))
+        title = f"{name} {self.shape}"
+        if shown != self.shape:
+            title += f", shown: [{', '.join(f':{extent}' for extent in shown)}]"
+        return Part(title, planes)
+
+
 @dataclass(frozen=True)
 class Windows:
     """Windows over spatial axes; each attribute has one value for each axis."""

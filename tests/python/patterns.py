@@ -16,25 +16,8 @@ from oracle import Array, as_bytes
 
 Use = Literal["rearrange", "repeat"]
 
-NAMES = (
-    "b",
-    "c",
-    "h",
-    "w",
-    "p1",
-    "p2",
-    "gt",
-    "x",
-    "pattern",
-    "a_b",
-    "Δt",
-    "in",
-    "q",
-    "r",
-    "s",
-    "k",
-)
-MOST_AXES = 12
+NAMES = ("b", "c", "h", "w", "p1", "p2", "gt", "a_b", "Δt", "q", "r", "s", "k", "t")
+MORE_NAMES = ("x", "pattern", "in")  # which einops does not like
 
 
 @dataclass(frozen=True)
@@ -116,14 +99,21 @@ def spread(draw: st.DrawFn, groups: list[Group], texts: list[str], covered: list
 
 
 @st.composite
-def patterns(draw: st.DrawFn, use: Use, most_axes: int = MOST_AXES) -> Pattern:
+def patterns(
+    draw: st.DrawFn,
+    use: Use,
+    *,
+    most_axes: int = 12,
+    names: Sequence[str] = NAMES + MORE_NAMES,
+    least_length: int = 0,
+) -> Pattern:
     """Draw a pattern of up to `most_axes` elementary axes, with or without "..."."""
     count = draw(st.integers(0, most_axes))
-    names = draw(st.permutations(NAMES))[:count]
+    names = draw(st.permutations(names))[:count]
     longest = {0: 20, 1: 20, 2: 20, 3: 9, 4: 5}.get(count, 3 if count < 8 else 2)
     lengths = st.integers(1, longest)
     if draw(st.integers(0, 19)) == 0:
-        lengths = st.integers(0, longest)
+        lengths = st.integers(least_length, longest)
     axes = [Axis(name, draw(lengths)) for name in names]
     with_ellipsis = draw(st.booleans())
     covered = [Axis(f"...{i}", draw(st.integers(1, 3))) for i in range(draw(st.integers(0, 3)))]

@@ -7,6 +7,7 @@ import errno
 import io
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -25,6 +26,7 @@ from typer.testing import CliRunner, Result
 
 import oracle
 import reblock
+from patterns import Pattern, patterns
 from reblock import _cli, _convert
 
 COMMAND = (sys.executable, "-m", "reblock")
@@ -117,6 +119,27 @@ def test_info_tells_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_explain(arguments: str, title: str) -> None:
     result = run("explain", *arguments.split())
+    assert (result.exit_code, result.stderr) == (0, "")
+    said, _, _ = result.stdout.partition("\n\n")
+    assert " ".join(said.split()) == title
+
+
+@pytest.mark.parametrize(
+    ("arguments", "title"),
+    [
+        (["h w -> w h"], "rearrange(x, 'h w -> w h', h=2, w=2): (2, 2) -> (2, 2)"),
+        (
+            ["(h p) 1 -> p h 1", "p=3"],
+            "rearrange(x, '(h p) 1 -> p h 1', p=3, h=2): (6, 1) -> (3, 2, 1)",
+        ),
+        (
+            ["a ... -> ... a", "--shape", "2,3,4"],
+            "rearrange(x, 'a ... -> ... a'): (2, 3, 4) -> (3, 4, 2)",
+        ),
+    ],
+)
+def test_explain_of_a_pattern(arguments: list[str], title: str) -> None:
+    result = run("explain", "rearrange", *arguments)
     assert (result.exit_code, result.stderr) == (0, "")
     said, _, _ = result.stdout.partition("\n\n")
     assert " ".join(said.split()) == title
@@ -276,6 +299,47 @@ def test_there_and_back(array: Path, tmp_path: Path) -> None:
     run("space-to-depth", space, depth, "--block-size", "2,2", "--order", "CRD")
     assert depth.read_bytes() == array.read_bytes()
     assert names(tmp_path) == {"in.npy", "space.npy", "depth.npy"}
+
+
+@given(patterns("rearrange"))
+def test_pieces_of_a_pattern_make_the_whole(pattern: Pattern) -> None:
+    x = noise(*pattern.input_shape, dtype=np.uint16)
+    work = _convert.rearrange(pattern.text, pattern.axes_lengths, x.shape)
+    assert np.array_equal(in_pieces(work, x), pattern.oracle(x))
+
+
+def test_patterns_from_file_to_file(array: Path, tmp_path: Path) -> None:
+    x, out = np.load(array), tmp_path / "out.npy"
+    result = run("rearrange", array, out, "n (c d) h w -> n h (w d) c", "d=2")
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert result.stdout == f"{out}: (2, 3, 10, 2), uint8\n"
+    expected = x.reshape(2, 2, 2, 3, 5).transpose(0, 3, 4, 2, 1).reshape(2, 3, 10, 2)
+    assert np.array_equal(np.load(out), expected)
+
+
+def test_patterns_on_images(tmp_path: Path) -> None:
+    """An image has rows, columns and channels, without a batch."""
+    photo, planes, again = (tmp_path / name for name in ("a.png", "b.npy", "c.png"))
+    pixels = noise(6, 8, 3)
+    Image.fromarray(pixels).save(photo)
+    run("rearrange", photo, planes, "h w c -> c h w")
+    assert np.array_equal(np.load(planes), pixels.transpose(2, 0, 1))
+    run("rearrange", planes, again, "c h w -> h w c")
+    with Image.open(again) as image:
+        assert np.array_equal(np.asarray(image), pixels)
+    run("rearrange", planes, again, "c h w -> h (c w)", "--force")
+    with Image.open(again) as image:
+        assert np.array_equal(np.asarray(image), pixels.transpose(0, 2, 1).reshape(6, 24))
+
+
+def test_patterns_that_do_not_fit_are_refused(array: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.npy"
+    assert_refused(
+        run("rearrange", array, out, "a b -> b a"),
+        "x must have 2 axes for pattern 'a b -> b a', got 4: shape (2, 4, 3, 5)",
+    )
+    assert "'d:2' is not like h=2" in run("rearrange", array, out, "a b -> b a", "d:2").stderr
+    assert names(tmp_path) == {"in.npy"}
 
 
 def test_columns_and_back(array: Path, tmp_path: Path) -> None:
@@ -859,7 +923,7 @@ def test_the_page_shows_what_is_printed(tmp_path: Path) -> None:
     printed = ""
     for command in commands:
         done = subprocess.run(
-            [*COMMAND, *command.split()],
+            [*COMMAND, *shlex.split(command)],
             cwd=tmp_path,
             env=os.environ | {"COLUMNS": "88"},
             capture_output=True,

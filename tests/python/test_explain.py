@@ -21,6 +21,7 @@ from rich.console import Console
 
 import oracle
 import reblock
+from patterns import Use, patterns
 from reblock import _index_map
 from reblock._explain import Explanation
 
@@ -369,3 +370,40 @@ assert not {"PIL", "rich"} & set(sys.modules)
 def test_no_other_name_is_made_up() -> None:
     with pytest.raises(AttributeError, match="'reblock' has no attribute 'explain_it'"):
         reblock.explain_it  # type: ignore[attr-defined] # noqa: B018 - the access is what is tested
+
+
+# Patterns
+
+
+@pytest.mark.parametrize("use", ["rearrange", "repeat"])
+@given(data=st.data())
+def test_patterns_show_where_elements_come_from(use: Use, data: st.DataObject) -> None:
+    pattern = data.draw(patterns(use, most_axes=6))
+    explain: Any = reblock.explain
+    explanation = explain(use, pattern.input_shape, pattern.text, **pattern.axes_lengths)
+    numbers = pattern.oracle(numbered(pattern.input_shape))
+    for index, sources in explanation.sources.items():
+        assert sources == named(numbers[index], pattern.input_shape)
+    shown = [0 if not extent else 1 for extent in pattern.output_shape]
+    assert len(explanation.sources) >= math.prod(shown)
+    assert str(explanation).startswith(f"{use}(x, {pattern.text!r}")
+
+
+def test_a_corner_of_a_large_rearrangement_is_shown() -> None:
+    shape = (1 << 20, 1 << 20, 3)
+    explanation = reblock.explain(reblock.rearrange, shape, "h (w p) c -> c (p h) w", p=4)
+    assert explanation.sources[2, 5, 4] == ((5, 16, 2),)
+    assert "x (1048576, 1048576, 3), shown: [:3, :6, :3]" in str(explanation)
+
+
+def test_a_rearrangement_is_printed() -> None:
+    printed = str(reblock.explain("rearrange", (2, 3), "h w -> w h"))
+    assert printed.splitlines()[-7:] == [
+        "    0    1",
+        "0  0,0  1,0",
+        "1  0,1  1,1",
+        "2  0,2  1,2",
+        "",
+        "1,2 in a cell: it comes from x[1, 2]",
+        "result[2, 1] = x[1, 2]",
+    ]

@@ -238,7 +238,7 @@ BAD_PATTERNS: list[tuple[Use, str, str]] = [
 
 @pytest.mark.parametrize(("use", "pattern", "told"), BAD_PATTERNS)
 def test_what_is_no_pattern_is_refused(use: Use, pattern: str, told: str) -> None:
-    with pytest.raises(ValueError, match="^pattern must ") as caught:
+    with pytest.raises(ValueError, match=r"^pattern must ") as caught:
         getattr(reblock, use)(X, pattern)
     assert told in str(caught.value)
     assert str(caught.value).endswith(f"got {pattern!r}")

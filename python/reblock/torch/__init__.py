@@ -39,9 +39,19 @@ except ModuleNotFoundError as missing:
     ) from None
 
 from reblock.torch import _operators, nn
+from reblock.torch._rearrange import rearrange, repeat
 from reblock.torch.nn import accelerate
 
-__all__ = ["accelerate", "depth_to_space", "fold", "nn", "space_to_depth", "unfold"]
+__all__ = [
+    "accelerate",
+    "depth_to_space",
+    "fold",
+    "nn",
+    "rearrange",
+    "repeat",
+    "space_to_depth",
+    "unfold",
+]
 
 _IntOrInts = SupportsIndex | Sequence[SupportsIndex] | npt.NDArray[np.integer[Any]]
 _Order = Literal["DCR", "CRD", 0, 1] | reblock.DepthSpaceOrder
@@ -349,7 +359,7 @@ def fold(
     return _operators.fold(columns, output_sizes, *window, *more)
 
 
-for _function in (depth_to_space, space_to_depth, unfold, fold):
+for _function in (depth_to_space, space_to_depth, unfold, fold, rearrange, repeat):
     # What torch.jit.script says instead of which line of the source it cannot compile.
     _function.__dict__["__script_unsupported"] = (
         f"reblock.torch.{_function.__name__} is not supported: use torch.compile or torch.export"

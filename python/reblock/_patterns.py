@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Patterns of `rearrange` and `repeat` on arrays of a known rank, as lists of their axes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, SupportsIndex, TypeAlias
+
+from reblock import _core
+
+Use: TypeAlias = Literal["rearrange", "repeat"]
+Groups: TypeAlias = tuple[tuple[int, ...], ...]  # the axes that each axis of an array is made of
+
+
+@dataclass(frozen=True)
+class Cut:
+    """An axis of the input along which a pattern can be applied to one part after the other.
+
+    It is done along `axis` of the pattern. `grain` elements along the axis of the input become
+    `result_grain` elements along `result_axis`.
+    """
+
+    axis: int
+    grain: int
+    result_axis: int
+    result_grain: int
+
+
+@dataclass(frozen=True)
+class Axes:
+    """The axes of a pattern, by their numbers; those that "..." covers are among them."""
+
+    names: tuple[str | int, ...]
+    left: Groups
+    right: Groups
+
+    @classmethod
+    def of(cls, pattern: str, use: Use, rank: int) -> Axes:
+        """Read a pattern; ValueError for what is none."""
+        return cls(*_core.pattern_axes(pattern, use, rank))
+
+    @property
+    def new(self) -> frozenset[int]:
+        """The axes along which elements are repeated."""
+        return frozenset(range(len(self.names))).difference(*self.left)
+
+    def lengths(self, shape: Sequence[Any], given: Mapping[str, Any]) -> list[Any]:
+        """Return the length of each axis, for a shape that fits and may hold symbols."""
+        lengths: list[Any] = [
+            name if isinstance(name, int) else given.get(name) for name in self.names
+        ]
+        for group, extent in zip(self.left, shape, strict=True):
+            known = math.prod(lengths[i] for i in group if lengths[i] is not None)
+            for i in group:
+                if lengths[i] is None:
+                    lengths[i] = extent // known if len(group) > 1 else extent
+        return lengths
+
+    def spelled(self) -> str:
+        """Return the pattern with a name for every axis: a0, a1 and so on."""
+        return f"{spelled(self.left)} -> {spelled(self.right)}"
+
+    def cuts(self, lengths: Sequence[int]) -> dict[int, Cut]:
+        """Return the axes of the input that can be cut, so that the result is cut alike.
+
+        Of the axes that an axis of the input is made of, that is done along the outermost one; it
+        has to be the outermost one in the result too.
+        """
+        if 0 in lengths:
+            return {}
+
+        def outermost(group: Sequence[int]) -> tuple[int | None, int]:
+            long = [i for i in group if lengths[i] != 1]
+            return (long[0] if long else None), math.prod(lengths[i] for i in long[1:])
+
+        targets = {outermost(group)[0]: axis for axis, group in enumerate(self.right)}
+        cuts = {}
+        for axis, group in enumerate(self.left):
+            lead, grain = outermost(group)
+            if lead is not None and lead in targets:
+                target = targets[lead]
+                cuts[axis] = Cut(lead, grain, target, outermost(self.right[target])[1])
+        return cuts
+
+
+def lengths_in(
+    pattern: str, use: Use, shape: Sequence[int], given: Mapping[str, SupportsIndex]
+) -> tuple[int, ...]:
+    """Return the length of each axis of Axes; ValueError where the shape does not fit."""
+    return _core.pattern_lengths(pattern, use, tuple(shape), dict(given))
+
+
+def shape_of(groups: Groups, lengths: Sequence[Any]) -> tuple[Any, ...]:
+    return tuple(math.prod(lengths[i] for i in group) for group in groups)
+
+
+def spelled(groups: Groups) -> str:
+    return " ".join(f"({' '.join(f'a{i}' for i in group)})" for group in groups)
+
+
+def named(lengths: Sequence[Any]) -> dict[str, Any]:
+    """Return the lengths by the names that `spelled` gives."""
+    return {f"a{i}": length for i, length in enumerate(lengths)}

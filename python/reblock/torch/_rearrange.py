@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`rearrange` and `repeat` of `reblock.torch`."""
+
+from __future__ import annotations  # docs/conf.py mocks torch, of which | makes no union
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+
+import reblock
+from reblock._patterns import Axes, Use, lengths_in, named, shape_of, spelled
+from reblock.torch._operators import Operator
+from reblock.torch._tensors import bits, require_dense_on_the_cpu, tensor
+
+_Int = int | np.integer[Any]
+
+
+def rearrange(
+    x: torch.Tensor | Sequence[torch.Tensor],
+    pattern: str,
+    /,
+    *,
+    threads: _Int | None = None,
+    **axes_lengths: _Int,
+) -> torch.Tensor:
+    """Split, reorder and join the axes of a tensor by a pattern in the language of einops.
+
+    This is `reblock.rearrange`. The result is always a new tensor, never a view.
+
+    Parameters
+    ----------
+    x : torch.Tensor or sequence of torch.Tensor
+        On the CPU; any dtype and strides. Several tensors of one shape are stacked along a new
+        first axis.
+    pattern : str
+        The axes of `x`, ``->``, the axes of the result, as in `reblock.rearrange`.
+    threads : int, optional
+        How many threads may move the bytes, at least 1; where it is not given, as many as
+        `reblock.get_num_threads` says. PyTorch's own number is another one.
+    **axes_lengths : int
+        Lengths of axes of the pattern, by their names.
+
+    Returns
+    -------
+    torch.Tensor
+        Of the dtype of `x`, contiguous.
+
+    Raises
+    ------
+    ValueError
+        As `reblock.rearrange`.
+    TypeError
+        As `reblock.rearrange`.
+    NotImplementedError
+        For a tensor that is sparse, quantized or on a device.
+
+    Examples
+    --------
+    >>> import torch
+    >>> import reblock.torch
+    >>> images = torch.zeros(8, 3, 224, 224)
+    >>> reblock.torch.rearrange(images, "n c (h p) (w q) -> n (h w) (p q c)", p=16, q=16).shape
+    torch.Size([8, 196, 768])
+    """
+    return _apply("rearrange", x, pattern, threads, axes_lengths)
+
+
+def repeat(
+    x: torch.Tensor | Sequence[torch.Tensor],
+    pattern: str,
+    /,
+    *,
+    threads: _Int | None = None,
+    **axes_lengths: _Int,
+) -> torch.Tensor:
+    """Rearrange the axes of a tensor and repeat its elements along new ones.
+
+    This is `reblock.repeat`. Its gradient sums over the new axes.
+
+    Parameters
+    ----------
+    x : torch.Tensor or sequence of torch.Tensor
+        As in `rearrange`.
+    pattern : str
+        As in `reblock.repeat`.
+    threads : int, optional
+        As in `rearrange`.
+    **axes_lengths : int
+        Lengths of axes of the pattern, by their names; every new name must have one.
+
+    Returns
+    -------
+    torch.Tensor
+        Of the dtype of `x`, contiguous.
+
+    Raises
+    ------
+    ValueError
+        As `reblock.repeat`.
+    TypeError
+        As `reblock.repeat`.
+    NotImplementedError
+        For a tensor that is sparse, quantized or on a device.
+
+    Examples
+    --------
+    >>> import torch
+    >>> import reblock.torch
+    >>> reblock.torch.repeat(torch.tensor([[1, 2]]), "h w -> (h 2) (w r)", r=2)
+    tensor([[1, 1, 2, 2],
+            [1, 1, 2, 2]])
+    """
+    return _apply("repeat", x, pattern, threads, axes_lengths)
+
+
+def _apply(
+    use: Use,
+    x: torch.Tensor | Sequence[torch.Tensor],
+    pattern: str,
+    threads: _Int | None,
+    axes_lengths: Mapping[str, _Int],
+) -> torch.Tensor:
+    if isinstance(x, Sequence) and x and all(isinstance(each, torch.Tensor) for each in x):
+        x = torch.stack(list(x))
+    require_dense_on_the_cpu("x", x, f"einops.{use}")
+    if not isinstance(pattern, str):
+        raise TypeError(f"pattern must be a str, got {pattern!r} ({type(pattern).__name__})")
+    for name, value in {"threads": 1 if threads is None else threads, **axes_lengths}.items():
+        if isinstance(value, bool) or not isinstance(value, int | np.integer | torch.SymInt):
+            raise TypeError(f"{name} must be an int, got {value!r} ({type(value).__name__})")
+    names, lengths = list(axes_lengths), list(axes_lengths.values())
+    return _move(x, pattern, use, names, lengths, threads)
+
+
+class _Call(NamedTuple):
+    """What the operator is given besides the tensor."""
+
+    pattern: str
+    use: Use
+    names: Sequence[str]
+    lengths: Sequence[int]  # of the axes that have these names
+    threads: int | None
+
+    def resolved(self, shape: Sequence[int]) -> tuple[Axes, Sequence[int]]:
+        """Return the axes of the pattern, and all their lengths, which may be symbols."""
+        given = dict(zip(self.names, self.lengths, strict=True))
+        axes = Axes.of(self.pattern, self.use, len(shape))
+        if any(isinstance(size, torch.SymInt) for size in (*shape, *self.lengths)):
+            return axes, axes.lengths(shape, given)  # what is wrong shows when the operator runs
+        return axes, lengths_in(self.pattern, self.use, shape, given)
+
+
+def _make(x: torch.Tensor, *values: Any) -> torch.Tensor:
+    """Make what the operator gives, but for its elements."""
+    axes, lengths = _Call(*values).resolved(x.shape)
+    return x.new_empty(shape_of(axes.right, lengths))
+
+
+def _run(x: torch.Tensor, *values: Any) -> torch.Tensor:
+    call = _Call(*values)
+    given: dict[str, Any] = dict(zip(call.names, call.lengths, strict=True))
+    result = getattr(reblock, call.use)(bits(x), call.pattern, threads=call.threads, **given)
+    # NumPy gives an array without elements strides of its own.
+    return tensor(result, x.dtype) if result.size else _make(x, *values)
+
+
+def _adjoint(gradient: torch.Tensor, shape: Sequence[int], *values: Any) -> torch.Tensor:
+    """Sum over the new axes, and move what is left back."""
+    call = _Call(*values)
+    axes, lengths = call.resolved(shape)
+    groups = axes.right
+    if axes.new:
+        flat = [i for group in groups for i in group]
+        split = gradient.reshape([lengths[i] for i in flat])
+        gradient = split.sum([place for place, i in enumerate(flat) if i in axes.new])
+        groups = tuple((i,) for i in flat if i not in axes.new)
+    back = f"{spelled(groups)} -> {spelled(axes.left)}"
+    kept = {f"a{i}": n for i, n in enumerate(lengths) if i not in axes.new}
+    return _move(gradient, back, "rearrange", list(kept), list(kept.values()), call.threads)
+
+
+def _run_batches(
+    _info: Any, in_dims: Sequence[int], x: torch.Tensor, *values: Any
+) -> tuple[torch.Tensor, int]:
+    """Run on all samples at once: the batch is one more axis."""
+    call = _Call(*values)
+    x = x.movedim(in_dims[0], 0)
+    axes, lengths = call.resolved(x.shape[1:])
+    left, right = axes.spelled().split("->")
+    given = named(lengths)
+    pattern = f"batch {left}-> batch {right}"
+    return _custom(x, pattern, call.use, list(given), list(given.values()), call.threads), 0
+
+
+def _setup_context(
+    ctx: Any,
+    inputs: tuple[Any, ...],
+    output: torch.Tensor,  # noqa: ARG001 - torch gives it by name
+) -> None:
+    x, *ctx.values = inputs
+    ctx.shape = x.shape
+
+
+def _backward(ctx: Any, gradient: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
+    return _adjoint(gradient, ctx.shape, *ctx.values), *(None for _ in ctx.values)
+
+
+_PARAMETERS = "str pattern, str use, str[] names, SymInt[] lengths, int? threads"
+_custom = torch.library.custom_op(
+    "reblock::rearrange",
+    _run,
+    mutates_args=(),
+    device_types="cpu",
+    schema=f"(Tensor x, {_PARAMETERS}) -> Tensor",
+)
+_custom.register_fake(_make)
+_custom.register_vmap(_run_batches)
+_custom.register_autograd(_backward, setup_context=_setup_context)
+_move = Operator(_run, _custom, _adjoint)
