@@ -165,6 +165,12 @@ TEST_CASE("a refused copy writes nothing") {
                 {"source", "negative", "(2, -3, 4)"});
   check_refused(try_copy(tensor_view<const float>(source.data(), view_values::repeat(17, 1)), result.view()),
                 {"source", "at most 16 axes", "got 17"});
+  // A list of axis_values has lost some of them.
+  check_refused(try_copy(tensor_view<const float>(source.data(), axis_values::repeat(12, 1)), result.view()),
+                {"source", "at most 9 axes", "got 12"});
+  check_refused(try_copy(tensor_view<const float>(source.data(), axis_values::repeat(9, 1), axis_values::repeat(12, 1)),
+                         result.view()),
+                {"source", "one stride"});
   constexpr std::int64_t largest = std::numeric_limits<std::int64_t>::max();
   check_refused(try_copy(tensor_view<const float>(source.data(), {2, 3, 4}, {largest, 4, 1}), result.view()),
                 {"source", "more than can be addressed"});

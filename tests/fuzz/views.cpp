@@ -220,6 +220,24 @@ void fuzz_depth_space(source& s, bool to_space) {
       leave);
 }
 
+template <class T>
+void fuzz_copy(source& s) {
+  const axis_values likely = s.values(static_cast<std::size_t>(s.between(1, 8)), s.rarely() ? 0 : 1, 4);
+  const backward_executor executor{static_cast<std::size_t>(s.between(0, 5))};
+  check<T>(
+      s, likely, likely,
+      [&](const tensor_view<const T>& in, const tensor_view<T>& out) { return try_copy(in, out, executor); },
+      [](const axis_values& in, const axis_values& out) {
+        return in.given() == in.size() && all_from(0, in) && in == out;
+      },
+      [](const elements& in, const elements& out, const std::byte* from, std::byte* to) {
+        oracle::for_each_index(in.extents, [&](const axis_values& index) {
+          std::memcpy(out.at(index, to), in.at(index, from), sizeof(T));
+        });
+      },
+      leave);
+}
+
 /// An image, a window over it, and the columns of both where they fit.
 struct window_problem {
   axis_values image;
@@ -282,9 +300,10 @@ void fuzz_fold(source& s) {
 
 template <class T>
 void fuzz_moves(source& s) {
-  switch (s.between(0, 2)) {
+  switch (s.between(0, 3)) {
     case 0: return fuzz_depth_space<T>(s, true);
     case 1: return fuzz_depth_space<T>(s, false);
+    case 2: return fuzz_copy<T>(s);
     default: return fuzz_unfold<T>(s);
   }
 }

@@ -30,6 +30,14 @@ constexpr basic_axis_values<MostAxes> packed_strides(const basic_axis_values<Mos
   return strides;
 }
 
+/// Up to 16 axes, and none that a shorter list has dropped.
+constexpr status check_view_rank(const view_values& extents, const char* name) {
+  if (extents.size() <= max_view_rank && extents.given() == extents.size()) return success{};
+  return error() << name << " must have at most "
+                 << (extents.size() > max_view_rank ? max_view_rank : extents.size()) << " axes, got "
+                 << extents.given() << ": shape " << extents;
+}
+
 }  // namespace detail
 
 /// A tensor that lies in someone else's memory: a pointer to the element whose index is 0 on every
@@ -82,9 +90,7 @@ class tensor_view {
 
  private:
   constexpr status check_form() const {
-    if (extents_.given() > max_view_rank) {
-      return error() << "a view must have at most " << max_view_rank << " axes, got " << extents_.given();
-    }
+    if (const status fits = detail::check_view_rank(extents_, "a view"); !fits) return fits;
     if (strides_.given() != extents_.size()) {
       return error() << "a view must have one stride for each of its " << extents_.size()
                      << " axes, got strides " << strides_;

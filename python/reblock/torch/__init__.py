@@ -11,6 +11,8 @@ Elements of any dtype are moved bit for bit. `fold` adds: it takes bool (logical
 (which wrap around), floating point (float16 and bfloat16 are summed in float32 and rounded once)
 and complex64 and complex128.
 
+`rearrange` and `repeat` are functions of patterns, with the same properties.
+
 A tensor is read without copying, whatever its strides. Each result is a new tensor of the same
 dtype, which shares no memory with the input. Nothing else of its size is allocated. NumPy allocates
 the memory of a result, as in `reblock`: its storage cannot be resized. The input is copied first in

@@ -82,6 +82,27 @@ def test_any_call(call: Call, library: Library) -> None:
     assert_same_bytes(np.asarray(result), call.oracle(x))
 
 
+@every_library
+def test_patterns_give_arrays_of_the_library(library: Library) -> None:
+    x = np.arange(24, dtype=np.int32).reshape(2, 3, 4)
+    moved = reblock.rearrange(library.make(x), "a b c -> c (b a)")
+    repeated = reblock.repeat(library.make(x), "a b c -> a b c 2")
+    assert isinstance(moved, library.type)
+    assert isinstance(repeated, library.type)
+    assert_same_bytes(np.asarray(moved), x.transpose(2, 1, 0).reshape(4, 6))
+    assert_same_bytes(np.asarray(repeated), np.repeat(x[..., None], 2, -1))
+
+
+@writable_libraries
+def test_patterns_and_copies_into_arrays_of_a_library(library: Library) -> None:
+    x = np.arange(24, dtype=np.int32).reshape(2, 3, 4)
+    out = library.make(np.zeros((4, 3, 2), np.int32))
+    assert reblock.rearrange(library.make(x), "a b c -> c b a", out=out) is out
+    assert np.array_equal(np.asarray(out), x.T)
+    reblock.copyto(out, library.make(x[1:].T.copy()))
+    assert np.array_equal(np.asarray(out), np.broadcast_to(x[1:].T, (4, 3, 2)))
+
+
 @every_operator
 def test_strides_of_a_tensor(call: Call) -> None:
     x = np.repeat(sample(call).T, 2, axis=0)

@@ -23,7 +23,7 @@ inline placement placement_of(const untyped_view& view) noexcept {
 
 /// One stride per axis, and offsets that can be computed without overflow.
 inline status check_strides(const untyped_view& view, const char* name) {
-  if (view.strides.size() != view.extents.size()) {
+  if (view.strides.given() != view.extents.size()) {
     return error() << name << " must have one stride for each of its " << view.extents.size()
                    << " axes, got strides " << view.strides;
   }

@@ -17,10 +17,7 @@ namespace reblock::inline REBLOCK_NAMESPACE::detail {
 REBLOCK_ENGINE_FUNCTION status run(const copy_call& call) noexcept {
   const tensor_names names{"source", "destination"};
   const auto& [source, destination] = call.views;
-  if (source.extents.given() > max_view_rank) {
-    return error() << names.input << " must have at most " << max_view_rank << " axes, got "
-                   << source.extents.given() << ": shape " << source.extents;
-  }
+  if (const status fits = check_view_rank(source.extents, names.input); !fits) return fits;
   for (const std::int64_t extent : source.extents) {
     if (extent < 0)
       return error() << names.input << " must not have a negative extent, got " << source.extents;
