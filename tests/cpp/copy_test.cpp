@@ -168,9 +168,10 @@ TEST_CASE("a refused copy writes nothing") {
   // A list of axis_values has lost some of them.
   check_refused(try_copy(tensor_view<const float>(source.data(), axis_values::repeat(12, 1)), result.view()),
                 {"source", "at most 9 axes", "got 12"});
-  check_refused(try_copy(tensor_view<const float>(source.data(), axis_values::repeat(9, 1), axis_values::repeat(12, 1)),
-                         result.view()),
-                {"source", "one stride"});
+  check_refused(
+      try_copy(tensor_view<const float>(source.data(), axis_values::repeat(9, 1), axis_values::repeat(12, 1)),
+               result.view()),
+      {"source", "one stride"});
   constexpr std::int64_t largest = std::numeric_limits<std::int64_t>::max();
   check_refused(try_copy(tensor_view<const float>(source.data(), {2, 3, 4}, {largest, 4, 1}), result.view()),
                 {"source", "more than can be addressed"});

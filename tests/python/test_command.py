@@ -336,7 +336,8 @@ def test_patterns_that_do_not_fit_are_refused(array: Path, tmp_path: Path) -> No
     out = tmp_path / "out.npy"
     assert_refused(
         run("rearrange", array, out, "a b -> b a"),
-        "x must have 2 axes for pattern 'a b -> b a', got 4: shape (2, 4, 3, 5)",
+        f"cannot use {array}: x must have 2 axes for pattern 'a b -> b a', got 4:"
+        " shape (2, 4, 3, 5)",
     )
     assert "'d:2' is not like h=2" in run("rearrange", array, out, "a b -> b a", "d:2").stderr
     assert names(tmp_path) == {"in.npy"}

@@ -202,8 +202,10 @@ def test_array_likes_are_arrays() -> None:
 
 
 def test_a_subclass_gives_a_plain_array() -> None:
-    masked = np.ma.masked_array(X, X > 3)
-    assert type(reblock.rearrange(masked, "a b c -> c b a")) is np.ndarray
+    class Image(np.ndarray):
+        pass
+
+    assert type(reblock.rearrange(X.view(Image), "a b c -> c b a")) is np.ndarray
 
 
 # Errors
