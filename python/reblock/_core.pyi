@@ -687,7 +687,79 @@ def rearrange(
     out: None = None,
     threads: SupportsIndex | None = None,
     **axes_lengths: SupportsIndex,
-) -> NDArray[_Scalar]: ...
+) -> NDArray[_Scalar]:
+    """Split, reorder and join the axes of an array by a pattern in the language of einops.
+
+    ``rearrange(x, "b (h p) c -> b h (p c)", p=16)`` splits axis 1 into ``h`` and ``p``,
+    and joins ``p`` and ``c``.
+
+    Parameters
+    ----------
+    x : array_like
+        Any dtype without Python objects; elements are moved bit for bit. Any strides; an
+        ndarray, or another library's array on the CPU, is read where it lies.
+    pattern : str
+        The axes of `x`, ``->``, the axes of the result. A name stands for an axis, names in
+        parentheses for one axis that is made of several, the first one the slowest. ``1``
+        and ``()`` stand for an axis of one element, ``...`` for all axes that the others
+        leave. Both sides have the same names, each once.
+    out : array, optional
+        Where the result goes, an ndarray or another library's array that can be written
+        where it lies: exactly the result's shape and dtype, any strides that do not
+        overlap themselves. Memory between its elements is not written. If it shares
+        memory with `x`, the elements of `x` are copied first; nothing else of the
+        tensor's size is allocated but the result.
+    threads : int, optional
+        How many threads may move the bytes, at least 1; where it is not given, as many as
+        `get_num_threads` says. A small call uses fewer.
+    **axes_lengths : int
+        Lengths of axes of the pattern, by their names. Of the names in a pair of
+        parentheses on the left side, all but one must have a length. An axis cannot be
+        given a length here if it is called ``out`` or ``threads``.
+
+    Returns
+    -------
+    array
+        `out` if given, else a new C-contiguous array of the dtype of `x`, never a view: of
+        the library of `x` if that has ``__dlpack__``, otherwise an ndarray.
+
+    Raises
+    ------
+    ValueError
+        For a pattern that is none, a shape or a length that does not fit it, or an `out`
+        that does not fit. Also for more than 64 axes in the pattern, and where more than 16
+        axes stay that do not merge: two axes merge where they follow each other in `x` as
+        well as in the result. Nothing has been written then.
+    TypeError
+        For an argument of the wrong kind, an array on a device or that NumPy cannot
+        view, or an `out` of another dtype.
+
+    See Also
+    --------
+    repeat : The same with new axes.
+    copyto : A copy into an array that exists.
+
+    Notes
+    -----
+    The language is that of einops' ``rearrange``. The last 1,024 patterns at most are
+    remembered, so that each is read once; when there are more, all are forgotten.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import reblock
+    >>> x = np.arange(6).reshape(2, 3)
+    >>> reblock.rearrange(x, "h w -> w h")
+    array([[0, 3],
+           [1, 4],
+           [2, 5]])
+    >>> image = np.zeros((224, 224, 3), np.uint8)
+    >>> reblock.rearrange(image, "(h p) (w q) c -> (h w) (p q c)", p=16, q=16).shape
+    (196, 768)
+    >>> reblock.rearrange(np.zeros((2, 3, 4, 5)), "b ... c -> b c (...)").shape
+    (2, 5, 12)
+    """
+
 @overload
 def rearrange(
     x: _Foreign,
@@ -727,7 +799,55 @@ def repeat(
     out: None = None,
     threads: SupportsIndex | None = None,
     **axes_lengths: SupportsIndex,
-) -> NDArray[_Scalar]: ...
+) -> NDArray[_Scalar]:
+    """Rearrange the axes of an array and repeat its elements along new ones.
+
+    ``repeat(x, "h w -> (h 2) (w 2)")`` makes four pixels of each.
+
+    Parameters
+    ----------
+    x : array_like
+        As in `rearrange`.
+    pattern : str
+        As in `rearrange`, but for the right side, which may have names that the left side
+        does not have, and numbers: the elements are repeated along these axes.
+    out : array, optional
+        As in `rearrange`.
+    threads : int, optional
+        As in `rearrange`.
+    **axes_lengths : int
+        As in `rearrange`; every new name must have a length.
+
+    Returns
+    -------
+    array
+        `out` if given, else a new C-contiguous array of the dtype of `x`: of the library of
+        `x` if that has ``__dlpack__``, otherwise an ndarray.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As `rearrange`.
+
+    See Also
+    --------
+    rearrange : The same without new axes.
+
+    Notes
+    -----
+    The language is that of einops' ``repeat``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import reblock
+    >>> reblock.repeat(np.array([[1, 2]]), "h w -> (h 2) (w r)", r=3)
+    array([[1, 1, 1, 2, 2, 2],
+           [1, 1, 1, 2, 2, 2]])
+    >>> reblock.repeat(np.zeros((4, 6)), "h w -> h w c", c=3).shape
+    (4, 6, 3)
+    """
+
 @overload
 def repeat(
     x: _Foreign,
@@ -760,7 +880,53 @@ def repeat(
 ) -> _Out: ...
 def copyto(
     dst: NDArray[Any] | _DLPackArray, src: _Input, *, threads: SupportsIndex | None = None
-) -> None: ...
+) -> None:
+    """Copy one array into another, with broadcasting.
+
+    Parameters
+    ----------
+    dst : array
+        Where the elements go, an ndarray or another library's array that can be written
+        where it lies; any dtype without Python objects, and any strides that do not overlap
+        themselves. Memory between its elements is not written.
+    src : array_like
+        Shape of `dst`, or one that broadcasts to it; any strides. Elements of the same
+        dtype are copied bit for bit, others are cast if that is safe in the sense of
+        ``numpy.can_cast``, which takes a copy of `src`. If it shares memory with `dst`, its
+        elements are copied first.
+    threads : int, optional
+        How many threads may move the bytes, at least 1; where it is not given, as many as
+        `get_num_threads` says. A small call uses fewer.
+
+    Raises
+    ------
+    ValueError
+        If `src` does not broadcast to `dst`, if `dst` is read-only or overlaps itself, or
+        where more than 16 axes do not merge. Nothing has been written then.
+    TypeError
+        For an argument of the wrong kind, an array on a device or that NumPy cannot view,
+        or a dtype that does not cast safely.
+    OverflowError
+        For an int that the dtype of `dst` cannot hold.
+
+    See Also
+    --------
+    rearrange : A copy in another order.
+
+    Notes
+    -----
+    This is ``numpy.copyto`` with ``casting="safe"``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import reblock
+    >>> image = np.zeros((2, 3), np.int16)
+    >>> reblock.copyto(image.T, np.arange(2, dtype=np.int16))
+    >>> image
+    array([[0, 0, 0],
+           [1, 1, 1]], dtype=int16)
+    """
 
 # The names of axes, and the numbers of those in each axis of an array and of the result.
 _Axes: TypeAlias = tuple[
@@ -768,10 +934,31 @@ _Axes: TypeAlias = tuple[
 ]
 _Use: TypeAlias = Literal["rearrange", "repeat"]
 
-def pattern_axes(pattern: str, use: _Use, rank: int) -> _Axes: ...
+def pattern_axes(pattern: str, use: _Use, rank: int) -> _Axes:
+    """pattern_axes(pattern: object, use: str, rank: typing.SupportsInt | typing.SupportsIndex) -> tuple
+
+    pattern_axes(pattern, use, rank)
+    --
+
+    The axes of a pattern of rearrange or repeat, for an array of so many axes.
+
+    Returns ``(names, left, right)``. Axes have numbers: ``names`` has the name of each, the
+    length of an axis that a number stands for, or ``"..."``. ``left`` and ``right`` have a
+    tuple for each axis of the array and of the result: the numbers of the axes that it is
+    made of.
+    """
+
 def pattern_lengths(
     pattern: str, use: _Use, shape: tuple[int, ...], axes_lengths: dict[str, SupportsIndex]
-) -> tuple[int, ...]: ...
+) -> tuple[int, ...]:
+    """pattern_lengths(pattern: object, use: str, shape: tuple, axes_lengths: dict) -> tuple
+
+    pattern_lengths(pattern, use, shape, axes_lengths)
+    --
+
+    The length of each axis that pattern_axes gives, for an array of this shape.
+    """
+
 def depth_to_space_shape(
     shape: _Ints,
     block_size: _IntOrInts,

@@ -80,7 +80,8 @@ void array_moves::run(const py::array& input, py::array& output, const char* nam
   }
   to.extents = from.extents;
   if (given && !is_c_contiguous(output)) check_overlap(output, to, name);
-  const bool apart = !given || lie_apart(input, output) || detail::share_memory(from, to) == detail::overlap::none;
+  const bool apart =
+      !given || lie_apart(input, output) || detail::share_memory(from, to) == detail::overlap::none;
   const void* source = input.data();
   void* destination = output.mutable_data();
   const py::ssize_t bytes = output.nbytes();

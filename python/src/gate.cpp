@@ -141,7 +141,8 @@ void check_overlap(const py::array& array, const detail::placement& where, const
   if (own == detail::overlap::none) return;
   error why;
   why << name << " must not overlap itself, got shape " << array_shape(array) << " with strides (in bytes) "
-      << copy_values<view_values>(array.strides(), static_cast<std::size_t>(array.ndim())) << detail::doubt(own);
+      << copy_values<view_values>(array.strides(), static_cast<std::size_t>(array.ndim()))
+      << detail::doubt(own);
   throw py::value_error(why.message());
 }
 
