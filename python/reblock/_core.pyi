@@ -934,31 +934,10 @@ _Axes: TypeAlias = tuple[
 ]
 _Use: TypeAlias = Literal["rearrange", "repeat"]
 
-def pattern_axes(pattern: str, use: _Use, rank: int) -> _Axes:
-    """pattern_axes(pattern: object, use: str, rank: typing.SupportsInt | typing.SupportsIndex) -> tuple
-
-    pattern_axes(pattern, use, rank)
-    --
-
-    The axes of a pattern of rearrange or repeat, for an array of so many axes.
-
-    Returns ``(names, left, right)``. Axes have numbers: ``names`` has the name of each, the
-    length of an axis that a number stands for, or ``"..."``. ``left`` and ``right`` have a
-    tuple for each axis of the array and of the result: the numbers of the axes that it is
-    made of.
-    """
-
+def pattern_axes(pattern: str, use: _Use, rank: int) -> _Axes: ...
 def pattern_lengths(
     pattern: str, use: _Use, shape: tuple[int, ...], axes_lengths: dict[str, SupportsIndex]
-) -> tuple[int, ...]:
-    """pattern_lengths(pattern: object, use: str, shape: tuple, axes_lengths: dict) -> tuple
-
-    pattern_lengths(pattern, use, shape, axes_lengths)
-    --
-
-    The length of each axis that pattern_axes gives, for an array of this shape.
-    """
-
+) -> tuple[int, ...]: ...
 def depth_to_space_shape(
     shape: _Ints,
     block_size: _IntOrInts,
