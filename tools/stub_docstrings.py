@@ -27,6 +27,8 @@ def definitions(body: list[ast.stmt], owner: Any) -> Iterator[tuple[Definition, 
             continue
         if node.name.startswith("_") and node.name != "__call__":
             continue
+        if owner is reblock._core and not hasattr(reblock, node.name):
+            continue  # for the package's own modules
         seen.add(node.name)
         yield node, inspect.getdoc(getattr(owner, node.name)) or ""
         if isinstance(node, ast.ClassDef):
