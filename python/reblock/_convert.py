@@ -59,8 +59,8 @@ class Piece(NamedTuple):
 class Work(NamedTuple):
     """An operator on an array of one shape: the result's shape, and how the work is cut.
 
-    `layout` has the letters of the result's axes, none where an image has other axes. `pieces` takes
-    the bytes of input and output together. `exact` refuses sums that the dtype does not hold.
+    `layout` has the letters of the result's axes, none where an image has other axes. `pieces`
+    takes the bytes of input and output together. `exact` refuses sums that the dtype does not hold.
     """
 
     shape: Shape
