@@ -43,7 +43,7 @@ struct plane_axis {
   constexpr std::int64_t halo() const noexcept { return reach() + (together ? (planes - 1) * advance : 0); }
   /// The positions of a place in the buffer.
   constexpr std::int64_t positions() const noexcept { return is_joined ? stride : 1; }
-  /// The positions of a plane for so many places: also those behind them that joined phases reach.
+  /// The positions of a plane for so many places: also those behind them that joined phases reach. For planes that fit a buffer.
   constexpr std::int64_t width(std::int64_t count) const noexcept {
     return is_joined ? (count + halo() + reach()) * stride : count + halo();
   }

@@ -77,8 +77,10 @@ class staged_sum_runner {
     const part& p = parts_[i];
     if (i < 2) return {p.first, p.first + p.count};
     const plane_axis& axis = axis_of(i - 2);
+    const std::int64_t end =
+        wrapping_multiply(p.first + p.count, axis.stride);  // less the padding it is in range
     return {std::max<std::int64_t>(0, p.first * axis.stride - axis.padding),
-            std::min(axis.extent, (p.first + p.count) * axis.stride - axis.padding)};
+            std::min(axis.extent, wrapping_subtract(end, axis.padding))};
   }
 
   void fill_by_buffer(const std::byte* columns, std::byte* image) noexcept {
@@ -339,7 +341,7 @@ class staged_sum_runner {
         const std::int64_t r = phases[i - 2];
         const std::int64_t step = axis.is_joined ? 1 : axis.stride;  // from position to position
         const std::int64_t phase = r * axis.dilation % axis.stride;
-        const std::int64_t origin = p.first * axis.stride + phase - axis.padding;
+        const std::int64_t origin = p.first * axis.stride - axis.padding + phase;
         const std::int64_t most = p.count * axis.positions();
         const std::int64_t begin = std::clamp<std::int64_t>(ceil_divide(-origin, step), 0, most);
         const std::int64_t end =

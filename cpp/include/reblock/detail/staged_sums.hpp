@@ -101,7 +101,7 @@ inline staged_sums::staged_sums(const sum_request& sums, const sum_functions& su
     plane_axis& axis = axes_[d];
     axis = {};
     axis.dilation = offsets.extent > 1 ? offsets.bound_step : 1;
-    axis.stride = windows.extent > 1 ? windows.bound_step : offsets.extent * axis.dilation;
+    axis.stride = windows.extent > 1 ? windows.bound_step : (offsets.extent - 1) * axis.dilation + 1;
     const std::int64_t common = std::gcd(axis.stride, axis.dilation);
     axis.cycle = std::min(axis.stride / common, offsets.extent);
     axis.advance = axis.dilation / common;
@@ -155,7 +155,7 @@ inline staged_sums::staged_sums(const sum_request& sums, const sum_functions& su
   for (std::size_t d = 0; d < spatial; ++d) axes_[d].together = together[d];
 }
 
-/// Of the planes.
+/// Of the planes. The width of planes that do not fit may be out of the range of integers.
 inline double staged_sums::buffer_bytes(const axis_values& box) const noexcept {
   auto bytes = static_cast<double>(element_size_);
   for (std::size_t i = 0; i < box.size(); ++i) {
@@ -163,7 +163,9 @@ inline double staged_sums::buffer_bytes(const axis_values& box) const noexcept {
       bytes *= static_cast<double>(box[i]);
     } else {
       const plane_axis& axis = axes_[i - 2];
-      bytes *= static_cast<double>(axis.width(box[i])) * static_cast<double>(axis.layers());
+      const double places = static_cast<double>(box[i]) + static_cast<double>(axis.halo()) +
+                            (axis.is_joined ? static_cast<double>(axis.reach()) : 0);  // those of width()
+      bytes *= places * static_cast<double>(axis.positions()) * static_cast<double>(axis.layers());
     }
   }
   return bytes;
