@@ -15,6 +15,7 @@
 #include "../executors.hpp"
 #include "../oracle.hpp"
 #include "../strided_tensor.hpp"
+#include "drawn_sums.hpp"
 
 namespace reblock {
 namespace {
@@ -47,6 +48,80 @@ TEST_CASE("a box fits its buffer") {
       CHECK(oracle::volume(chosen) * size <= static_cast<std::int64_t>(box_bytes));
     }
   }
+}
+
+/// Windows along two axes, columns and image in C order: (n, c, y, x, rows, columns).
+sum_request windows_of(std::int64_t element_size, std::int64_t stride, std::int64_t size = 3) {
+  constexpr std::int64_t channels = 4;
+  constexpr std::int64_t along = 10;
+  test::drawn_sums sums;
+  sums.element_size = element_size;
+  const std::int64_t extent = (along - 1) * stride + size;
+  sums.axes = {{size, along, stride, 1, 0, extent}, {size, along, stride, 1, 0, extent}};
+  sums.image = {1, channels, extent, extent};
+  sums.column_strides.resize(6);
+  std::int64_t next = element_size;
+  for (std::size_t i = 6; i-- > 0; next *= sums.column_extents()[i]) sums.column_strides[i] = next;
+  sums.image_strides = sums.image;
+  next = element_size;
+  for (std::size_t i = 4; i-- > 0; next *= sums.image[i]) sums.image_strides[i] = next;
+  return sums.request();
+}
+
+TEST_CASE("columns of contiguous windows are summed as they lie where the windows overlap") {
+  CHECK(sums_in_place(windows_of(4, 1)));
+  CHECK(sums_in_place(windows_of(4, 2)));
+  CHECK_FALSE(sums_in_place(windows_of(4, 3)));  // each offset meets other positions: there is nothing to add
+  CHECK_FALSE(sums_in_place(windows_of(4, 5)));
+  sum_request sums = windows_of(4, 2);
+  sums.moves.axes[2].bound_step = 2;  // the offsets of every window meet the same phase
+  CHECK(sums_in_place(sums));
+  sums = windows_of(4, 3);
+  sums.moves.axes[3].bound_step = 3;
+  CHECK(sums_in_place(sums));
+  sums = windows_of(4, 1);
+  sums.moves.axes[5].extent = 2;  // too few to fill registers
+  CHECK_FALSE(sums_in_place(sums));
+  sums.moves.axes[5].extent = 3;
+  CHECK(sums_in_place(sums));
+}
+
+TEST_CASE(
+    "columns of contiguous offsets or channels are summed as they lie where these are long runs in the "
+    "image") {
+  const auto by_offsets = [](std::int64_t element_size, std::int64_t stride, std::int64_t size) {
+    sum_request request = windows_of(element_size, stride, size);
+    request.moves.axes[5].source_stride = size * element_size;
+    request.moves.axes[3].source_stride = element_size;
+    return request;
+  };
+  CHECK(sums_in_place(by_offsets(4, 16, 16)));
+  CHECK_FALSE(sums_in_place(by_offsets(4, 15, 16)));  // 60 bytes of phases
+  CHECK_FALSE(sums_in_place(by_offsets(4, 16, 15)));  // and of offsets
+  CHECK(sums_in_place(by_offsets(8, 8, 8)));
+  sum_request sums = by_offsets(4, 16, 16);
+  sums.moves.axes[3].bound_step = 2;
+  CHECK_FALSE(sums_in_place(sums));
+  sums = by_offsets(4, 16, 16);
+  sums.output_strides[3] = 8;
+  CHECK_FALSE(sums_in_place(sums));
+
+  const auto by_channels = [](std::int64_t element_size) {
+    sum_request request = windows_of(element_size, 1);
+    request.moves.axes[1].source_stride = element_size;
+    request.moves.axes[5].source_stride = request.extents[1] * element_size;
+    request.output_strides[1] = element_size;
+    request.output_strides[3] = request.extents[1] * element_size;
+    return request;
+  };
+  CHECK(sums_in_place(by_channels(4)));
+  CHECK_FALSE(sums_in_place(by_channels(2)));  // 8 bytes of channels
+  sums = by_channels(4);
+  sums.output_strides[1] = 8;
+  CHECK_FALSE(sums_in_place(sums));
+  sums = by_channels(4);
+  sums.moves.axes[1].source_stride = 8;
+  CHECK_FALSE(sums_in_place(sums));
 }
 
 /// Folds random columns to an image of more than one box; wide terms keep the oracle's work small.
@@ -171,6 +246,19 @@ TEST_CASE("strides and paddings may be far longer than the image") {
   fold(tensor_view<const float>(columns, {1, 3, 3}), tensor_view<float>(image.data(), {1, 1, 3}),
        {.sizes = 3, .strides = far, .start_padding = far, .end_padding = far});
   CHECK(image == std::vector<float>{1, 2, 3});
+}
+
+TEST_CASE("windows so far apart that no buffer has their positions") {
+  constexpr std::int64_t far = std::int64_t{1} << 61;
+  const float columns[6] = {9, 1, 2, 9, 9, 9};
+  std::vector<float> image(3, 7);
+  fold(tensor_view<const float>(columns, {1, 3, 2}), tensor_view<float>(image.data(), {1, 1, 3}),
+       {.sizes = 3,
+        .strides = far,
+        .dilations = far - 1,
+        .start_padding = far - 1,
+        .end_padding = 2 * far - 3});
+  CHECK(image == std::vector<float>{2, 1, 0});
 }
 
 TEST_CASE("an element that no block reaches is 0") {
