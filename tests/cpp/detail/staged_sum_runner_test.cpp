@@ -154,7 +154,7 @@ drawn_sums draw_many_boxes(std::mt19937& random, std::int64_t element_size) {
 }
 
 TEST_CASE("boxes give the same whoever fills them, in which order") {
-  for (const unsigned seed : test::seeds(500, 10)) {
+  for (const unsigned seed : test::seeds(500, 6)) {
     INFO("seed ", seed);
     for_some_type(seed, [&]<class T>(T) {
       std::mt19937 random(seed);
