@@ -372,10 +372,13 @@ def convert(
     with refusals():
         with _convert.blaming(source):
             layout = axes.of_image(operator)
-        bound = partial(plan, axes)
-        written = _convert.convert(source, target, bound, layout=layout, **options)
-        # What goes to standard output is the array alone.
-        typer.echo(f"{_files.name_of(target, 'output')}: {written}", err=_files.is_dash(target))
+        write(source, target, partial(plan, axes), layout=layout, **options)
+
+
+def write(source: Path, target: Path, plan: _convert.Plan, **options: Any) -> None:
+    written = _convert.convert(source, target, plan, **options)
+    # What goes to standard output is the array alone.
+    typer.echo(f"{_files.name_of(target, 'output')}: {written}", err=_files.is_dash(target))
 
 
 @app.command()
@@ -498,7 +501,8 @@ def rearrange(
 ) -> None:
     """Split, reorder and join the axes of a file; those of an image are h w c."""
     plan = partial(_convert.rearrange, pattern, axes_lengths(lengths))
-    convert(source, target, plan, layout="HWC", threads=threads, force=force)
+    with refusals():
+        write(source, target, plan, layout="HWC", threads=threads, force=force)
 
 
 def main() -> None:
