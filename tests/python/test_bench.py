@@ -230,3 +230,28 @@ runpy.run_path({str(BENCH / "random_layouts.py")!r}, run_name="__main__")
     )
     assert done.returncode != 0
     assert "reblock is wrong: case" in done.stderr
+
+
+def test_known_cases_are_checked_and_timed() -> None:
+    script = f"""
+import runpy, sys
+sys.path.insert(0, {str(BENCH)!r})
+import reblock
+if sys.argv[1] == "wrong":
+    right = reblock.fold
+    reblock.fold = lambda *arguments, **keywords: right(*arguments, **keywords) + 1
+sys.argv = ["known_cases.py", "--seconds", "0.001"]
+runpy.run_path({str(BENCH / "known_cases.py")!r}, run_name="__main__")
+"""
+    command = [sys.executable, "-c", script]
+    done, wrong = (
+        subprocess.run([*command, how], capture_output=True, text=True, check=False, timeout=300)
+        for how in ("right", "wrong")
+    )
+    assert done.returncode == 0, done.stderr
+    header, _, *lines = done.stdout.splitlines()
+    assert len(lines) == 6
+    assert all(float(line.split(" | ")[1]) > 0 for line in lines)
+    assert f"reblock, {reblock._core.instruction_set}" in header
+    assert wrong.returncode != 0
+    assert "numpy disagrees: col2im" in wrong.stderr

@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Time what people know, in milliseconds, beside its peers. See README.md beside this file.
+
+Everybody has one thread and writes a new result. Results are checked first.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import importlib.metadata
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import reblock
+from timing import Run, median_times
+
+PEERS = ("numpy", "einops", "torch")
+windows = np.lib.stride_tricks.sliding_window_view
+
+
+class KnownCase(NamedTuple):
+    """What is done to an array of one shape: by reblock, and by each peer that has a way."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+    reblock: Callable[[Any], Any]
+    peers: dict[str, Callable[[Any], Any]]
+
+
+def with_torch() -> tuple[Any, Any]:
+    torch = importlib.import_module("torch")
+    torch.set_num_threads(1)
+    return torch, importlib.import_module("torch.nn.functional")
+
+
+def known_cases(installed: list[str]) -> list[KnownCase]:
+    """Return the cases with those peers that are installed."""
+    rearrange: Any = importlib.import_module("einops").rearrange if "einops" in installed else None
+    functional: Any = with_torch()[1] if "torch" in installed else None
+    tokens = "n c (h p) (w q) -> n (h w) (c p q)"
+    latents = "n c (h p) (w q) -> n (h w) (c p q)"
+    cases = [
+        KnownCase(
+            "pixel shuffle by 2 to 1080p, float32",
+            (1, 12, 540, 960),
+            "float32",
+            lambda x: reblock.depth_to_space(x, 2, order="CRD", threads=1),
+            {
+                "numpy": lambda x: (
+                    x.reshape(1, 3, 2, 2, 540, 960)
+                    .transpose(0, 1, 4, 2, 5, 3)
+                    .reshape(1, 3, 1080, 1920)
+                ),
+                "einops": lambda x: rearrange(x, "n (c i j) h w -> n c (h i) (w j)", i=2, j=2),
+                "torch": lambda x: functional.pixel_shuffle(x, 2),
+            },
+        ),
+        KnownCase(
+            "1080p photo to planes, uint8 HWC to CHW",
+            (1080, 1920, 3),
+            "uint8",
+            lambda x: reblock.rearrange(x, "h w c -> c h w", threads=1),
+            {
+                "numpy": lambda x: np.ascontiguousarray(x.transpose(2, 0, 1)),
+                "einops": lambda x: np.ascontiguousarray(rearrange(x, "h w c -> c h w")),
+                "torch": lambda x: x.permute(2, 0, 1).contiguous(),
+            },
+        ),
+        KnownCase(
+            "8 images to tokens of 16 x 16, float32",
+            (8, 3, 224, 224),
+            "float32",
+            lambda x: reblock.unfold(x, 16, strides=16, out_layout="NLC", layout="NCHW", threads=1),
+            {
+                "numpy": lambda x: (
+                    x.reshape(8, 3, 14, 16, 14, 16).transpose(0, 2, 4, 1, 3, 5).reshape(8, 196, 768)
+                ),
+                "einops": lambda x: rearrange(x, tokens, p=16, q=16),
+                "torch": lambda x: functional.unfold(x, 16, stride=16).mT.contiguous(),
+            },
+        ),
+        KnownCase(
+            "latents of 2 x 2 to tokens, float32",
+            (4, 16, 128, 128),
+            "float32",
+            lambda x: reblock.rearrange(x, latents, p=2, q=2, threads=1),
+            {
+                "numpy": lambda x: (
+                    x.reshape(4, 16, 64, 2, 64, 2).transpose(0, 2, 4, 1, 3, 5).reshape(4, 4096, 64)
+                ),
+                "einops": lambda x: rearrange(x, latents, p=2, q=2),
+                "torch": lambda x: (
+                    x.reshape(4, 16, 64, 2, 64, 2).permute(0, 2, 4, 1, 3, 5).reshape(4, 4096, 64)
+                ),
+            },
+        ),
+        KnownCase(
+            "im2col 3 x 3 of 64 x 56 x 56, float32",
+            (1, 64, 56, 56),
+            "float32",
+            lambda x: reblock.unfold(x, 3, start_padding=1, end_padding=1, threads=1),
+            {
+                "numpy": lambda x: (
+                    windows(np.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1))), (3, 3), (2, 3))
+                    .transpose(0, 1, 4, 5, 2, 3)
+                    .reshape(1, 576, 3136)
+                ),
+                "torch": lambda x: functional.unfold(x, 3, padding=1),
+            },
+        ),
+        KnownCase(
+            "col2im 3 x 3 to 64 x 56 x 56, float32",
+            (1, 576, 3136),
+            "float32",
+            lambda x: reblock.fold(x, (56, 56), 3, start_padding=1, end_padding=1, threads=1),
+            {
+                "numpy": fold_by_numpy,
+                "torch": lambda x: functional.fold(x, (56, 56), 3, padding=1),
+            },
+        ),
+    ]
+    return [
+        case._replace(peers={name: case.peers[name] for name in installed if name in case.peers})
+        for case in cases
+    ]
+
+
+def fold_by_numpy(columns: Any) -> Any:
+    """Add offset by offset: 3 x 3, padded by 1."""
+    image = np.zeros((1, 64, 58, 58), columns.dtype)
+    terms = columns.reshape(1, 64, 3, 3, 56, 56)
+    for i, j in np.ndindex(3, 3):
+        image[:, :, i : i + 56, j : j + 56] += terms[:, :, i, j]
+    return image[:, :, 1:-1, 1:-1]
+
+
+def measure(case: KnownCase, seconds: float) -> dict[str, float]:
+    """Return milliseconds of reblock and of its peers, after a check of their results."""
+    random = np.random.default_rng(0)
+    x = random.integers(0, 100, case.shape).astype(case.dtype)
+    expected = case.reblock(x)
+    runs: dict[str, Run] = {"reblock": partial(case.reblock, x)}
+    for name, function in case.peers.items():
+        given: Any = with_torch()[0].from_numpy(x) if name == "torch" else x
+        if not np.array_equal(np.asarray(function(given)), expected):
+            sys.exit(f"{name} disagrees: {case.name}")
+        runs[name] = partial(function, given)
+    return {name: 1000 * time for name, time in median_times(runs, seconds).items()}
+
+
+def main() -> None:
+    """Print a table, on AVX-512 with the times of AVX2 as well."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=float, default=1.0, help="for each case")
+    parser.add_argument("--json", action="store_true", help="print times, of reblock alone")
+    arguments = parser.parse_args()
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[-1:])
+    installed = [name for name in PEERS if importlib.util.find_spec(name)]
+    if arguments.json:
+        print(json.dumps([measure(case, arguments.seconds)["reblock"] for case in known_cases([])]))
+        return
+    narrower: list[float] = []
+    own = reblock._core.instruction_set
+    if own == "avx512":
+        command = [sys.executable, __file__, "--json", "--seconds", str(arguments.seconds)]
+        environment = {**os.environ, "REBLOCK_ISA": "avx2"}
+        done = subprocess.run(command, env=environment, capture_output=True, check=True)
+        narrower = json.loads(done.stdout)
+    sets = [*(["avx2"] if narrower else []), own]
+    versions = [f"{name} {importlib.metadata.version(name)}" for name in installed]
+    print("|", " | ".join(["milliseconds", *(f"reblock, {name}" for name in sets), *versions]), "|")
+    print("|---" + "|--:" * (len(sets) + len(versions)) + "|")
+    for number, case in enumerate(known_cases(installed)):
+        times = measure(case, arguments.seconds)
+        ours = [*narrower[number : number + 1], times["reblock"]]
+        theirs = [f"{times[name]:.2f}" if name in times else "-" for name in installed]
+        print("|", " | ".join([case.name, *(f"{time:.2f}" for time in ours), *theirs]), "|")
+
+
+if __name__ == "__main__":
+    main()
