@@ -2,8 +2,8 @@
 """The operators on Dask arrays: larger than memory, or than one machine.
 
 `depth_to_space`, `space_to_depth`, `unfold`, `fold`, `rearrange` and `repeat` take what the
-functions of the same names in `reblock` take, but for `out` and `accumulate` (a Dask array is never
-written into), and give lazy arrays, of which the shape of every chunk is known. Errors in the
+functions of the same names in `reblock` take, except ``out`` and ``accumulate``: a Dask array is
+never written into. They return lazy arrays and know the shape of every chunk. Errors in the
 arguments come at the call. The results are those of `reblock` on the whole array, bit for bit,
 however the array is chunked.
 
