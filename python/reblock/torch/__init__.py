@@ -2,8 +2,8 @@
 """The four operators for PyTorch's tensors on the CPU, as custom operators of PyTorch.
 
 `depth_to_space`, `space_to_depth`, `unfold` and `fold` take the arguments of the functions of the
-same names in `reblock`, except ``out`` and ``accumulate``, and return tensors. They have gradients of
-any order, because each operator is linear and another one is its adjoint. They work under
+same names in `reblock`, except ``out`` and ``accumulate``, and return tensors. They have gradients
+of any order, because each operator is linear and another one is its adjoint. They work under
 ``torch.compile``, ``torch.export``, ``torch.vmap``, ``torch.func``, ``torch.fx`` and
 ``torch.jit.trace``, and do not change their input. ``torch.jit.script`` is not supported.
 
