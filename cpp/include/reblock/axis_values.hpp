@@ -10,15 +10,15 @@
 
 namespace reblock::inline REBLOCK_NAMESPACE {
 
-/// The most axes that an operator's tensor may have, as in DirectML.
+/// An operator's tensor may have at most this many axes, as in DirectML.
 [[gnu::visibility("hidden")]] inline constexpr std::size_t max_rank = 8;
-/// The most axes that a view may have which copy() takes: those of tensors, split.
+/// A view for copy() may have at most this many axes. It has more than max_rank because views can split axes.
 [[gnu::visibility("hidden")]] inline constexpr std::size_t max_view_rank = 16;
 
-/// A short list with one integer per axis: extents, strides, sizes. It lives in place, without a heap.
+/// The list has one integer per axis: extents, strides or sizes. It needs no heap.
 ///
-/// It holds one value more than there may be axes, so that a list that is too long is seen as
-/// such and refused. What follows after that is counted, but dropped.
+/// It holds one value more than there may be axes, so functions can refuse a list that is too long. It counts further
+/// values, but drops them.
 template <std::size_t MostAxes>
 class basic_axis_values {
  public:
@@ -33,7 +33,7 @@ class basic_axis_values {
     for (const std::int64_t value : other) push_back(value);
     given_ = other.given();
   }
-  /// `count` times `value`.
+  /// Makes a list of `count` times `value`.
   static constexpr basic_axis_values repeat(std::size_t count, std::int64_t value) {
     basic_axis_values result;
     for (std::size_t i = 0; i < count; ++i) result.push_back(value);
@@ -48,12 +48,12 @@ class basic_axis_values {
   constexpr const std::int64_t* begin() const noexcept { return values_.data(); }
   constexpr const std::int64_t* end() const noexcept { return values_.data() + size_; }
 
-  /// A value beyond the capacity is counted, but dropped.
+  /// Appends a value. It counts a value beyond the capacity, but drops it.
   constexpr void push_back(std::int64_t value) noexcept {
     ++given_;
     if (size_ < capacity) values_[size_++] = value;
   }
-  /// How many values there were, of which the first size() are kept.
+  /// Returns how many values were given. The list keeps the first size() of them.
   constexpr std::size_t given() const noexcept { return given_; }
 
   template <std::size_t OtherMost>
@@ -72,12 +72,12 @@ class basic_axis_values {
   std::size_t given_ = 0;
 };
 
-/// Values of an operator's tensor.
+/// The list for an operator's tensor.
 using axis_values = basic_axis_values<max_rank>;
-/// Values of a view.
+/// The list for a view.
 using view_values = basic_axis_values<max_view_rank>;
 
-/// A parameter of the spatial axes: one value that stands for all of them, or one value each.
+/// A spatial_values is a parameter of the spatial axes: one value for all axes, or one value per axis.
 ///
 ///     spatial_values block = 2;        // 2 along every spatial axis
 ///     spatial_values block = {2, 3};   // 2 along the first, 3 along the second
@@ -87,15 +87,15 @@ class spatial_values {
   constexpr spatial_values(std::initializer_list<std::int64_t> values) : values_(values) {}
   constexpr spatial_values(const axis_values& values) : values_(values) {}
 
-  /// Whether one value stands for every axis.
+  /// Tells whether one value holds for all axes.
   constexpr bool uniform() const noexcept { return uniform_; }
-  /// The values as they were given.
+  /// Returns the given values.
   constexpr const axis_values& values() const noexcept { return values_; }
-  /// Whether there is a value for each of `axes` axes.
+  /// Tells whether there is a value for each of `axes` axes.
   constexpr bool fits(std::size_t axes) const noexcept { return uniform_ || values_.size() == axes; }
-  /// The value of axis `i`. Requires fits() for more than `i` axes.
+  /// Returns the value of axis `i`. Requires fits() for more than `i` axes.
   constexpr std::int64_t at(std::size_t i) const noexcept { return values_[uniform_ ? 0 : i]; }
-  /// One value for each of `axes` axes. Requires fits(axes).
+  /// Returns one value for each of `axes` axes. Requires fits(axes).
   constexpr axis_values expand(std::size_t axes) const noexcept {
     return uniform_ ? axis_values::repeat(axes, values_[0]) : values_;
   }

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The C interface, for C11 and C++: DirectML's descriptions (reblock/directml.h) go in, operators for the CPU come out.
+// The C interface makes operators for the CPU from DirectML's descriptions (reblock/directml.h). It is for C11 and C++.
 // The library is reblock::c for CMake and reblock-c for pkg-config.
 //
-// Errors. A call that fails changes nothing but its status and the message of reblock_last_error(); nothing throws, and
-// nothing ends the program. Everything is checked before a byte is written: null pointers, each member of a
-// description, the sizes of buffers. That a pointer which is not null leads to what its type says is for the caller to see to.
+// Errors. A call that fails returns a status, sets the message of reblock_last_error() and writes to no buffer. Nothing
+// throws, and nothing ends the program. Null pointers, each member of a description and the sizes of buffers are checked before a byte is
+// written. The caller makes sure that each pointer is null or valid for its type.
 //
-// Memory. reblock_operator_create() copies what a description says, so that it may go afterwards. It is the one call that
-// allocates, but for the threads that the first reblock_operator_dispatch() with several of them starts.
+// Memory. reblock_operator_create() copies a description, so the description need not outlive the call. No other call
+// allocates, except the first reblock_operator_dispatch() with several threads, which starts them.
 //
-// Threads. Any number of threads may call anything at once, on the same operator as well, as long as none of them destroys
-// what others use.
+// Threads. Any number of threads may call anything at once, also on the same operator, as long as no thread destroys an
+// operator that others use.
 #pragma once
 
 #include <stddef.h>
@@ -31,23 +31,23 @@
 extern "C" {
 #endif
 
-/// What a call returns.
+/// A call returns one of these values.
 typedef enum reblock_status {
   REBLOCK_SUCCESS = 0,
   REBLOCK_INVALID_ARGUMENT =
       1,  ///< a null pointer, a description that does not fit, buffers that share memory
-  REBLOCK_UNSUPPORTED_OPERATOR = 2,  ///< a Type that is none of the six operators of reblock/directml.h
+  REBLOCK_UNSUPPORTED_OPERATOR = 2,  ///< a Type that is not one of the six operators of reblock/directml.h
   REBLOCK_BUFFER_TOO_SMALL = 3,
-  REBLOCK_OUT_OF_MEMORY = 4  ///< for the operator, or for the first threads
+  REBLOCK_OUT_OF_MEMORY = 4  ///< no memory for the operator, or for the first threads
 } reblock_status;
 
-/// An operator that has been checked and planned. It never changes.
+/// A reblock_operator has been checked and planned. It never changes.
 typedef struct reblock_operator reblock_operator;
 
 /// Checks a description and plans its operator, which the caller destroys. `*op` is null after an error.
 ///
-/// The two tensors have one DataType and these Sizes, where B is BlockSize, K the product of WindowSizes, and L the number
-/// of positions of the window:
+/// The two tensors have the same DataType and the Sizes below. B is BlockSize, K is the product of WindowSizes, and L is
+/// the number of window positions:
 ///
 ///     DEPTH_TO_SPACE, DEPTH_TO_SPACE1   {N, C*B*B, H, W} to {N, C, H*B, W*B}     {1, 8, 2, 3} to {1, 2, 4, 6}
 ///     SPACE_TO_DEPTH, SPACE_TO_DEPTH1   {N, C, H*B, W*B} to {N, C*B*B, H, W}     {1, 2, 4, 6} to {1, 8, 2, 3}
@@ -57,49 +57,49 @@ typedef struct reblock_operator reblock_operator;
 /// UNFOLD and FOLD take 1 to 6 spatial sizes in place of H, W. Their columns {N, C*K, L} may have leading sizes of 1 up to
 /// the DimensionCount of the image.
 ///
-/// A tensor may have any Strides; those of OutputTensor must not make elements overlap. Flags must be
-/// DML_TENSOR_FLAG_NONE, as nothing is kept of a tensor. TotalTensorSizeInBytes must be at least what
-/// reblock_buffer_tensor_size() says. GuaranteedBaseOffsetAlignment must be 0 or a power of two not below the size of an
-/// element; buffers may have any alignment all the same.
+/// A tensor may have any Strides; Strides of OutputTensor must not make elements overlap. Flags must be
+/// DML_TENSOR_FLAG_NONE: an operator keeps no tensor. TotalTensorSizeInBytes must be at least the result of
+/// reblock_buffer_tensor_size(). GuaranteedBaseOffsetAlignment must be 0, or a power of two not below the bytes of an
+/// element. Buffers may have any alignment nevertheless.
 ///
-/// `feature_level` has everything refused that DirectML does not take at that level. (DML_FEATURE_LEVEL)0 stands for no
-/// level: all types are taken then, and depth and space may have 1 to 6 spatial sizes.
+/// With a `feature_level`, the call refuses descriptions that DirectML does not take at this level. (DML_FEATURE_LEVEL)0
+/// means no level: all types are possible, and depth and space may have 1 to 6 spatial sizes.
 REBLOCK_C_FUNCTION reblock_status reblock_operator_create(const DML_OPERATOR_DESC* desc,
                                                           DML_FEATURE_LEVEL feature_level,
                                                           reblock_operator** op);
 
-/// Reads the elements of InputTensor from `input` and writes those of OutputTensor to `output`; what lies between
-/// elements of the output is left alone. Both sizes are in bytes, and at least what the two functions below say. The
-/// buffers must not share memory.
+/// Reads the elements of InputTensor from `input` and writes the elements of OutputTensor to `output`. Memory between
+/// elements of the output does not change. The sizes are in bytes; they must be at least reblock_operator_input_size()
+/// and reblock_operator_output_size(). The buffers must not share memory.
 ///
-/// Up to `threads` threads work on it, this one included. 0 stands for what the environment variable REBLOCK_NUM_THREADS
-/// says, or else for the processors that the process may use. Below 1 MiB one thread does it all. The result is the same
-/// for any number of threads.
+/// Up to `threads` threads run the operator, including the caller's. If `threads` is 0, the environment variable
+/// REBLOCK_NUM_THREADS gives the number of threads. Without this variable, it is the number of processors that the process
+/// may use. Below 1 MiB only the caller's thread runs. The result is the same for any number of threads.
 REBLOCK_C_FUNCTION reblock_status reblock_operator_dispatch(const reblock_operator* op, const void* input,
                                                             size_t input_size, void* output,
                                                             size_t output_size, size_t threads);
 
-/// Frees an operator that no thread uses any more. Null is fine.
+/// Frees an operator that no thread uses any more. `op` may be null.
 REBLOCK_C_FUNCTION void reblock_operator_destroy(reblock_operator* op);
 
-/// The bytes that a dispatch needs: TotalTensorSizeInBytes of the tensor as it was described. 0 for null.
+/// These functions return the bytes that a dispatch needs: the described TotalTensorSizeInBytes. They return 0 for null.
 /// @{
 REBLOCK_C_FUNCTION uint64_t reblock_operator_input_size(const reblock_operator* op);
 REBLOCK_C_FUNCTION uint64_t reblock_operator_output_size(const reblock_operator* op);
 /// @}
 
-/// The least that TotalTensorSizeInBytes of a tensor may be, a multiple of 4: what DirectML's helper
-/// DMLCalcBufferTensorSize computes, here without overflow. Reads DataType, DimensionCount, Sizes and Strides alone.
+/// Computes the least TotalTensorSizeInBytes of a tensor, a multiple of 4. DirectML's helper DMLCalcBufferTensorSize
+/// computes the same, but may overflow. The call reads only DataType, DimensionCount, Sizes and Strides.
 ///
 ///     round_up_to_4((1 + sum((size - 1) * stride)) * bytes of an element)
 REBLOCK_C_FUNCTION reblock_status reblock_buffer_tensor_size(const DML_BUFFER_TENSOR_DESC* desc,
                                                              uint64_t* size);
 
-/// Why the last call of this thread that failed did so: which argument, what it got, what would fit. Members have the names
-/// of DirectML. Valid until the thread's next call that fails; "" where none has.
+/// Returns the message of this thread's last failed call: the argument, its value, and the values that it may have. The
+/// message names members as DirectML does. It is valid until the thread's next failed call. It is "" before the first.
 REBLOCK_C_FUNCTION const char* reblock_last_error(void);
 
-/// The version of the library, for example "0.1.0".
+/// Returns the version of the library, for example "0.1.0".
 REBLOCK_C_FUNCTION const char* reblock_version(void);
 
 #if defined(__cplusplus)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// A copy from any view to any other of the same extents: with the views that tensor_view makes, every rearrangement.
+// copy() copies the elements of a view to another view of the same extents. With the views that tensor_view makes, it
+// does every rearrangement.
 //
 //     // images (N, H, W, C) as rows of patches of p x p pixels: (N, H/p * W/p, p * p * C)
 //     const auto patches = images.split(2, {w, p}).split(1, {h, p}).permuted({0, 1, 3, 2, 4, 5});
@@ -24,19 +25,19 @@ REBLOCK_ENGINE_FUNCTION void copy(const void* call, void* done) noexcept;
 
 namespace reblock::inline REBLOCK_NAMESPACE {
 
-/// Writes element i of `source` to element i of `destination`, for every index i. Both have the same extents, 0 to 16
-/// axes and the same trivially copyable element type; any strides. `destination` must neither overlap itself nor share
-/// memory with `source`. Allocates nothing. On an error nothing has been written.
+/// Writes element i of `source` to element i of `destination`, for every index i. Both must have the same extents, 0 to
+/// 16 axes and the same trivially copyable element type; they may have any strides. `destination` must not overlap itself
+/// or share memory with `source`. The call allocates nothing. After an error nothing has been written.
 template <class In, class T, class Executor = serial_executor>
 status try_copy(const tensor_view<In>& source, const tensor_view<T>& destination,
                 Executor&& executor = Executor());
-/// As try_copy; throws std::invalid_argument.
+/// Does the same as try_copy, but throws std::invalid_argument.
 template <class In, class T, class Executor = serial_executor>
 void copy(const tensor_view<In>& source, const tensor_view<T>& destination, Executor&& executor = Executor());
 
 namespace detail {
 
-/// A call of copy on views.
+/// A copy_call holds a call of copy on views.
 struct copy_call {
   operands views;
   executor_reference executor;

@@ -8,7 +8,7 @@
 
 namespace reblock::inline REBLOCK_NAMESPACE {
 
-/// The element types of a tensor, with the names and values of DirectML's DML_TENSOR_DATA_TYPE.
+/// The enum has the element types of a tensor, with the names and values of DirectML's DML_TENSOR_DATA_TYPE.
 enum class data_type : std::uint32_t {
   unknown = 0,  ///< never valid
   float32 = 1,
@@ -26,7 +26,7 @@ enum class data_type : std::uint32_t {
   int4 = 13,   ///< for quantization only: no operator here takes it
 };
 
-/// Bytes of one element; 0 for what no tensor here can hold (unknown, the 4-bit types, other values).
+/// Returns the bytes of one element, or 0 for a type that no tensor can have (unknown, the 4-bit types, other values).
 constexpr std::size_t element_size(data_type type) noexcept {
   switch (type) {
     case data_type::uint8:
@@ -44,7 +44,7 @@ constexpr std::size_t element_size(data_type type) noexcept {
   }
 }
 
-/// DirectML's name without its prefix, for example "FLOAT32".
+/// Returns DirectML's name without its prefix, for example "FLOAT32".
 constexpr const char* name(data_type type) noexcept {
   switch (type) {
     case data_type::float32: return "FLOAT32";
@@ -64,12 +64,12 @@ constexpr const char* name(data_type type) noexcept {
   }
 }
 
-/// The bits of an IEEE 754 binary16 number. A storage type: moved as it is, summed in float.
+/// A float16 holds the bits of an IEEE 754 binary16 number. Operators move the bits and sum in float.
 struct float16 {
   std::uint16_t bits;
 };
 
-/// The upper half of an IEEE 754 binary32 number. A storage type: moved as it is, summed in float.
+/// A bfloat16 holds the upper half of an IEEE 754 binary32 number. Operators move the bits and sum in float.
 struct bfloat16 {
   std::uint16_t bits;
 };

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// depth_to_space and space_to_depth, inverse of each other. With batch N, channels C, spatial extents
-// S_d, block extents B_d, and P their product:
+// depth_to_space and space_to_depth are inverse to each other. N is the batch, C the channels, S_d the spatial extents.
+// B_d are the extents of a block, and P is their product:
 //
 //     depth (N, C*P, S_1, ..., S_k)   <->   space (N, C, S_1*B_1, ..., S_k*B_k)
 //
 //     depth[n, q(c, j), s_1, ..., s_k] == space[n, c, s_1*B_1 + j_1, ..., s_k*B_k + j_k]
 //
-// where q(c, j) = rank(j) * C + c in DCR order and c * P + rank(j) in CRD order, with rank(j) the row-major
-// rank of j among the block's positions. Source: DirectML's DML_DEPTH_TO_SPACE1_OPERATOR_DESC and
-// DML_SPACE_TO_DEPTH1_OPERATOR_DESC, for any number of spatial axes and rectangular blocks.
+// q(c, j) is rank(j) * C + c in DCR order, and c * P + rank(j) in CRD order. rank(j) is the row-major rank of j among the
+// block's positions. Source: DirectML's DML_DEPTH_TO_SPACE1_OPERATOR_DESC and DML_SPACE_TO_DEPTH1_OPERATOR_DESC, extended
+// to 1 to 6 spatial axes and rectangular blocks.
 #pragma once
 
 #include <cstddef>
@@ -35,11 +35,10 @@ REBLOCK_ENGINE_FUNCTION void depth_space(const void* call, void* done) noexcept;
 
 namespace reblock::inline REBLOCK_NAMESPACE {
 
-/// The extents of the output for an input of the given extents: depth {1, 8, 2, 3} and block size 2 give
-/// space {1, 2, 4, 6}, and the other way round. The axes are batch, channels at `channel_axis`
-/// (negative values count from the end) and 1 to 6 spatial ones. Errors: a rank outside of 3 to 8, a
-/// block size below 1 or not one per spatial axis, an extent that it does not divide, an output that
-/// cannot be addressed.
+/// These functions compute the extents of the output: depth {1, 8, 2, 3} and block size 2 give space {1, 2, 4, 6}, and
+/// the other way round. The axes are batch, channels at `channel_axis` (negative values count from the end) and 1 to 6
+/// spatial axes. Errors: a rank outside of 3 to 8, a block size below 1, block sizes that are not one per spatial axis,
+/// an extent that the block size does not divide, an output that cannot be addressed.
 /// @{
 constexpr result<axis_values> try_depth_to_space_extents(const axis_values& input,
                                                          const spatial_values& block_size,
@@ -48,7 +47,8 @@ constexpr result<axis_values> try_space_to_depth_extents(const axis_values& inpu
                                                          const spatial_values& block_size,
                                                          std::int64_t channel_axis = 1);
 /// @}
-/// As try_depth_to_space_extents and try_space_to_depth_extents; throw std::invalid_argument.
+/// These functions do the same as try_depth_to_space_extents and try_space_to_depth_extents, but throw
+/// std::invalid_argument.
 /// @{
 constexpr axis_values depth_to_space_extents(const axis_values& input, const spatial_values& block_size,
                                              std::int64_t channel_axis = 1);
@@ -56,9 +56,9 @@ constexpr axis_values space_to_depth_extents(const axis_values& input, const spa
                                              std::int64_t channel_axis = 1);
 /// @}
 
-/// Moves the elements of `input` to `output`, whose extents must be those that *_extents() gives.
-/// Any trivially copyable element type and any strides; `output` must neither overlap itself nor share
-/// memory with `input`. Allocates nothing. On an error nothing has been written.
+/// These functions move the elements of `input` to `output`, whose extents must be the result of *_extents(). Any
+/// trivially copyable element type and any strides are possible. `output` must not overlap itself or share memory with
+/// `input`. The call allocates nothing. After an error nothing has been written.
 /// @{
 template <class In, class T, class Executor = serial_executor>
 status try_depth_to_space(const tensor_view<In>& input, const tensor_view<T>& output,
@@ -71,7 +71,7 @@ status try_space_to_depth(const tensor_view<In>& input, const tensor_view<T>& ou
                           depth_space_order order = depth_space_order::depth_column_row,
                           Executor&& executor = Executor(), std::int64_t channel_axis = 1);
 /// @}
-/// As try_depth_to_space and try_space_to_depth; throw std::invalid_argument.
+/// These functions do the same as try_depth_to_space and try_space_to_depth, but throw std::invalid_argument.
 /// @{
 template <class In, class T, class Executor = serial_executor>
 void depth_to_space(const tensor_view<In>& input, const tensor_view<T>& output,
@@ -89,7 +89,7 @@ namespace detail {
 
 enum class depth_space_direction { depth_to_space, space_to_depth };
 
-/// A checked depth_to_space or space_to_depth.
+/// A depth_space_geometry holds a checked depth_to_space or space_to_depth.
 class depth_space_geometry {
  public:
   static constexpr result<depth_space_geometry> make(depth_space_direction direction,
@@ -157,10 +157,10 @@ class depth_space_geometry {
   constexpr const axis_values& output_extents() const noexcept {
     return direction_ == depth_space_direction::depth_to_space ? space_ : depth_;
   }
-  /// One per spatial axis.
+  /// The block's extents, one per spatial axis.
   constexpr const axis_values& block() const noexcept { return block_; }
 
-  /// From the input to the output; strides in bytes.
+  /// Describes the moves from the input to the output; strides in bytes.
   constexpr layout moves(const axis_values& input_strides, const axis_values& output_strides,
                          std::int64_t element_size) const noexcept {
     const bool from_depth = direction_ == depth_space_direction::depth_to_space;
@@ -172,7 +172,7 @@ class depth_space_geometry {
   }
 
  private:
-  /// The moves from depth to space: the axes are batch, channels, block positions, blocks.
+  /// Describes the moves from depth to space. The axes are batch, channels, positions in a block, blocks.
   constexpr layout describe(const axis_values& depth_strides,
                             const axis_values& space_strides) const noexcept {
     const std::int64_t channels = space_[channel_axis_];
@@ -216,7 +216,7 @@ constexpr result<axis_values> depth_space_extents(depth_space_direction directio
   return geometry->output_extents();
 }
 
-/// A call of one of the operators on views.
+/// A depth_space_call holds a call of one of the two operators on views.
 struct depth_space_call {
   depth_space_direction direction;
   operands views;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// DirectML's descriptions of the operators that this library has, for C11 and C++. Names, members, their order, types and
-// values are those of DirectML.h at DML_TARGET_VERSION 0x6400 (Microsoft.AI.DirectML 1.15). Their meaning is on DirectML's
-// pages, below https://learn.microsoft.com/windows/win32/api/directml/ :
+// This header declares DirectML's descriptions of this library's operators, for C11 and C++. Names, members, their order,
+// types and values are those of DirectML.h at DML_TARGET_VERSION 0x6400 (Microsoft.AI.DirectML 1.15). DirectML documents
+// them on pages below https://learn.microsoft.com/windows/win32/api/directml/ :
 //
 //     ne-directml-dml_tensor_data_type, ne-directml-dml_tensor_type, ne-directml-dml_tensor_flags,
 //     ne-directml-dml_operator_type, ne-directml-dml_depth_space_order, ne-directml-dml_feature_level,
@@ -10,11 +10,11 @@
 //     ns-directml-dml_depth_to_space_operator_desc, ns-directml-dml_depth_to_space1_operator_desc,
 //     ns-directml-dml_space_to_depth_operator_desc, ns-directml-dml_space_to_depth1_operator_desc
 //
-// and for the two that came last, below https://learn.microsoft.com/windows/ai/directml/api/ :
+// and, for unfold and fold, below https://learn.microsoft.com/windows/ai/directml/api/ :
 //
 //     ns-directml-dml_unfold_operator_desc, ns-directml-dml_fold_operator_desc
 //
-// A program that includes DirectML.h as well includes it first. This header then declares nothing: all comes from DirectML.h.
+// A program that also includes DirectML.h must include it first. Then this header declares nothing.
 #pragma once
 
 #if defined(DIRECTML_H)
@@ -32,7 +32,7 @@
 extern "C" {
 #endif
 
-// The same types as in the headers of Windows, and in those of DirectX for Linux: to declare them twice is no error.
+// The headers of Windows, and of DirectX for Linux, declare the same types. To declare them twice is no error.
 typedef unsigned int UINT;
 #if defined(_WIN32)
 typedef unsigned long long UINT64;
@@ -64,7 +64,7 @@ typedef enum DML_TENSOR_FLAGS {
   DML_TENSOR_FLAG_OWNED_BY_DML = 0x1
 } DML_TENSOR_FLAGS;
 
-/// Sizes and strides count elements; an absent Strides means packed in C order.
+/// Sizes and strides count elements. If Strides is null, the elements are packed in C order.
 typedef struct DML_BUFFER_TENSOR_DESC {
   DML_TENSOR_DATA_TYPE DataType;
   DML_TENSOR_FLAGS Flags;
@@ -81,7 +81,7 @@ typedef struct DML_TENSOR_DESC {
   const void* Desc;
 } DML_TENSOR_DESC;
 
-/// Those that this library has.
+/// The enum has the operators of this library.
 typedef enum DML_OPERATOR_TYPE {
   DML_OPERATOR_INVALID = 0,
   DML_OPERATOR_SPACE_TO_DEPTH = 68,
@@ -97,7 +97,7 @@ typedef enum DML_DEPTH_SPACE_ORDER {
   DML_DEPTH_SPACE_ORDER_COLUMN_ROW_DEPTH = 1
 } DML_DEPTH_SPACE_ORDER;
 
-/// Desc points to one of the structs below, which Type names.
+/// Desc points to the struct of the operator that Type names.
 typedef struct DML_OPERATOR_DESC {
   DML_OPERATOR_TYPE Type;
   const void* Desc;

@@ -7,8 +7,8 @@
 
 namespace reblock::inline REBLOCK_NAMESPACE {
 
-/// What a version of DirectML can do, with the names and values of DML_FEATURE_LEVEL. Each level
-/// includes those before it.
+/// A feature level says what a version of DirectML can do. Names and values are those of DML_FEATURE_LEVEL. Each level
+/// includes the levels before it.
 enum class feature_level : std::uint32_t {
   level_1_0 = 0x1000,
   level_2_0 = 0x2000,
@@ -27,7 +27,7 @@ enum class feature_level : std::uint32_t {
   level_6_4 = 0x6400,
 };
 
-/// DirectML's name without its first words, for example "LEVEL_2_1"; nullptr for a value that is no level.
+/// Returns DirectML's name without its prefix, for example "LEVEL_2_1", or nullptr for a value that is no level.
 constexpr const char* name(feature_level level) noexcept {
   switch (level) {
     case feature_level::level_1_0: return "LEVEL_1_0";

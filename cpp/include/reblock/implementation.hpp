@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Defines what the other headers declare where REBLOCK_COMPILED is defined: include it in one file of a program that
-// defines REBLOCK_COMPILED for all of them and does not link reblock::compiled.
+// This header defines the functions that the other headers only declare under REBLOCK_COMPILED. It is for programs that
+// define REBLOCK_COMPILED for all files and do not link reblock::compiled. Include it in one file.
 #pragma once
 
 #if !defined(REBLOCK_COMPILED)
@@ -15,5 +15,5 @@
 #include <reblock/detail/window_impl.hpp>
 #include <reblock/reblock.hpp>
 
-// Last: the headers above use the macros.
+// This header is the last: the other headers use the macros.
 #include <reblock/detail/configuration_end.hpp>

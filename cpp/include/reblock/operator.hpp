@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// DirectML's programming model: describe an operator, compile it once, dispatch it many times. A bad
+// This header follows DirectML's programming model: describe an operator, compile it once, dispatch it many times. A bad
 // description fails when it is compiled, never when it is dispatched.
 #pragma once
 
@@ -29,8 +29,8 @@ REBLOCK_ENGINE_FUNCTION void check_description(const void* call, void* checked) 
 
 namespace reblock::inline REBLOCK_NAMESPACE {
 
-/// DirectML's DML_DEPTH_TO_SPACE1_OPERATOR_DESC; also for 1 to 6 spatial axes and rectangular blocks.
-/// An output that is left out is packed, of the input's type and the extents that result.
+/// This is DirectML's DML_DEPTH_TO_SPACE1_OPERATOR_DESC, extended to 1 to 6 spatial axes and rectangular blocks. Without
+/// an output description, the output is packed and has the input's type and the resulting sizes.
 struct depth_to_space_desc {
   tensor_desc input{};
   std::optional<tensor_desc> output = std::nullopt;
@@ -38,7 +38,7 @@ struct depth_to_space_desc {
   depth_space_order order = depth_space_order::depth_column_row;
 };
 
-/// DirectML's DML_SPACE_TO_DEPTH1_OPERATOR_DESC, as depth_to_space_desc.
+/// This is DirectML's DML_SPACE_TO_DEPTH1_OPERATOR_DESC, with the same extensions as depth_to_space_desc.
 struct space_to_depth_desc {
   tensor_desc input{};
   std::optional<tensor_desc> output = std::nullopt;
@@ -46,17 +46,17 @@ struct space_to_depth_desc {
   depth_space_order order = depth_space_order::depth_column_row;
 };
 
-/// DirectML's DML_UNFOLD_OPERATOR_DESC, which has no order and no blocks: no feature level takes others than the
-/// window's defaults. The output is {N, C*K, L}, with leading sizes of 1 up to the
-/// input's rank if that is wanted; left out, it is packed and of rank 3.
+/// This is DirectML's DML_UNFOLD_OPERATOR_DESC. DirectML has neither `order` nor `blocks`: every feature level refuses
+/// values other than the defaults of window. The output is {N, C*K, L}. It may have leading sizes of 1, up to the input's
+/// rank. Without an output description, the output is packed and of rank 3.
 struct unfold_desc {
   tensor_desc input{};
   std::optional<tensor_desc> output = std::nullopt;
   reblock::window window{};
 };
 
-/// DirectML's DML_FOLD_OPERATOR_DESC. The input is {N, C*K, L}, with leading sizes of 1 up to the
-/// output's rank if that is wanted.
+/// This is DirectML's DML_FOLD_OPERATOR_DESC. The input is {N, C*K, L}. It may have leading sizes of 1, up to the output's
+/// rank.
 struct fold_desc {
   tensor_desc input{};
   tensor_desc output{};
@@ -76,20 +76,20 @@ inline constexpr operator_kind kind_of<space_to_depth_desc> = operator_kind::spa
 template <>
 inline constexpr operator_kind kind_of<unfold_desc> = operator_kind::unfold;
 
-/// One of the descriptions above.
+/// The concept takes the four descriptions of operators.
 template <class T>
 concept described = std::same_as<T, fold_desc> || kind_of<T> != operator_kind::fold;
 
-/// A checked description.
+/// A described_operator holds a checked description.
 struct described_operator {
   operator_kind kind;
   tensor_desc input;
   tensor_desc output;
-  depth_space_geometry blocks{};  ///< of the first two kinds
-  window_geometry windows{};      ///< of the others
+  depth_space_geometry blocks{};  ///< for depth_to_space and space_to_depth
+  window_geometry windows{};      ///< for unfold and fold
 };
 
-/// A description that is to be checked.
+/// A compile_call holds a description to check.
 struct compile_call {
   operator_kind kind;
   const void* desc;
@@ -104,32 +104,33 @@ constexpr axis_values strides_in_bytes(const tensor_desc& desc) noexcept {
 
 class compiled_operator;
 
-/// Checks and plans one of the four descriptions. The error names the member that does not fit. With a feature level,
-/// what DirectML does not take at that level is refused as well; without one, all that the library can do is taken.
-/// It refuses what try_total_size_in_bytes() refuses, what the functions on views refuse about extents and
-/// parameters, tensors of two types, and an output whose elements overlap.
+/// Checks and plans one of the four descriptions. The error names the member that does not fit. It refuses tensors that
+/// try_total_size_in_bytes() refuses, extents and parameters that the functions on views refuse, tensors of two types,
+/// and an output whose elements overlap. With a feature level, it also refuses descriptions that DirectML does not take at
+/// this level. Without one, it takes everything that the library can do.
 template <detail::described Desc>
 result<compiled_operator> try_compile(const Desc& desc, std::optional<feature_level> level = std::nullopt);
 
-/// An operator with its plan: a trivially copyable value that any number of threads may use at once.
+/// A compiled_operator holds an operator and its plan. It is trivially copyable. Any number of threads may use it at once.
 class compiled_operator {
  public:
-  /// What the buffers of dispatch() hold: total_size_in_bytes() of it, laid out as it says.
+  /// These functions describe the buffers of dispatch(): their layout, and by total_size_in_bytes() their sizes.
   /// @{
   constexpr const tensor_desc& input() const noexcept { return described_.input; }
   constexpr const tensor_desc& output() const noexcept { return described_.output; }
   /// @}
 
-  /// Reads the elements of `input` and writes those of `output`; what lies between them is left alone.
-  /// Requires buffers of total_size_in_bytes() of input() and output(), at any alignment, that do not
-  /// share memory: nothing is checked. Allocates nothing, and throws only what the executor throws.
+  /// Reads the elements of `input` and writes the elements of `output`. Memory between the elements of `output` does not
+  /// change. The call requires buffers of total_size_in_bytes() of input() and output(), at any alignment, that do not
+  /// share memory. It checks nothing, allocates nothing, and throws only exceptions of the executor.
   template <class Executor = serial_executor>
   void dispatch(const void* input, void* output, Executor&& executor = Executor()) const {
     operation_.run(input, output, executor);
   }
 
-  /// The same for tensors of the described types and sizes that lie in another way: strides in bytes, one per size,
-  /// of either sign. The pointers are to the elements of index 0. It plans anew unless they lie as described.
+  /// Does the same for tensors of the described types and sizes with other strides. Strides are in bytes, one per size, of
+  /// either sign. The pointers point to the elements of index 0. Strides other than the described ones need a new plan in
+  /// each call.
   template <class Executor = serial_executor>
   void dispatch(const void* input, const axis_values& input_strides, void* output,
                 const axis_values& output_strides, Executor&& executor = Executor()) const {
@@ -153,7 +154,7 @@ class compiled_operator {
   detail::operation operation_;
 };
 
-/// As try_compile; throws std::invalid_argument.
+/// Does the same as try_compile, but throws std::invalid_argument.
 template <detail::described Desc>
 compiled_operator compile(const Desc& desc, std::optional<feature_level> level = std::nullopt) {
   return try_compile(desc, level).value();

@@ -12,14 +12,14 @@
 
 namespace reblock::inline REBLOCK_NAMESPACE {
 
-/// Why a call was refused: a message that names the argument, what it got and what would fit. It lives
-/// in place, without a heap; a message beyond its capacity of 639 characters is cut.
+/// An error tells why a call was refused: its message names the argument, its value, and the values that it may have. It
+/// needs no heap. A message of more than 639 characters is cut.
 class error {
  public:
   constexpr error() = default;
   constexpr explicit error(std::string_view text) { *this << text; }
 
-  /// Null-terminated.
+  /// Returns the null-terminated message.
   constexpr const char* message() const noexcept { return text_; }
 
   constexpr error& operator<<(std::string_view text) noexcept {
@@ -44,7 +44,7 @@ class error {
     return *this;
   }
   constexpr error& operator<<(const char* text) noexcept { return *this << std::string_view(text); }
-  /// As Python prints a tuple: (1, 8, 2, 3), and (5,) for a single value.
+  /// Appends values as Python prints a tuple: (1, 8, 2, 3), and (5,) for a single value.
   template <std::size_t MostAxes>
   constexpr error& operator<<(const basic_axis_values<MostAxes>& values) noexcept {
     append('(');
@@ -54,7 +54,7 @@ class error {
     }
     return *this << (values.given() > values.size() ? ", ...)" : values.size() == 1 ? ",)" : ")");
   }
-  /// The plain number where one value stands for every axis, else the tuple.
+  /// Appends a plain number if one value holds for all axes, else the tuple.
   constexpr error& operator<<(const spatial_values& given) noexcept {
     return given.uniform() ? *this << given.values()[0] : *this << given.values();
   }
@@ -69,8 +69,8 @@ class error {
   std::size_t length_ = 0;
 };
 
-/// A value, or the error that kept it from being made. Every throwing call of the library has a form
-/// that returns one of these instead, for programs that are built without exceptions.
+/// A result holds a value, or the error of a call that made no value. Every throwing call of the library has a form that
+/// returns a result, for programs without exceptions.
 template <class T>
 class [[nodiscard]] result {
   static_assert(std::is_trivially_copyable_v<T>);
@@ -86,7 +86,7 @@ class [[nodiscard]] result {
   /// Requires an error.
   constexpr const error& why() const noexcept { return error_; }
 
-  /// The value; throws std::invalid_argument with the message where there is none.
+  /// Returns the value, or throws std::invalid_argument with the error's message.
   constexpr const T& value() const {
     if (!has_value_) detail::fail(error_.message());
     return value_;
@@ -100,7 +100,7 @@ class [[nodiscard]] result {
   bool has_value_;
 };
 
-/// What a call without a value returns.
+/// A call without a value returns a status.
 struct success {};
 using status = result<success>;
 

@@ -17,8 +17,7 @@ namespace reblock::inline REBLOCK_NAMESPACE {
 
 namespace detail {
 
-/// The strides, in units of `unit`, of a tensor without gaps in C order. Zero extents count as one, as
-/// in NumPy.
+/// Computes the strides, in units of `unit`, of a tensor in C order without gaps. Zero extents count as one, as in NumPy.
 template <std::size_t MostAxes = max_rank>
 constexpr basic_axis_values<MostAxes> packed_strides(const basic_axis_values<MostAxes>& extents,
                                                      std::int64_t unit = 1) noexcept {
@@ -30,7 +29,7 @@ constexpr basic_axis_values<MostAxes> packed_strides(const basic_axis_values<Mos
   return strides;
 }
 
-/// Up to 16 axes, and none that a shorter list has dropped.
+/// Checks that there are at most 16 axes, and that a shorter list has dropped none.
 constexpr status check_view_rank(const view_values& extents, const char* name) {
   if (extents.size() <= max_view_rank && extents.given() == extents.size()) return success{};
   return error() << name << " must have at most "
@@ -40,10 +39,10 @@ constexpr status check_view_rank(const view_values& extents, const char* name) {
 
 }  // namespace detail
 
-/// A tensor that lies in someone else's memory: a pointer to the element whose index is 0 on every
-/// axis, and for each axis its extent and its stride in elements. Strides may have either sign; those
-/// of an input may be 0. The view owns nothing and its constructors check nothing: the functions that
-/// take it do. An address that is no element's, where some extent is 0, is never read.
+/// A tensor_view describes a tensor in memory that the caller owns. It has a pointer to the element with index 0 on every
+/// axis. For each axis it has an extent and a stride in elements. A stride may have either sign; a stride of an input may
+/// be 0. The constructors check nothing: the functions that take a view check it. If an extent is 0, the pointer is never
+/// read.
 ///
 ///     tensor_view<const float> packed(data, {1, 8, 2, 3});
 ///     tensor_view<float> every_other_pixel(data, {1, 3, 4, 4}, {192, 64, 16, 2});
@@ -52,7 +51,7 @@ class tensor_view {
  public:
   using element_type = T;
 
-  /// Elements without gaps in C order.
+  /// Makes a view of elements in C order without gaps.
   constexpr tensor_view(T* data, const view_values& extents) noexcept
       : tensor_view(data, extents, detail::packed_strides(extents)) {}
   constexpr tensor_view(T* data, const view_values& extents, const view_values& strides) noexcept
@@ -60,28 +59,29 @@ class tensor_view {
 
   constexpr T* data() const noexcept { return data_; }
   constexpr const view_values& extents() const noexcept { return extents_; }
-  /// In elements.
+  /// The strides count elements.
   constexpr const view_values& strides() const noexcept { return strides_; }
 
-  // Views of the same elements for copy(), which a view of up to 16 axes with a stride for each has. Negative axes count
-  // from the end. The functions without try_ throw std::invalid_argument.
+  // The following functions make views of the same elements for copy(). They refuse a view that has more than 16 axes, or
+  // not one stride per axis. Negative axes count from the end. The functions without try_ throw std::invalid_argument.
   //
   //     view(data, {2, 3, 4, 6})  .permuted({0, 2, 3, 1})   {2, 4, 6, 3}
   //                               .split(3, {3, 2})         {2, 3, 4, 3, 2}
   //                               .broadcast(1, 5)          {2, 5, 3, 4, 6}
 
-  /// The axes in another order: axis i is this view's axis axes[i]. Errors: `axes` does not have each axis once.
+  /// Puts the axes in another order: axis i is this view's axis axes[i]. Errors: `axes` does not have each axis once.
   constexpr result<tensor_view> try_permuted(const view_values& axes) const;
   constexpr tensor_view permuted(const view_values& axes) const { return try_permuted(axes).value(); }
 
-  /// Axis `axis` as several, whose index in C order is that of the axis. An axis of extent 1 may become none at all. Errors: no such axis;
-  /// extents that are negative or do not have the axis's extent as their product; more than 16 axes.
+  /// Splits `axis` into several axes. Their index in C order is the index on `axis`. With no extents, an axis of extent 1
+  /// is removed. Errors: no such axis; a negative extent; extents whose product is not the axis's extent; more than 16
+  /// axes.
   constexpr result<tensor_view> try_split(std::int64_t axis, const view_values& extents) const;
   constexpr tensor_view split(std::int64_t axis, const view_values& extents) const {
     return try_split(axis, extents).value();
   }
 
-  /// One more axis, which becomes axis `axis` and along which all elements are the same; for inputs. Errors: no such
+  /// Adds an axis as axis `axis`. All elements along it are the same, so the view can only be an input. Errors: no such
   /// place for an axis; a negative extent; more than 16 axes.
   constexpr result<tensor_view> try_broadcast(std::int64_t axis, std::int64_t extent) const;
   constexpr tensor_view broadcast(std::int64_t axis, std::int64_t extent) const {
@@ -105,7 +105,7 @@ class tensor_view {
 
 namespace detail {
 
-/// An axis of `rank`; a negative one counts from the end.
+/// Checks an axis of `rank` axes; a negative axis counts from the end.
 constexpr result<std::size_t> check_axis(std::int64_t axis, std::size_t rank) {
   const auto axes = static_cast<std::int64_t>(rank);
   if (axis >= -axes && axis < axes) return static_cast<std::size_t>(axis < 0 ? axis + axes : axis);
@@ -187,8 +187,8 @@ constexpr result<tensor_view<T>> tensor_view<T>::try_broadcast(std::int64_t axis
   return tensor_view(data_, extents, strides);
 }
 
-/// DirectML's buffer tensor: an element type, sizes and, unless the elements are packed in C order,
-/// strides, in elements. A stride of 0 repeats an input; one that is larger than packed leaves gaps.
+/// A tensor_desc describes DirectML's buffer tensor: an element type, sizes and strides, in elements. Without strides the
+/// elements are packed in C order. A stride of 0 repeats elements of an input; a larger stride than packed leaves gaps.
 ///
 ///     tensor_desc packed{data_type::float32, {1, 8, 2, 3}};
 ///     tensor_desc broadcast{data_type::float32, {4, 8, 2, 3}, axis_values{0, 6, 3, 1}};
@@ -197,7 +197,7 @@ struct tensor_desc {
   axis_values sizes{};
   std::optional<axis_values> strides = std::nullopt;
 
-  /// In elements.
+  /// The strides count elements.
   constexpr axis_values strides_or_packed() const noexcept {
     return strides ? *strides : detail::packed_strides(sizes);
   }
@@ -205,14 +205,12 @@ struct tensor_desc {
   friend constexpr bool operator==(const tensor_desc&, const tensor_desc&) = default;
 };
 
-/// The bytes that a buffer must have to hold the tensor, a multiple of 4 (DirectML's
-/// TotalTensorSizeInBytes):
+/// Computes DirectML's TotalTensorSizeInBytes: the bytes of a buffer that holds the tensor, a multiple of 4.
 ///
 ///     round_up_to_4((1 + sum((size - 1) * stride)) * element_size)
 ///
-/// The error tells why `desc` describes no tensor: an invalid data type, a rank outside of 1 to 8, a
-/// size below 1, more than 2^32 - 1 elements, strides that are negative or not one per size, or a span
-/// beyond what can be addressed. `argument` is what the message calls the tensor.
+/// Errors: an invalid data type, a rank outside of 1 to 8, a size below 1, more than 2^32 - 1 elements, strides that are
+/// negative or not one per size, a tensor that cannot be addressed. `argument` is the tensor's name in the message.
 constexpr result<std::uint64_t> try_total_size_in_bytes(const tensor_desc& desc,
                                                         const char* argument = "tensor") {
   constexpr std::int64_t most_elements = std::numeric_limits<std::uint32_t>::max();
@@ -252,7 +250,7 @@ constexpr result<std::uint64_t> try_total_size_in_bytes(const tensor_desc& desc,
   return (static_cast<std::uint64_t>(span.value()) + 3) / 4 * 4;
 }
 
-/// As try_total_size_in_bytes; throws std::invalid_argument.
+/// Does the same as try_total_size_in_bytes, but throws std::invalid_argument.
 constexpr std::uint64_t total_size_in_bytes(const tensor_desc& desc) {
   return try_total_size_in_bytes(desc).value();
 }

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// unfold (im2col) and fold (col2im), each the other's adjoint. With batch N, channels C, spatial extents
-// S_d, window extents K_d, K their product, block counts L_d, and L their product:
+// unfold (im2col) and fold (col2im) are adjoint to each other. N is the batch, C the channels, S_d the spatial extents.
+// K_d are the sizes of the window, and K is their product. L_d are the numbers of window positions, L is their product:
 //
 //     image (N, C, S_1, ..., S_k)        columns (N, C*K, L)
 //     L_d = floor((S_d + start_padding_d + end_padding_d - dilations_d*(K_d - 1) - 1) / strides_d) + 1
 //
-// The window's position o in block l covers, in the image,  p_d = l_d*strides_d + o_d*dilations_d - start_padding_d.
+// At window position l, element o of the window covers  p_d = l_d*strides_d + o_d*dilations_d - start_padding_d.
 // unfold copies:  columns[n, c*K + rank(o), rank(l)] = image[n, c, p], and 0 where p lies outside;
 // fold sums up:   image[n, c, p] = sum of columns[n, c*K + rank(o), rank(l)] over all (o, l) that cover p.
 //
-// Two members of a window change this. In DCR order the row is rank(o)*C + c. With a range of blocks, l runs through
-// the range alone: L is the product of its extents, and rank(l) counts from its start.
+// Two members of a window change these formulas. In DCR order the row is rank(o)*C + c. With a range of window positions
+// (the member `blocks`), l takes only values in the range: L is the product of its extents, and rank(l) counts from its
+// start.
 //
 // Source: DirectML's DML_UNFOLD_OPERATOR_DESC and DML_FOLD_OPERATOR_DESC.
 #pragma once
@@ -37,7 +38,7 @@
 
 namespace reblock::inline REBLOCK_ENGINE_NAMESPACE::engine {
 
-/// Run a window_call; `done` is its status. See detail/engine.hpp.
+/// These functions run a window_call; `done` is its status. See detail/engine.hpp.
 /// @{
 REBLOCK_ENGINE_FUNCTION void unfold(const void* call, void* done) noexcept;
 REBLOCK_ENGINE_FUNCTION void fold(const void* call, void* done) noexcept;
@@ -47,39 +48,41 @@ REBLOCK_ENGINE_FUNCTION void fold(const void* call, void* done) noexcept;
 
 namespace reblock::inline REBLOCK_NAMESPACE {
 
-/// A part of the blocks: those at positions start <= l < stop along each spatial axis, with one value for all axes, or
-/// one each. A negative value counts from the end, as in Python's slices. The default is all of them.
+/// A block_range selects the window positions start <= l < stop along each spatial axis. Each member has one value for
+/// all axes, or one value per axis. A negative value counts from the end, as in Python's slices. The default is all
+/// window positions.
 struct block_range {
   static constexpr std::int64_t end =
-      std::numeric_limits<std::int64_t>::max();  ///< as `stop`: behind the last block
+      std::numeric_limits<std::int64_t>::max();  ///< as `stop`: behind the last window position
   spatial_values start = 0;
   spatial_values stop = end;
 
   friend constexpr bool operator==(const block_range&, const block_range&) = default;
 };
 
-/// How a window slides over the spatial axes: one value for all of them, or one each.
+/// The struct describes how a window slides over the spatial axes. Each parameter is one value for all axes, or one value
+/// per axis.
 ///
 ///     window{.sizes = 3, .start_padding = 1, .end_padding = 1}
 ///     window{.sizes = {3, 5}, .strides = {1, 2}}
 struct window {
   spatial_values sizes = 1;          ///< elements of the window, at least 1
-  spatial_values strides = 1;        ///< from one block to the next, at least 1
-  spatial_values dilations = 1;      ///< from one element of the window to the next, at least 1
-  spatial_values start_padding = 0;  ///< implicit zeros before the first element, at least 0
-  spatial_values end_padding = 0;    ///< implicit zeros behind the last element, at least 0
-  /// Whether the channel (CRD, DirectML's) or the position in the window (DCR) is the slow index of the rows.
+  spatial_values strides = 1;        ///< image elements from one window position to the next, at least 1
+  spatial_values dilations = 1;      ///< image elements from one window element to the next, at least 1
+  spatial_values start_padding = 0;  ///< implicit zeros before the first image element, at least 0
+  spatial_values end_padding = 0;    ///< implicit zeros behind the last image element, at least 0
+  /// The slow index of the rows: the channel (CRD, as in DirectML) or the element of the window (DCR).
   depth_space_order order = depth_space_order::column_row_depth;
-  block_range blocks{};  ///< which blocks there are columns for
+  block_range blocks{};  ///< the window positions that have columns
 };
 
-/// What fold does beside adding up.
+/// The options of fold.
 struct fold_options {
-  /// Whether sums begin from what the output holds, not from zero. Elements that no block reaches are left alone.
+  /// Whether sums begin from the values in the output instead of zero. Elements without terms then do not change.
   bool accumulate = false;
 };
 
-/// Elements beyond an image, along each spatial axis: values for window's start_padding and end_padding.
+/// A padding has the start_padding and the end_padding of a window: elements along each spatial axis.
 struct padding {
   axis_values start;
   axis_values end;
@@ -87,14 +90,14 @@ struct padding {
   friend constexpr bool operator==(const padding&, const padding&) = default;
 };
 
-/// The padding with which an image of spatial extents S_d has ceil(S_d / strides_d) blocks along each axis: "SAME" of
-/// TensorFlow and of ONNX's SAME_UPPER. The sum of both sides is
+/// These functions compute the padding that TensorFlow calls "SAME" and ONNX calls SAME_UPPER. With this padding, an
+/// image of spatial extents S_d has ceil(S_d / strides_d) window positions along each axis. Both sides together have
 ///
 ///     max((ceil(S_d / strides_d) - 1) * strides_d + dilations_d*(K_d - 1) + 1 - S_d, 0)
 ///
-/// and the end has one more where it is odd: extents {5, 6}, window sizes 3 and strides 2 give start {1, 0} and end
-/// {1, 1}. Errors: not 1 to 6 extents, a value below 1, values that are not one per axis, a padding that overflows.
-/// same_padding() throws std::invalid_argument.
+/// elements. Where this number is odd, the end has one element more: extents {5, 6}, window sizes 3 and strides 2 give
+/// start {1, 0} and end {1, 1}. Errors: not 1 to 6 extents, a value below 1, values that are not one per axis, a padding
+/// that overflows. same_padding() throws std::invalid_argument.
 /// @{
 constexpr result<padding> try_same_padding(const axis_values& extents, const spatial_values& window_sizes,
                                            const spatial_values& strides = 1,
@@ -103,19 +106,19 @@ constexpr padding same_padding(const axis_values& extents, const spatial_values&
                                const spatial_values& strides = 1, const spatial_values& dilations = 1);
 /// @}
 
-/// The extents {N, C*K, L} of the columns: image {1, 3, 5, 5} and window sizes 3 give {1, 27, 9}. Errors:
-/// a rank outside of 3 to 8, window parameters out of their range or not one per spatial axis, a window
-/// that does not fit even once, a range of blocks that there are not, columns that cannot be addressed. `channel_axis` is the image's;
-/// negative values count from the end.
+/// Computes the extents {N, C*K, L} of the columns: image {1, 3, 5, 5} and window sizes 3 give {1, 27, 9}.
+/// `channel_axis` is an axis of the image; negative values count from the end. Errors: a rank outside of 3 to 8, window
+/// parameters out of their range or not one per spatial axis, a window that does not fit even once, a range beyond the
+/// window positions, columns that cannot be addressed.
 constexpr result<axis_values> try_unfold_extents(const axis_values& input, const window& window,
                                                  std::int64_t channel_axis = 1);
-/// The extents of the image that columns {N, C*K, L} fold to: columns {1, 27, 9}, output sizes {5, 5} and
-/// window sizes 3 give {1, 3, 5, 5}. Errors: as above, and columns whose rows or block count do not match.
-/// Where `output_sizes` is a single value, the first parameter of the window that is not, in the order
-/// of its members, tells the number of spatial axes; where all are, there is one.
+/// Computes the extents of the image that columns {N, C*K, L} fold to: columns {1, 27, 9}, output sizes {5, 5} and
+/// window sizes 3 give {1, 3, 5, 5}. Errors: those of try_unfold_extents, and columns with a wrong number of rows or
+/// window positions. If `output_sizes` is a single value, the first window parameter with one value per axis, in the
+/// order of the members, gives the number of spatial axes. If every parameter is a single value, there is one axis.
 constexpr result<axis_values> try_fold_extents(const axis_values& columns, const spatial_values& output_sizes,
                                                const window& window, std::int64_t channel_axis = 1);
-/// As try_unfold_extents and try_fold_extents; throw std::invalid_argument.
+/// These functions do the same as try_unfold_extents and try_fold_extents, but throw std::invalid_argument.
 /// @{
 constexpr axis_values unfold_extents(const axis_values& input, const window& window,
                                      std::int64_t channel_axis = 1);
@@ -125,34 +128,35 @@ constexpr axis_values fold_extents(const axis_values& columns, const spatial_val
 
 namespace detail {
 
-/// Tells an executor from options, where either may follow the window.
+/// Tells an executor from options: either may follow the window.
 template <class T>
 concept no_options = !std::is_same_v<std::remove_cvref_t<T>, fold_options>;
 
 }  // namespace detail
 
-/// Copies every block of the image `input` into a column of `columns`, zeros where a window reaches
-/// into the padding. Any trivially copyable element type (its zero is all bits 0) and any strides;
-/// `columns` must neither overlap itself nor share memory with `input`. Allocates nothing. On an error
-/// nothing has been written.
+/// Copies the elements at each window position of the image `input` into a column of `columns`. Elements in the padding
+/// become zeros. Any trivially copyable element type (its zero is all bits 0) and any strides are possible. `columns`
+/// must not overlap itself or share memory with `input`. The call allocates nothing. After an error nothing has been
+/// written.
 template <class In, class T, class Executor = serial_executor>
 status try_unfold(const tensor_view<In>& input, const tensor_view<T>& columns, const window& window,
                   Executor&& executor = Executor(), std::int64_t channel_axis = 1);
-/// Sums the columns up into the image `output`; elements that no block reaches become 0. Terms are added
-/// in ascending order of the window position, starting from zero, whatever the executor. Element types:
-/// integers (which wrap), bool (logical or), floating point and std::complex in their own type, float16
-/// and bfloat16 in float, rounded once. Otherwise as try_unfold.
+/// Sums the columns up into the image `output`; elements without terms become 0. For every executor, sums start from
+/// zero and terms are added in ascending order of the window's elements. Element types: integers (which wrap), bool
+/// (logical or), floating point and std::complex (summed in their own type), float16 and bfloat16 (summed in float and
+/// rounded once). The rules of try_unfold hold as well.
 template <class In, class T, class Executor = serial_executor>
   requires detail::no_options<Executor>
 status try_fold(const tensor_view<In>& columns, const tensor_view<T>& output, const window& window,
                 Executor&& executor = Executor(), std::int64_t channel_axis = 1);
-/// As try_fold without options, which are the defaults there. What the output holds is read only to accumulate: the
-/// terms are then added to it, in the same order, and half floats are rounded once, at the end. Folding ranges of blocks
-/// one after the other sums up all of them, in the order of the calls; only what a range reaches is read and written.
+/// Does the same as try_fold above, with options. Only `accumulate` makes it read the output. It then adds the terms to
+/// the output's values, in the same order, and rounds half floats once, at the end. Accumulating calls for ranges of
+/// window positions, one after the other, sum up all ranges in the order of the calls. Each call reads and writes only
+/// elements that its range reaches.
 template <class In, class T, class Executor = serial_executor>
 status try_fold(const tensor_view<In>& columns, const tensor_view<T>& output, const window& window,
                 const fold_options& options, Executor&& executor = Executor(), std::int64_t channel_axis = 1);
-/// As try_unfold and try_fold; throw std::invalid_argument.
+/// These functions do the same as try_unfold and try_fold, but throw std::invalid_argument.
 /// @{
 template <class In, class T, class Executor = serial_executor>
 void unfold(const tensor_view<In>& input, const tensor_view<T>& columns, const window& window,
@@ -168,7 +172,7 @@ void fold(const tensor_view<In>& columns, const tensor_view<T>& output, const wi
 
 namespace detail {
 
-/// A checked image with a window that slides over it, and the columns that belong to them.
+/// A window_geometry holds a checked image, its window, and the extents of its columns.
 class window_geometry {
  public:
   static constexpr result<window_geometry> make(const axis_values& image, const window& parameters,
@@ -243,7 +247,7 @@ class window_geometry {
   /// {N, C*K, L}
   constexpr const axis_values& columns() const noexcept { return columns_; }
 
-  /// The moves of unfold; strides in bytes.
+  /// Describes the moves of unfold; strides in bytes.
   constexpr layout moves(const axis_values& image_strides, const axis_values& columns_strides,
                          std::int64_t element_size) const noexcept {
     layout described = describe(image_strides, columns_strides);
@@ -251,7 +255,7 @@ class window_geometry {
     return described;
   }
 
-  /// The sums of fold; strides in bytes.
+  /// Describes the sums of fold; strides in bytes.
   constexpr sum_request sums(const axis_values& columns_strides, const axis_values& image_strides,
                              const summation& sum, const fold_options& options = {}) const noexcept {
     sum_request request{describe(image_strides, columns_strides), channels_second(image_),
@@ -277,7 +281,7 @@ class window_geometry {
     return 1;
   }
 
-  /// Checks the window's parameters against the spatial extents and counts the blocks.
+  /// Checks the window's parameters against the spatial extents and counts the window positions.
   constexpr status take(const window& parameters, const char* image_name) {
     const std::size_t axes = spatial_.size();
     const auto sizes = check_spatial(parameters.sizes, "window_sizes", axes, 1);
@@ -321,7 +325,7 @@ class window_geometry {
       }
       is_part_ = is_part_ || stop - start < all;
       blocks_.push_back(stop - start);
-      // A step that is never taken may have been given as anything.
+      // A step that is never taken may have any value.
       strides_.push_back(blocks_[d] <= 1 ? 1 : (*strides)[d]);
       dilations_.push_back((*sizes)[d] == 1 ? 1 : (*dilations)[d]);
       first_.push_back((start == stop ? 0 : start * (*strides)[d]) - (*start_padding)[d]);
@@ -331,7 +335,7 @@ class window_geometry {
     return success{};
   }
 
-  /// Leaves out what no block reaches, so that only the rest of the image is walked.
+  /// Keeps only the part of the image that windows reach.
   constexpr void keep_reached_part(sum_request& request) const noexcept {
     for (std::size_t d = 0; d < blocks_.size(); ++d) {
       const std::int64_t end =
@@ -344,7 +348,7 @@ class window_geometry {
     }
   }
 
-  /// The moves from the image to the columns: the axes are batch, channels, window positions, blocks.
+  /// Describes the moves from the image to the columns. The axes are batch, channels, window elements, window positions.
   constexpr layout describe(const axis_values& image_strides,
                             const axis_values& columns_strides) const noexcept {
     const axis_values image_steps = spatial_part(image_strides, channel_axis_);
@@ -380,17 +384,17 @@ class window_geometry {
   axis_values image_;
   axis_values columns_;
   axis_values spatial_;
-  axis_values blocks_;  ///< those of the range
+  axis_values blocks_;  ///< window positions in the range
   axis_values sizes_;
   axis_values strides_;
   axis_values dilations_;
-  axis_values first_;  ///< the position in the image of the first block's first element
+  axis_values first_;  ///< where the first window position's first element lies in the image
   std::size_t channel_axis_ = 1;
   depth_space_order order_ = depth_space_order::column_row_depth;
-  bool is_part_ = false;  ///< whether there are blocks beside those of the range
+  bool is_part_ = false;  ///< whether the range leaves out window positions
 };
 
-/// A call of unfold, or of fold, on views.
+/// A window_call holds a call of unfold, or of fold, on views.
 struct window_call {
   operands views;
   const window& parameters;
@@ -443,7 +447,7 @@ constexpr result<padding> try_same_padding(const axis_values& extents, const spa
   if (!dilated) return dilated.why();
   padding found;
   for (std::size_t d = 0; d < axes; ++d) {
-    // From the last block on there are this many elements, between 1 and the stride.
+    // This many elements are left from the last window position on: 1 to the stride.
     const std::int64_t rest = ((*sizes)[d] - 1) % (*steps)[d] + 1;
     const detail::checked_size span = detail::checked_size((*windows)[d] - 1) * (*dilated)[d] + 1;
     if (span.overflow()) {
