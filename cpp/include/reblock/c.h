@@ -4,8 +4,8 @@
 // The library is reblock::c for CMake and reblock-c for pkg-config.
 //
 // Errors. A call that fails returns a status, sets the message of reblock_last_error() and writes to no buffer. Nothing
-// throws, and nothing ends the program. Null pointers, each member of a description and the sizes of buffers are checked before a byte is
-// written. The caller makes sure that each pointer is null or valid for its type.
+// throws, and nothing ends the program. Null pointers, each member of a description and the sizes of buffers are checked
+// before a byte is written. The caller makes sure that each pointer is null or valid for its type.
 //
 // Memory. reblock_operator_create() copies a description, so the description need not outlive the call. No other call
 // allocates, except the first reblock_operator_dispatch() with several threads, which starts them.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Moving a layout without bounds block by block: rows of the source become columns of the destination, or runs are copied from
-// a list of places to a list of others.
+// These functions move a layout without bounds block by block. Rows of the source become columns of the destination, or
+// runs are copied from a list of places to another list of places.
 #pragma once
 
 #include <algorithm>
@@ -18,11 +18,11 @@
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
-/// Streams of either side that a mover is told of at a time.
+/// A call of a mover takes at most this many streams of either side.
 inline constexpr std::size_t most_streams = 256;
 
-/// An axis of which `at_once` indices are taken at a time. Where its extent is no multiple of them, the last ones are taken
-/// once more: it is faster to move some elements twice than to do with fewer.
+/// A cut_axis is moved in pieces of `at_once` indices. If its extent is no multiple of `at_once`, the last piece overlaps
+/// the one before: to move some elements twice is faster than to move a shorter piece.
 struct cut_axis : tile_axis {
   std::int64_t at_once = 1;
 
@@ -35,17 +35,18 @@ struct cut_axis : tile_axis {
   }
 };
 
-/// Which axes of a layout a mover takes as rows and as columns; it is repeated for the others. Trivially copyable.
+/// A block_move says which axes of a layout are rows and which are columns. The mover is repeated for the other axes.
+/// Trivially copyable.
 struct block_move {
-  /// Axes [0, repeated), the outermost first; then those of the columns, then those of the rows, innermost first. Runs are in
-  /// rows alone.
+  /// First the repeated axes, the outermost first. Then the axes of the columns, then the axes of the rows, each with the
+  /// innermost first. Runs use rows alone.
   std::array<cut_axis, max_axes> axes;
   std::uint8_t repeated = 0;
   std::uint8_t column_axes = 0;
   std::uint8_t row_axes = 0;
   bool by_destination = false;
   bool are_runs = false;
-  /// Whether one axis is all of the columns, or of the rows, and these follow each other on both sides: they need no list.
+  /// Whether the columns, or the rows, are one axis and follow each other without gaps: then they need no list.
   bool dense_columns = false;
   bool dense_rows = false;
   std::uint8_t exact = 0;
@@ -55,7 +56,7 @@ struct block_move {
   constexpr std::size_t rank() const noexcept { return std::size_t{repeated} + column_axes + row_axes; }
 };
 
-/// Runs a block_move: has the places of its rows and columns, which are the same for all of them.
+/// A block_runner runs a block_move. It lists the places of rows and columns once for all blocks.
 class block_runner {
  public:
   explicit block_runner(const block_move& move) noexcept : move_(move) {
@@ -76,7 +77,7 @@ class block_runner {
     } else {
       block_.columns = list(columns, move.column_axes, &tile_axis::destination_stride, destinations_.data());
     }
-    // the innermost axis that is repeated is the mover's to repeat, unless pieces of others come in between
+    // the mover repeats the innermost repeated axis by itself, unless other axes are cut into pieces
     inner_ = move.repeated;
     bool has_pieces = false;
     for (std::size_t i = move.repeated; i < move.rank(); ++i)
@@ -93,14 +94,14 @@ class block_runner {
   }
   block_runner(const block_runner&) = delete;
 
-  /// Up to `readable_end`, unless it is null, all that follows elements of the source may be read along with them.
+  /// The mover may read bytes behind source elements up to `readable_end`, unless it is null.
   void run(const std::byte* source, std::byte* destination, const std::byte* readable_end) noexcept {
     block_.readable_end = readable_end;
     repeat(0, source, destination);
   }
 
  private:
-  /// The offsets of all indices of some axes, the first of them innermost, of the last one as many as are taken at once.
+  /// Lists the offsets, in bytes, of the first piece of each of the axes, the innermost axis first.
   static std::size_t list(const cut_axis* axes, std::size_t count, std::int64_t tile_axis::* stride,
                           std::int64_t* offsets) noexcept {
     std::size_t filled = 1;
@@ -116,7 +117,7 @@ class block_runner {
     return filled;
   }
 
-  /// All pieces of the axis are gone through: one of those that are repeated, or cut.
+  /// Walks all pieces of axis `i` and of the axes behind it.
   void repeat(std::size_t i, const std::byte* source, std::byte* destination) const noexcept {
     if (i == inner_ && block_.repeats > 1) i = move_.rank();
     if (i == move_.rank()) return move_.mover(block_, source, destination);
@@ -136,26 +137,26 @@ class block_runner {
   std::array<std::int64_t, most_streams> destinations_;
 };
 
-/// What lies in a buffer between two moves.
+/// A staged_move moves blocks directly, or in two moves through a buffer.
 struct staged_move {
-  /// The axes of the whole, the outermost first: so much of each is in a block.
+  /// The axes of the whole layout, the outermost first. A block has `at_once` indices of each.
   std::array<cut_axis, max_axes> axes;
   std::uint8_t rank = 0;
   std::int64_t source_offset = 0;       ///< bytes
   std::int64_t destination_offset = 0;  ///< bytes
-  /// All bytes of the source from the first element on to this one are elements; 0: not all.
+  /// This many bytes of the source, from the first element on, are all elements. 0: unknown.
   std::int64_t readable = 0;
   bool is_empty = false;
-  bool is_staged = false;  ///< else `second` is all there is
+  bool is_staged = false;  ///< else there is only `second`
   block_move first;        ///< into the buffer
   block_move second;       ///< out of it
   std::int64_t bytes = 0;  ///< of all elements
 
-  /// The axes that are gone through in pieces, by whichever of the two does so.
+  /// These functions give the axes that are walked in pieces.
   constexpr std::size_t cuts() const noexcept { return is_staged ? rank : second.rank(); }
   constexpr cut_axis& cut(std::size_t i) noexcept { return is_staged ? axes[i] : second.axes[i]; }
   constexpr const cut_axis& cut(std::size_t i) const noexcept { return is_staged ? axes[i] : second.axes[i]; }
-  /// Keeps some indices of a cut axis, no fewer than are taken at once.
+  /// Keeps some indices of a cut axis, at least `at_once`.
   constexpr void narrow(std::size_t i, const index_range& range) noexcept {
     cut_axis& axis = cut(i);
     axis.extent = range.end - range.begin;
@@ -165,14 +166,14 @@ struct staged_move {
   }
 };
 
-/// Bytes of the buffer: it stays in the first-level cache with what it is filled from.
+/// Bytes of the buffer: it and the source of one block fit into the first-level cache.
 inline constexpr std::int64_t block_buffer_bytes = 12 * 1024;
-/// Bytes behind what a buffer holds that may be read along with it.
+/// Bytes behind a buffer's elements that a mover may read.
 inline constexpr std::int64_t readable_slack = 64;
 
 class staged_runner {
  public:
-  /// `buffer` has block_buffer_bytes and readable_slack more.
+  /// `buffer` has block_buffer_bytes + readable_slack bytes.
   staged_runner(const staged_move& move, std::byte* buffer, const std::byte* readable_end) noexcept
       : move_(move), buffer_(buffer), readable_end_(readable_end), first_(move.first), second_(move.second) {}
 
@@ -210,7 +211,7 @@ class staged_runner {
   staged_runner(move, buffer, readable_end).run(source, destination);
 }
 
-/// `buffer` has block_buffer_bytes and readable_slack more.
+/// Runs a staged_move. `buffer` has block_buffer_bytes + readable_slack bytes.
 inline void run_blocks(const staged_move& move, const std::byte* source, std::byte* destination,
                        std::byte* buffer) noexcept {
   if (move.is_empty) return;

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The one header with macros: how the library is compiled, and the namespace that says so. reblock.hpp undefines all
-// of them at its end, so this header may be included again and has no #pragma once.
+// This header is the only one that defines macros. They say how the library is compiled and name its namespace.
+// reblock.hpp undefines all of them at its end, so this header may be included again and has no #pragma once.
 //
-// All names live in an inline namespace. Its name carries the version and every option of the compiler that changes
-// code: two files of one program, or two libraries of one process, that differ in them share no function.
+// All names live in an inline namespace. Its name has the version and every option of the compiler that changes code. If
+// two files of a program, or two libraries of a process, differ in version or options, they share no function.
 //
-// REBLOCK_COMPILED is the user's: where it is defined, the headers only declare what the library
-// reblock::compiled, or a file that includes reblock/implementation.hpp, defines. What crosses that boundary, see
-// engine.hpp, has names that carry the version alone, since the two sides may be compiled with other options.
+// Users define REBLOCK_COMPILED. Then the headers only declare functions of the engine. The library reblock::compiled, or
+// a file that includes reblock/implementation.hpp, defines them. The namespace of these functions (engine.hpp) has only
+// the version in its name, because both sides may be compiled with different options.
 #if !defined(REBLOCK_NAMESPACE)
 
-/// As version.hpp has it, which checks that.
+/// The name has the same version as version.hpp.
 #define REBLOCK_VERSION_NAME v0_1_0
 
 #if defined(REBLOCK_COMPILED)
@@ -20,7 +20,7 @@
 #define REBLOCK_FORM
 #endif
 
-// Errors leave as exceptions, or end the program.
+// Errors throw exceptions, or end the program.
 #if defined(__cpp_exceptions)
 #define REBLOCK_ERRORS
 #else
@@ -33,14 +33,14 @@
 #define REBLOCK_ASSERTIONS _assertions
 #endif
 
-// Whether sums are those of IEEE 754.
+// This option says whether sums follow IEEE 754.
 #if defined(__FAST_MATH__)
 #define REBLOCK_ARITHMETIC _fast_math
 #else
 #define REBLOCK_ARITHMETIC
 #endif
 
-// The instructions that compilers may use everywhere: the widest set of registers, then what comes apart from it.
+// Compilers may use these instructions everywhere: the widest set of registers, then the separate options.
 #if defined(__AVX512VBMI__)
 #define REBLOCK_REGISTERS _avx512vbmi
 #elif defined(__AVX512BW__)
@@ -115,8 +115,8 @@
   REBLOCK_JOIN(REBLOCK_VERSION_NAME, REBLOCK_FORM, REBLOCK_ERRORS, REBLOCK_ASSERTIONS, REBLOCK_ARITHMETIC, \
                REBLOCK_REGISTERS, REBLOCK_FUSED, REBLOCK_BITS, REBLOCK_COUNTS, REBLOCK_OTHERS)
 
-// The namespace of the engine's boundary, and what its functions are where they are declared and where they are
-// defined: templates if they are compiled with their callers, so that a file that calls none compiles none.
+// These macros give the namespace of the engine's boundary, and the prefix of its functions' declarations and definitions.
+// If the functions are compiled with their callers they are templates, so a file that calls none compiles none.
 #if defined(REBLOCK_COMPILED)
 #define REBLOCK_ENGINE_NAMESPACE REBLOCK_JOIN(REBLOCK_VERSION_NAME, _engine, , , , , , , , )
 #define REBLOCK_ENGINE_FUNCTION

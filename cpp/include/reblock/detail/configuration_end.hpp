@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Undefines what configuration.hpp defines; it may be included again, as that one.
+// This header undefines the macros of configuration.hpp. Both headers may be included again.
 #undef REBLOCK_VERSION_NAME
 #undef REBLOCK_FORM
 #undef REBLOCK_ERRORS

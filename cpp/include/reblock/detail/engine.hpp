@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The engine's boundary. What is declared here is defined with its callers, or in the library reblock::compiled, or in
-// the one file that includes reblock/implementation.hpp: see configuration.hpp.
+// This header declares the engine's boundary. The functions are defined with their callers, in the library
+// reblock::compiled, or in the one file that includes reblock/implementation.hpp: see configuration.hpp.
 //
-// Types cross it as bytes, since their names tell how the file that includes this is compiled. Nothing throws.
+// Arguments cross the boundary as bytes, because the names of their types depend on how each file is compiled. Nothing
+// throws.
 #pragma once
 
 #include <cstddef>
@@ -28,28 +29,28 @@ REBLOCK_ENGINE_FUNCTION void plan_described(void* operation, const void* describ
 /// Runs a plan by `executor` (an executor_reference).
 REBLOCK_ENGINE_FUNCTION void run(const void* operation, const void* source, void* destination,
                                  const void* executor) noexcept;
-/// The name of the widest instruction set that plans use on this processor.
+/// Returns the name of the widest instruction set that plans use on this processor.
 REBLOCK_ENGINE_FUNCTION const char* instruction_set() noexcept;
 
 }  // namespace reblock::inline REBLOCK_ENGINE_NAMESPACE::engine
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
-/// What fold does: the moves are those of unfold with their sides swapped, from the columns to the image, over the
-/// axes n, c, o_1..o_k, l_1..l_k.
+/// A sum_request describes a fold. The moves are those of unfold with swapped sides, from the columns to the image. Their
+/// axes are n, c, o_1..o_k, l_1..l_k.
 struct sum_request {
   layout moves;
   axis_values extents;         ///< of the image: n, c and the spatial axes
   axis_values output_strides;  ///< of the same axes, bytes
   summation sum;
-  bool accumulates = false;  ///< whether sums begin from what the image holds
+  bool accumulates = false;  ///< whether sums begin from the values in the image
   std::int64_t output_offset =
-      0;  ///< bytes from the output's first element to the image's, where it is a part
+      0;  ///< bytes from the output's first element to the image's, if the image is a part
 };
 
 struct described_operator;  // see operator.hpp
 
-/// A plan: a trivially copyable value. Make it once, run it often.
+/// An operation holds a plan. It is trivially copyable. Make it once, run it often.
 class operation {
  public:
   REBLOCK_ENGINE_FUNCTION operation(const layout& moves, std::int64_t element_size) noexcept {
@@ -67,8 +68,8 @@ class operation {
                                       const executor_reference& executor) const noexcept {
     engine::run(plan_, source, destination, &executor);
   }
-  /// `source` and `destination` point to the first element (index 0 on every axis) of each tensor, which must not
-  /// share memory. Throws what the executor throws.
+  /// Runs the plan. `source` and `destination` point to the first element (index 0 on every axis) of each tensor. The
+  /// tensors must not share memory. The call throws only exceptions of the executor.
   template <executor Executor>
   void run(const void* source, void* destination, Executor& executor) const {
     held_executor<Executor> held(executor);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Overlapping windows: how fold sums. The output is cut into boxes that fit the first-level cache. Each output
-// element is written once, by whoever has its box, so the result does not depend on who takes which box.
+// gather sums overlapping windows for fold. It cuts the output into boxes that fit the first-level cache. The thread that
+// has a box writes each of its elements once, so the result does not depend on the threads.
 //
-// Where blocks lie `stride` elements apart, the positions of an axis belong to as many phases, the position modulo
-// the stride. Where that is so on the last axis, the phases of a box are summed side by side in a buffer, and blocks
-// (plan_blocks.hpp) interleave them.
+// If windows lie `stride` elements apart, the positions of an axis belong to `stride` phases: the position modulo the
+// stride. If the last axis has several phases, a buffer holds the sums of a box phase by phase, and plan_blocks.hpp
+// interleaves them.
 #pragma once
 
 #include <algorithm>
@@ -28,11 +28,11 @@
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
-/// Bytes of a box: half of a usual first-level cache, the rest is for the columns.
+/// Bytes of a box: half of a usual first-level cache. The other half is for the columns.
 inline constexpr std::size_t box_bytes = 16 * 1024;
 static_assert(static_cast<std::int64_t>(box_bytes) >= block_buffer_bytes);
 
-/// As many whole inner axes as fit in `box_bytes`, then a part of the next one. `size`: bytes of a place.
+/// Chooses as many whole inner axes as fit in `box_bytes`, then a part of the next axis. `size`: bytes of a place.
 constexpr axis_values choose_box(const axis_values& places, std::int64_t size) noexcept {
   axis_values chosen = axis_values::repeat(places.size(), 1);
   std::int64_t room = static_cast<std::int64_t>(box_bytes) / size;
@@ -43,8 +43,9 @@ constexpr axis_values choose_box(const axis_values& places, std::int64_t size) n
   return chosen;
 }
 
-/// Whether sums are best made of columns as they lie: registers can be filled along an axis that is contiguous on both sides,
-/// the offsets of the last axis or the channels, or windows that follow each other add up, after which there is less to move.
+/// Tells whether to sum columns without moving them into a buffer first. One reason is an axis that is contiguous on both
+/// sides and fills registers: the offsets of the last axis, or the channels. Another is that contiguous windows overlap:
+/// after the sum there is less to move.
 inline bool sums_in_place(const sum_request& sums) noexcept {
   const layout& moves = sums.moves;
   const std::size_t spatial = sums.extents.size() - 2;
@@ -73,7 +74,7 @@ inline bool sums_in_place(const sum_request& sums) noexcept {
   return by_offsets || by_channels;
 }
 
-/// The sums of a window operator. A trivially copyable value.
+/// A gather plans and runs the sums of fold. It is trivially copyable.
 class gather {
  public:
   gather(const sum_request& sums, const sum_functions& sum) noexcept;
@@ -109,17 +110,17 @@ class gather {
   axis_values output_strides_;  ///< of n, c and the spatial axes, bytes
   std::int64_t output_offset_;  ///< bytes
   axis_values places_;          ///< n, c, places of each spatial axis
-  axis_values box_;             ///< as many of these as a box has
-  bool buffered_ = false;       ///< whether a box is put together in a buffer
-  bool by_channels_ = false;  ///< whether registers of staged columns have channels, else neighbouring blocks
-  bool has_gaps_ = false;     ///< whether there are phases without terms
-  staged_move out_;           ///< its sums out of one
-  staged_move in_;            ///< the other way round, where sums begin from what the image holds
+  axis_values box_;             ///< indices and places of a box
+  bool buffered_ = false;       ///< whether a box is summed in a buffer
+  bool by_channels_ = false;    ///< whether registers hold neighbouring channels, else neighbouring windows
+  bool has_gaps_ = false;       ///< whether there are phases without terms
+  staged_move out_;             ///< sums from the buffer to the image
+  staged_move in_;              ///< from the image to the buffer, if sums begin from the image's values
 };
 static_assert(std::is_trivially_copyable_v<gather>);
 
-/// Whether the windows lie side by side and cover all positions, so that each has exactly one term. The
-/// arguments are those of a sum_request.
+/// Tells whether windows lie side by side and cover all positions, so that each position has exactly one term. The
+/// arguments are members of a sum_request.
 constexpr bool covers_once(const layout& moves, const axis_values& extents) noexcept {
   const std::size_t spatial = extents.size() - 2;
   for (std::size_t d = 0; d < spatial; ++d) {
@@ -146,7 +147,7 @@ inline gather::gather(const sum_request& sums, const sum_functions& sum) noexcep
   columns_.sum = &sum;
   columns_.accumulates = sums.accumulates;
   for (std::size_t i = 0; i < 2; ++i) columns_.strides[i] = moves.axes[i].source_stride;
-  std::int64_t size = element_size;  // of a place of all phases, or more than a box
+  std::int64_t size = element_size;  // bytes of a place with all phases, or more than a box
   for (std::size_t d = 0; d < spatial; ++d) {
     const layout_axis& offsets = moves.axes[2 + d];
     const layout_axis& blocks = moves.axes[2 + spatial + d];
@@ -175,7 +176,7 @@ inline gather::gather(const sum_request& sums, const sum_functions& sum) noexcep
     }
   }
   const gather_axis& last = columns_.axes[spatial - 1];
-  // Registers have neighbouring channels where these are contiguous and few windows follow each other; else windows or phases.
+  // Registers hold neighbouring channels if channels are contiguous and there are few windows, else windows or phases.
   const std::int64_t register_size = 16;
   by_channels_ = last.block_stride != element_size && last.blocks * element_size < 2 * register_size &&
                  extents[1] > last.blocks && columns_.strides[1] == element_size;
@@ -240,8 +241,8 @@ inline box_target gather::image_of(const box& some, std::byte* image) const noex
   return result;
 }
 
-/// Of a box in a buffer, those places that have all phases or, along the axes of `rest`, the last one of the image that has
-/// not. `full`: all of the box's places have all phases.
+/// Describes the moves of a box between buffer and image: along each axis the places with all phases, or, if `rest` is
+/// set, the image's last place with fewer phases. `full`: all places of the box have all phases.
 inline layout gather::written_layout(const box& some, const box_target& sums, const box_target& places,
                                      const axis_values& rest, bool full) const noexcept {
   layout moves;
@@ -263,13 +264,13 @@ inline layout gather::written_layout(const box& some, const box_target& sums, co
   return moves;
 }
 
-/// How many places of a box have all phases.
+/// Counts the places of a box that have all phases.
 inline std::int64_t gather::whole_places(const box& some, std::size_t d) const noexcept {
   const gather_axis& axis = columns_.axes[d];
   return std::min(axis.extent / axis.phases - some.first[2 + d], some.extents[2 + d]);
 }
 
-/// Moves the sums of a box from where they are put together to the image or, where they begin from what it holds, back.
+/// Moves the sums of a box from the buffer to the image. `back`: moves the image's values to the buffer.
 [[gnu::noinline]] inline void gather::move_sums(const box& some, const box_target& sums,
                                                 const box_target& places, std::byte* spare,
                                                 bool back) const noexcept {
@@ -290,7 +291,7 @@ inline std::int64_t gather::whole_places(const box& some, std::size_t d) const n
   });
 }
 
-/// Apart from what follows it, since it takes much of the stack.
+/// Sums a box. It is a function of its own and not inlined, because it needs much of the stack.
 [[gnu::noinline]] inline void gather::sum(const columns_of_windows& from, const box& some,
                                           const std::byte* columns, const box_target& to,
                                           bool clears) noexcept {
@@ -309,7 +310,7 @@ inline void gather::fill_box(std::int64_t number, const std::byte* columns, std:
   }
 }
 
-/// `buffer` has box_bytes, `spare` as many as run_blocks() wants.
+/// Fills a box through a buffer. `buffer` has box_bytes, and `spare` has the bytes that run_blocks() requires.
 inline void gather::fill_by_buffer(const columns_of_windows& from, const box& some, const std::byte* columns,
                                    const box_target& places, std::byte* buffer,
                                    std::byte* spare) const noexcept {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The pair of layouts that describes an operator: one index space, and for each of its points where
-// the source element and the destination element lie.
+// A layout describes an operator's moves. It has one index space. For each index it gives the place of the source element
+// and the place of the destination element.
 #pragma once
 
 #include <algorithm>
@@ -17,23 +17,23 @@
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
-/// A tensor of rank 8 has 6 spatial axes. depth_to_space splits each in two, and so does unfold; fold splits
-/// each into phases, offsets within a phase, and blocks. A copy has those of its views.
+/// A layout has at most this many axes. A tensor of rank 8 has 6 spatial axes. depth_to_space and unfold split each
+/// spatial axis in two. fold splits it into phases, offsets within a phase, and windows. A copy has its views' axes.
 inline constexpr std::size_t max_axes = std::max(2 + 3 * (max_rank - 2), max_view_rank);
 inline constexpr std::size_t max_bounds = max_rank - 2;
 
 inline constexpr std::size_t no_bound = max_bounds;
 
-/// One axis of the index space. Strides in bytes, of either sign.
+/// A layout_axis is one axis of the index space. Strides are in bytes, of either sign.
 struct layout_axis {
   std::int64_t extent;
   std::int64_t source_stride;
   std::int64_t destination_stride;
-  /// The bound that this axis takes part in, and how far one step along the axis moves within it.
+  /// The axis may have a bound. `bound_step` is how far one step along the axis moves within the bound.
   std::size_t bound;
   std::int64_t bound_step;
 
-  /// Holds nothing: a layout has room for many axes and few of them.
+  /// Leaves the members uninitialized: a layout has room for many axes, but uses few.
   layout_axis() noexcept = default;
   constexpr layout_axis(std::int64_t indices, std::int64_t from, std::int64_t to,
                         std::size_t in_bound = no_bound, std::int64_t step = 0) noexcept
@@ -43,8 +43,8 @@ struct layout_axis {
   friend constexpr bool operator==(const layout_axis&, const layout_axis&) = default;
 };
 
-/// A padded axis of the image, seen from the two axes that walk it (window offset and block): a point
-/// lies inside where 0 <= offset + sum over both axes of index * bound_step < extent.
+/// An axis_bound bounds the two axes that walk one padded axis of the image: window offsets and windows. A point lies
+/// inside if 0 <= offset + sum over both axes of index * bound_step < extent.
 struct axis_bound {
   std::int64_t offset = 0;
   std::int64_t extent = 0;
@@ -56,7 +56,7 @@ constexpr bool share_bound(const layout_axis& a, const layout_axis& b) noexcept 
   return a.bounded() && a.bound == b.bound;
 }
 
-/// Indices begin <= index < end.
+/// The range has the indices begin <= index < end.
 struct index_range {
   std::int64_t begin;
   std::int64_t end;
@@ -64,10 +64,10 @@ struct index_range {
   friend constexpr bool operator==(const index_range&, const index_range&) = default;
 };
 
-/// The indices of an axis that lie inside, where the other axis of its bound is `moved` steps from its first index.
+/// Returns the indices of an axis that lie inside its bound. The bound's other axis has already moved by `moved`.
 constexpr index_range range_inside(const axis_bound& bound, std::int64_t moved,
                                    const layout_axis& axis) noexcept {
-  // begin <= low + index * step <= high, seen upwards
+  // inside: low <= index * step <= high, with a step made positive
   std::int64_t low = -(bound.offset + moved);
   std::int64_t high = low + bound.extent - 1;
   std::int64_t step = axis.bound_step;
@@ -86,16 +86,16 @@ struct layout {
   std::size_t rank = 0;
   std::array<axis_bound, max_bounds> bounds{};
   std::size_t bound_count = 0;
-  /// Bytes from each tensor's first element to the element of index 0, which bounds may put outside.
+  /// Bytes from each tensor's first element to the element of index 0. With bounds, it may lie outside of the tensor.
   std::int64_t source_offset = 0;
   std::int64_t destination_offset = 0;
-  /// Bytes of the source without a gap: all bytes between elements that axes with strides of no more than this lead to
-  /// from one are elements of the source, so that they may be read along with others. 0: none may.
+  /// A length in bytes. Axes whose strides are at most this long reach elements with only other source elements between
+  /// them, so a move may read these bytes as well. 0: it may read none.
   std::int64_t source_run = 0;
-  /// Bytes of the whole output, where this layout is a part of one; 0: it is the whole.
+  /// Bytes of the whole output, if this layout is a part of one; 0: it is the whole output.
   std::int64_t whole_bytes = 0;
 
-  /// Copies the axes that there are. An assignment copies the room for others as well, as what is trivially copyable does.
+  /// Copies only the axes in use. An assignment would copy all max_axes.
   constexpr void take(const layout& other) noexcept {
     std::copy_n(other.axes.begin(), other.rank, axes.begin());
     rank = other.rank;
@@ -116,12 +116,12 @@ struct layout {
     for (--rank; i < rank; ++i) axes[i] = axes[i + 1];
   }
 
-  /// Whether all between elements that this axis leads to may be read.
+  /// Tells whether a move may read all bytes between the elements along this axis.
   constexpr bool in_source_run(const layout_axis& axis) const noexcept {
     return -source_run <= axis.source_stride && axis.source_stride <= source_run;
   }
 
-  /// The same moves the other way round.
+  /// Reverses the direction of the moves.
   constexpr void swap_sides() noexcept {
     for (std::size_t i = 0; i < rank; ++i) std::swap(axes[i].source_stride, axes[i].destination_stride);
     std::swap(source_offset, destination_offset);
@@ -148,7 +148,7 @@ struct layout {
 
 constexpr std::int64_t magnitude(std::int64_t stride) noexcept { return stride < 0 ? -stride : stride; }
 
-/// From the first to the last byte that axes [first, rank) reach in the source.
+/// Counts the bytes from the first to the last that axes [first, rank) reach in the source.
 constexpr std::int64_t source_reach(const layout& l, std::size_t first, std::int64_t element_size) noexcept {
   std::int64_t reach = element_size;
   for (std::size_t i = first; i < l.rank; ++i) {
@@ -157,7 +157,7 @@ constexpr std::int64_t source_reach(const layout& l, std::size_t first, std::int
   return reach;
 }
 
-/// Whether a layout has no elements. Its strides, and the extents of its other axes, may be of any size then.
+/// Tells whether a layout has no elements. Then its strides, and the extents of its other axes, may have any value.
 constexpr bool is_empty(const layout& l, std::int64_t element_size) noexcept {
   bool empty = element_size == 0;
   for (std::size_t i = 0; i < l.rank; ++i) empty = empty || l.axes[i].extent == 0;
@@ -170,8 +170,8 @@ constexpr std::int64_t total_bytes(const layout& l, std::int64_t element_size) n
   return total;
 }
 
-/// The source_run of a tensor with these strides, in whatever order its axes are: from each element, axes whose strides
-/// are no longer than what shorter ones have filled reach others with nothing but elements between them. Bytes.
+/// Computes the source_run, in bytes, of a tensor with these strides. Its axes may have any order. Axes with short strides
+/// fill a run of bytes. An axis whose stride is at most the length of the run extends it.
 template <std::size_t MostAxes = max_rank>
 constexpr std::int64_t dense_run(const basic_axis_values<MostAxes>& extents,
                                  const basic_axis_values<MostAxes>& strides,

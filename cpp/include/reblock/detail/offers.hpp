@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Which mover moves a layout in blocks, and what that takes.
+// block_offers chooses the mover for a layout's blocks and estimates its cost.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
-/// Which side of a move is a buffer in the first-level cache.
+/// The enum says which side of a move is a buffer in the first-level cache.
 enum class buffered_side : std::uint8_t { none, source, destination };
 
 struct block_offer {
@@ -29,7 +29,7 @@ struct block_offer {
   double cost = std::numeric_limits<double>::infinity();  ///< cycles
 };
 
-/// Axes in an order, the innermost first.
+/// An axis_order lists axes, the innermost first.
 struct axis_order {
   std::array<std::uint8_t, max_axes> axes;
   std::size_t count = 0;
@@ -47,7 +47,7 @@ constexpr axis_order order_of(const layout& l, std::int64_t layout_axis::* strid
   return order;
 }
 
-/// Axes along which one side is contiguous, the innermost first.
+/// An axis_chain lists axes along which one side is contiguous, the innermost first.
 struct axis_chain {
   std::array<std::uint8_t, max_axes> axes;
   std::uint8_t count = 0;
@@ -62,7 +62,7 @@ struct axis_chain {
   }
 };
 
-/// What movers offer for one layout, which is simplified and has no bounds.
+/// block_offers compares movers for one layout. The layout is simplified and has no bounds.
 class block_offers {
  public:
   block_offers(const layout& l, std::int64_t element_size, instruction_set set) noexcept
@@ -73,7 +73,7 @@ class block_offers {
         costs_(mover_costs::of(set)),
         bytes_(static_cast<double>(total_bytes(l, element_size))) {}
 
-  /// The cheapest. Of a source that is a buffer, so many bytes behind elements may be read along with them as it has.
+  /// Returns the cheapest offer. If the source is a buffer, a mover may read all of the buffer's bytes behind an element.
   block_offer best(buffered_side buffer) noexcept {
     block_offer found = offer_runs(buffer);
     find_chains();
@@ -95,7 +95,7 @@ class block_offers {
     if (other.cost < found.cost) found = other;
   }
 
-  /// The axis with a stride of so many bytes on one side, or no_axis.
+  /// Finds the axis with a stride of `bytes` on one side, or returns no_axis.
   std::size_t find_axis(std::int64_t layout_axis::* stride, std::int64_t bytes) const noexcept {
     for (std::size_t i = 0; i < layout_.rank; ++i) {
       if (layout_.axes[i].*stride == bytes) return i;
@@ -103,8 +103,8 @@ class block_offers {
     return no_axis;
   }
 
-  /// The axes along which the destination is contiguous, and those along which the source is; none is both. No more
-  /// than make whole lines.
+  /// Finds the axes along which the destination is contiguous (rows), and those along which the source is (columns). No
+  /// axis is in both lists. Each list ends as soon as its axes fill whole lines.
   void find_chains() noexcept {
     if (!has_squares(size_)) return;
     const std::size_t row = find_axis(&layout_axis::destination_stride, size_);
@@ -133,7 +133,8 @@ class block_offers {
            layout_.axes[next].extent <= most / chain.elements && !rows_.has(next) && !columns_.has(next);
   }
 
-  /// Makes the axes of `columns` columns, no more than `most_columns` at once, those of `rows` rows, and repeats the others.
+  /// Makes columns and rows of the axes in `columns` and `rows`, with at most `most_columns` and `most_rows` in a piece.
+  /// The other axes are repeated.
   void set_out(block_move& move, const axis_chain& columns, std::int64_t most_columns, const axis_chain& rows,
                std::int64_t most_rows) const noexcept {
     move.element_size = size_;
@@ -155,7 +156,7 @@ class block_offers {
     for (std::size_t k = 0; k < chain.count; ++k) {
       const layout_axis& axis = layout_.axes[chain.axes[k]];
       std::int64_t at_once = axis.extent;
-      if (at_once > most / streams) {  // in pieces that are about as long
+      if (at_once > most / streams) {  // in pieces of about equal length
         const std::int64_t pieces = (axis.extent - 1) / (most / streams) + 1;
         at_once = (axis.extent - 1) / pieces + 1;
       }
@@ -182,12 +183,13 @@ class block_offers {
     return calls;
   }
 
-  /// How much is moved for each that has to be, in steps of so many.
+  /// Returns how many elements are moved for each of `count` elements, in whole steps.
   static double waste(std::int64_t count, std::int64_t step) noexcept {
     return static_cast<double>(ceil_divide(count, step) * step) / static_cast<double>(count);
   }
 
-  /// Elements as runs, listed for the innermost axes of the destination, or of the source where only that is in memory.
+  /// Offers to copy elements as runs. The list has the innermost axes of the destination. If the destination is a buffer,
+  /// it has the innermost axes of the source.
   block_offer offer_runs(buffered_side buffer) const noexcept {
     block_offer offer;
     block_move& move = offer.move;
@@ -208,7 +210,7 @@ class block_offers {
       filled *= move.axes[k].at_once;
     }
     constexpr std::int64_t longest_over = 48;  // bytes
-    constexpr std::uint8_t exact = 4;          // runs, which have more bytes than one goes beyond
+    constexpr std::uint8_t exact = 4;  // runs: together they have more bytes than one copy exceeds its run by
     const bool is_word = size_ <= 32 && std::has_single_bit(static_cast<std::uint64_t>(size_));
     const bool is_over = is_dense && !is_word && size_ < longest_over && rows_of(move) >= 2 * exact;
     move.exact = is_over ? exact : std::uint8_t{0};
@@ -220,11 +222,11 @@ class block_offers {
     return offer;
   }
 
-  /// As many rows and columns as registers have elements, or more.
+  /// Offers squares, for at least as many rows and columns as registers have elements.
   block_offer offer_squares() const noexcept {
     block_offer offer;
     block_move& move = offer.move;
-    constexpr std::int64_t most_rows = 64;  // so that a line of each is in the first-level cache
+    constexpr std::int64_t most_rows = 64;  // so that a line of each row fits into the first-level cache
     set_out(move, columns_, most_streams, rows_, most_rows);
     const auto log = static_cast<std::size_t>(log2(static_cast<std::size_t>(size_)));
     double each = waste(rows_of(move), side_) / costs_.narrow_squares[log];
@@ -236,7 +238,7 @@ class block_offers {
       move.mover = avx2::square_mover(static_cast<std::size_t>(size_));
     }
 #endif
-    // whole lines at a time on the side whose lines are more likely to drive each other out of a cache
+    // takes whole lines of the side whose lines are more likely to evict each other from a cache
     const auto zeros = [](std::int64_t stride) {
       return std::countr_zero(static_cast<std::uint64_t>(stride));
     };
@@ -247,7 +249,7 @@ class block_offers {
     return offer;
   }
 
-  /// Few rows, or few columns of them, at any places on both sides.
+  /// Offers to move few rows, or few columns, at any places on both sides.
   block_offer offer_few_rows() const noexcept {
     block_offer offer;
     block_move& move = offer.move;
@@ -274,7 +276,7 @@ class block_offers {
     return offer;
   }
 
-  /// Few rows that are interleaved, or few columns that are separated: each follows the one before without a gap.
+  /// Offers to interleave few rows, or to separate few columns, that follow each other without gaps.
   block_offer offer_few_streams(bool has_few_rows, bool has_few_columns) const noexcept {
     block_offer offer;
     block_move& move = offer.move;
@@ -285,7 +287,7 @@ class block_offers {
     const bool separates = has_few_columns && layout_.axes[row].extent >= side_ &&
                            layout_.axes[row].source_stride == size_ * columns_.elements;
     if (!interleaves && !separates) return offer;
-    constexpr std::int64_t most_along = 8192;  // of the long axis, which has no list
+    constexpr std::int64_t most_along = 8192;  // indices of the long axis, which has no list
     axis_chain along;
     along.push(interleaves ? column : row, layout_.axes[interleaves ? column : row].extent);
     if (interleaves) {
@@ -311,7 +313,7 @@ class block_offers {
   }
 
   const layout& layout_;
-  std::int64_t size_;  ///< of an element, bytes
+  std::int64_t size_;  ///< bytes of an element
   std::int64_t side_;  ///< elements of a lane
   instruction_set set_;
   mover_costs costs_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// From a layout without bounds to the cheapest way to move it in blocks: at once, or by way of a buffer.
+// plan_blocks() finds the cheapest way to move a layout without bounds in blocks: directly, or through a buffer.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
-/// How many indices of each axis a block has: about as long runs on both sides.
+/// block_extents chooses how many indices of each axis a block has, so that runs on both sides have similar lengths.
 class block_extents {
  public:
   block_extents(const layout& l, std::int64_t element_size, const axis_order& source,
@@ -28,7 +28,7 @@ class block_extents {
     for (std::int64_t bytes = element_size;;) {
       const std::size_t by_source = next(source);
       const std::size_t by_destination = next(destination);
-      if (by_source == no_axis) break;  // both are: all axes are whole
+      if (by_source == no_axis) break;  // then both are no_axis: all axes are whole
       const std::size_t axis = run(source) < run(destination) ? by_source : by_destination;
       const std::int64_t grown = std::min(2 * at_once[axis], l.axes[axis].extent);
       if (bytes / at_once[axis] * grown > block_buffer_bytes) break;
@@ -62,7 +62,7 @@ class block_extents {
   const layout& layout_;
 };
 
-/// The first `count` axes of one order that a block has, then the others of another.
+/// Joins the first `count` axes of the order `first` that a block has, and the remaining axes in the order `then`.
 constexpr axis_order join_orders(const block_extents& block, const axis_order& first, std::size_t count,
                                  const axis_order& then) noexcept {
   axis_order joined;
@@ -79,7 +79,7 @@ constexpr axis_order join_orders(const block_extents& block, const axis_order& f
   return joined;
 }
 
-/// Cycles for a block by way of a buffer in this order, and both moves.
+/// Plans both moves of a block through a buffer with this order of axes, and returns the cycles of a block.
 inline double offer_staged(staged_move& staged, const layout& l, std::int64_t element_size,
                            const block_extents& block, const axis_order& order, instruction_set set,
                            double most) noexcept {
@@ -104,8 +104,8 @@ inline double offer_staged(staged_move& staged, const layout& l, std::int64_t el
   return first.cost + second.cost;
 }
 
-/// The cheapest way. Requires a simplified layout without bounds. Returns its cost in cycles. `least`: what it has to be
-/// cheaper than to matter.
+/// Finds the cheapest way and returns its cost in cycles. Requires a simplified layout without bounds. `least`: only a
+/// lower cost than this matters.
 inline double plan_blocks(staged_move& best, const layout& l, std::int64_t element_size, instruction_set set,
                           double least, buffered_side buffer) noexcept {
   const block_offer direct = offer_block(l, element_size, set, buffer);
@@ -149,7 +149,7 @@ inline double plan_blocks(staged_move& best, const layout& l, std::int64_t eleme
   return std::min(cost, of_block * count);
 }
 
-/// What a plan of leaves and patterns takes, in cycles. 0: there is nothing better.
+/// Estimates the cycles of a plan of leaves and patterns. 0: nothing is better than this plan.
 inline double cost_of(const plan& p, const mover_costs& costs) noexcept {
   const tile& t = p.leaf_tile;
   const auto size = static_cast<std::int64_t>(t.element_size);
@@ -199,7 +199,7 @@ inline double cost_of(const plan& p, const mover_costs& costs) noexcept {
   return bytes * (costs.leaf_byte + costs.leaf_row / static_cast<double>(along * streams * size));
 }
 
-/// Plans any layout without bounds, which may have no elements. Returns the cost in cycles.
+/// Plans any layout without bounds and returns the cost in cycles. The layout may have no elements.
 inline double plan_unbounded(staged_move& blocks, const layout& moves, std::int64_t element_size,
                              double least = std::numeric_limits<double>::infinity(),
                              buffered_side buffer = buffered_side::none) noexcept {
@@ -213,7 +213,7 @@ inline double plan_unbounded(staged_move& blocks, const layout& moves, std::int6
   return plan_blocks(blocks, simple, size, usable_instruction_set(), least, buffer);
 }
 
-/// Moves what is only moved once, by way of a buffer as run_blocks() has one.
+/// Plans and runs moves that happen only once, with a buffer as for run_blocks().
 [[gnu::noinline]] inline void move_unbounded(const layout& moves, std::int64_t element_size,
                                              const std::byte* source, std::byte* destination,
                                              std::byte* buffer) noexcept {
@@ -222,7 +222,7 @@ inline double plan_unbounded(staged_move& blocks, const layout& moves, std::int6
   run_blocks(blocks, source, destination, buffer);
 }
 
-/// The offer for any layout that has elements: the cost in cycles, or infinity where it has bounds.
+/// Plans a layout that has elements and returns the cost in cycles, or infinity if the layout has bounds.
 inline double offer_blocks(staged_move& blocks, const layout& moves, std::int64_t element_size,
                            double least) noexcept {
   layout simple;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The planes of one spatial axis of fold: terms that never meet at one position.
+// A plane_axis describes the planes of one spatial axis of fold. The terms of a plane never go to the same position.
 //
-// Where windows lie `stride` apart, the offsets of a window fall into cycles. Offset t * cycle + r of each window is term t of
-// the positions of phase r. Terms of one t go to different positions: they make plane t.
+// If windows lie `stride` elements apart, the offsets of a window fall into cycles. Offset t * cycle + r of each window is
+// term t of the positions of phase r. Terms with the same t go to different positions: they make plane t.
 #pragma once
 
 #include <algorithm>
@@ -15,21 +15,21 @@
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
-/// Window l adds its offset o = t * cycle + r to the position (l + t * advance) * stride + r * dilation - padding. Place a of
-/// phase k is the position a * stride + k - padding.
+/// Window l adds the term of its offset o = t * cycle + r to the position
+/// (l + t * advance) * stride + r * dilation - padding. Place a of phase k is the position a * stride + k - padding.
 struct plane_axis {
-  std::int64_t planes = 1;      ///< t
-  std::int64_t cycle = 1;       ///< r
-  std::int64_t last_cycle = 1;  ///< r of the last plane
-  std::int64_t windows = 1;     ///< l
+  std::int64_t planes = 1;      ///< values of t
+  std::int64_t cycle = 1;       ///< values of r
+  std::int64_t last_cycle = 1;  ///< values of r in the last plane
+  std::int64_t windows = 1;     ///< values of l
   std::int64_t stride = 1;
   std::int64_t dilation = 1;
   std::int64_t advance = 1;
   std::int64_t padding = 0;
   std::int64_t extent = 1;  ///< positions
   bool is_joined =
-      false;  ///< whether phases lie side by side in the buffer, as in the image; else each by itself
-  bool together = false;  ///< whether all planes are brought at once, with the windows that they share
+      false;  ///< whether phases lie side by side in the buffer, as in the image; else each has its own place
+  bool together = false;           ///< whether one move brings all planes, with the windows that they share
   std::int64_t offset_stride = 0;  ///< of o in the columns, bytes
   std::int64_t window_stride = 0;  ///< of l in the columns, bytes
 
@@ -37,28 +37,29 @@ struct plane_axis {
   constexpr std::int64_t places() const noexcept {
     return floor_divide(extent - 1 + padding, stride) - first_place() + 1;
   }
-  /// How many windows before a place reach into it, by the values of a plane.
+  /// Counts the windows before a place that have values of one plane in it.
   constexpr std::int64_t reach() const noexcept { return (cycle - 1) * dilation / stride; }
-  /// The places that planes have before those of a box.
+  /// Counts the places that planes have before the first place of a box.
   constexpr std::int64_t halo() const noexcept { return reach() + (together ? (planes - 1) * advance : 0); }
-  /// The positions of a place in the buffer.
+  /// Counts the positions of a place in the buffer.
   constexpr std::int64_t positions() const noexcept { return is_joined ? stride : 1; }
-  /// The positions of a plane for so many places: also those behind them that joined phases reach. For planes that fit a buffer.
+  /// Counts the positions of a plane for `count` places, with the positions behind them that joined phases reach. Requires
+  /// a plane that fits a buffer.
   constexpr std::int64_t width(std::int64_t count) const noexcept {
     return is_joined ? (count + halo() + reach()) * stride : count + halo();
   }
-  /// The offsets that are brought at once, and those of all planes.
+  /// Counts the offsets that one move brings. all_offsets() counts the offsets of all planes.
   constexpr std::int64_t offsets() const noexcept { return together ? all_offsets() : cycle; }
   constexpr std::int64_t all_offsets() const noexcept { return (planes - 1) * cycle + last_cycle; }
-  /// Planes of the buffer, one for each offset unless phases are joined.
+  /// Counts the planes of the buffer. There is one for each offset, unless phases are joined.
   constexpr std::int64_t layers() const noexcept { return is_joined ? planes : planes * cycle; }
-  /// How many phases with terms are summed by themselves.
+  /// Counts the phases with terms that are summed separately.
   constexpr std::int64_t phases_apart() const noexcept { return is_joined ? 1 : cycle; }
-  /// The planes that offset r of a cycle has terms in.
+  /// Counts the planes that have terms of offset r of a cycle.
   constexpr std::int64_t planes_of(std::int64_t r) const noexcept {
     return ceil_divide(all_offsets() - r, cycle);
   }
-  /// The planes with windows that reach some of so many places.
+  /// Returns the planes with windows that reach any of `count` places from `first` on.
   constexpr index_range planes_with_terms(std::int64_t first, std::int64_t count) const noexcept {
     const std::int64_t begin =
         std::clamp<std::int64_t>(ceil_divide(first - reach() - windows + 1, advance), 0, planes);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Running staged sums (staged_sums.hpp): fills the boxes of an image.
+// staged_sum_runner runs staged sums (staged_sums.hpp): it fills the boxes of an image.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +25,7 @@
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
-/// Has the buffers, and the plans of moves into them and out of them.
+/// The runner has the buffers, and the plans of moves into them and out of them.
 class staged_sum_runner {
  public:
   explicit staged_sum_runner(const staged_sums& sums) noexcept : sums_(sums), rank_(sums.box_.size()) {}
@@ -41,17 +41,17 @@ class staged_sum_runner {
   }
 
  private:
-  /// What a box has of an axis.
+  /// A part describes a box along one axis.
   struct part {
     std::int64_t first = 0;
     std::int64_t count = 1;   ///< places, or indices of n and c
-    std::int64_t stride = 0;  ///< of a position where planes are brought to, bytes
+    std::int64_t stride = 0;  ///< of a position in the planes, bytes
     std::int64_t layer_stride =
-        0;  ///< from offset to offset, or from plane to plane where phases are joined, bytes
+        0;  ///< from offset to offset, or from plane to plane if phases are joined, bytes
     std::int64_t plane_stride = 0;  ///< bytes
-    index_range planes{0, 1};       ///< those that have terms
+    index_range planes{0, 1};       ///< planes that have terms
   };
-  /// A layout that has been planned.
+  /// A planned remembers the plan of a layout.
   struct planned {
     std::size_t rank = 0;
     buffered_side buffer = buffered_side::none;
@@ -72,13 +72,13 @@ class staged_sum_runner {
     }
   }
 
-  /// The indices of an axis of the image that the box has.
+  /// Returns the image's indices along axis `i` in the box.
   index_range indices(std::size_t i) const noexcept {
     const part& p = parts_[i];
     if (i < 2) return {p.first, p.first + p.count};
     const plane_axis& axis = axis_of(i - 2);
-    const std::int64_t end =
-        wrapping_multiply(p.first + p.count, axis.stride);  // less the padding it is in range
+    const std::int64_t end = wrapping_multiply(
+        p.first + p.count, axis.stride);  // may wrap; after subtracting the padding it is in range
     return {std::max<std::int64_t>(0, p.first * axis.stride - axis.padding),
             std::min(axis.extent, wrapping_subtract(end, axis.padding))};
   }
@@ -124,7 +124,7 @@ class staged_sum_runner {
     }
   }
 
-  /// Brings the planes of axes from `d` on; those of the axes before it have been chosen.
+  /// Brings the planes of the axes from `d` on. The planes of the axes before `d` have been chosen.
   void bring(std::size_t d, const std::byte* columns, std::byte* planes) noexcept {
     if (d == sums_.spatial_axes()) return bring_chunk(columns, planes);
     const part& p = parts_[2 + d];
@@ -136,7 +136,7 @@ class staged_sum_runner {
     }
   }
 
-  /// Brings the planes that come together, for one plane of each of the other axes.
+  /// Brings the planes that come together, for one chosen plane of each other axis.
   void bring_chunk(const std::byte* columns, std::byte* planes) noexcept {
     layout moves;
     moves.source_offset = sums_.column_offset_;
@@ -174,7 +174,7 @@ class staged_sum_runner {
     bring_parts(0, moves, columns, planes);
   }
 
-  /// Of joined phases, a last plane that has fewer of them is brought by itself.
+  /// Brings parts of a chunk. If phases are joined and the last plane has fewer phases, this plane is a part of its own.
   void bring_parts(std::size_t d, const layout& moves, const std::byte* columns, std::byte* planes) noexcept {
     if (d == sums_.spatial_axes()) {
       return run(moves, columns, planes,
@@ -197,7 +197,7 @@ class staged_sum_runner {
     bring_parts(d + 1, some, columns, planes);
   }
 
-  /// The places of a box whose windows lie inside the image.
+  /// Returns the places of a box whose windows lie inside the image.
   index_range inside(std::size_t d) const noexcept {
     const plane_axis& axis = axis_of(d);
     const part& p = parts_[2 + d];
@@ -216,7 +216,7 @@ class staged_sum_runner {
     return share > most;
   }
 
-  /// Where there is one plane: fills those places of a box by themselves whose windows lie inside the image.
+  /// Fills a box of one plane. Places whose windows lie inside the image are filled separately, without the buffer.
   void fill_parts(std::size_t d, bool cut, const std::byte* columns, std::byte* image) noexcept {
     if (d == sums_.spatial_axes()) return cut ? fill_by_buffer(columns, image) : place(columns, image);
     part& p = parts_[2 + d];
@@ -231,7 +231,7 @@ class staged_sum_runner {
     p = all;
   }
 
-  /// The box in the image. Returns the offset of its first element, bytes.
+  /// Lists the axes of the box in the image. Returns the offset of its first element in bytes.
   std::int64_t list_box(tile_list& box) const noexcept {
     std::int64_t first = 0;
     for (std::size_t k = 0; k < rank_; ++k) {
@@ -243,7 +243,7 @@ class staged_sum_runner {
     return first;
   }
 
-  /// Puts single terms into the image, past the buffer.
+  /// Moves single terms into the image, without the buffer.
   void place(const std::byte* columns, std::byte* image) noexcept {
     for (std::size_t i = 0; i < rank_; ++i) {
       parts_[i].stride = sums_.output_strides_[i];
@@ -260,7 +260,7 @@ class staged_sum_runner {
                  sums_.element_size_);
   }
 
-  /// Has no bits set where planes, or the box of the image, have no values.
+  /// Sets all bytes of the planes, or of the image's box, to 0.
   void clear(std::byte* planes) noexcept {
     if (alone_ == nullptr) {
       std::memset(planes, 0, static_cast<std::size_t>(chunk_bytes_));
@@ -279,7 +279,7 @@ class staged_sum_runner {
     moves.source_offset = wrapping_add(moves.source_offset, wrapping_multiply(index, stride));
   }
 
-  /// Runs moves whose plan may be known.
+  /// Runs moves. It plans them only if it does not remember their plan.
   void run(const layout& moves, const std::byte* from, std::byte* to, buffered_side buffer) noexcept {
     planned* found = nullptr;
     for (planned& one : plans_) {
@@ -301,7 +301,7 @@ class staged_sum_runner {
     run_blocks(found->move, from + moves.source_offset, to + moves.destination_offset, spare_.data());
   }
 
-  /// Whether there are positions that no phase has which is summed.
+  /// Tells whether there are positions without terms, in phases that are not summed.
   bool has_gaps() const noexcept {
     for (std::size_t d = 0; d < sums_.spatial_axes(); ++d) {
       if (!axis_of(d).is_joined && axis_of(d).cycle < axis_of(d).stride) return true;
@@ -318,8 +318,8 @@ class staged_sum_runner {
     add_up(image, 0, sums_.output_strides_, no_axis, 0);
   }
 
-  /// Writes the sums of the box: index 0 of the image is `offset` bytes from the target. Of the axis `apart`, places lie next to
-  /// each other from the box's first one on, and phases so many bytes apart.
+  /// Writes the sums of the box. Index 0 of the image is `offset` bytes from the target. Along the axis `apart`, places lie
+  /// next to each other from the box's first place on, and phases lie `phase_stride` bytes apart.
   void add_up(std::byte* target, std::int64_t offset, const axis_values& strides, std::size_t apart,
               std::int64_t phase_stride) noexcept {
     axis_values counts;
@@ -368,8 +368,8 @@ class staged_sum_runner {
     });
   }
 
-  /// Makes the sums in another buffer, where the image's innermost axis is contiguous and its phases lie by themselves, and
-  /// moves them into the image.
+  /// Makes the sums in another buffer and moves them into the image. In this buffer the image's innermost axis is
+  /// contiguous, and its phases may lie apart.
   [[gnu::noinline]] void copy_sums(std::byte* image) noexcept {
     alignas(64) std::array<std::byte, sums_bytes + readable_slack> buffer;
     const bool is_apart = sums_.is_apart();
@@ -398,7 +398,8 @@ class staged_sum_runner {
     interleave(moves, strides[sums_.innermost_], stride, buffer.data(), image);
   }
 
-  /// Moves what lies by phases of the innermost axis: those places that have all phases at once, others by themselves.
+  /// Interleaves the phases of the innermost axis. One move takes all places that have all phases. The first and the last
+  /// place may have fewer phases and need their own moves.
   void interleave(const layout& others, std::int64_t place_stride, std::int64_t phase_stride,
                   const std::byte* sums, std::byte* image) noexcept {
     const plane_axis& axis = axis_of(sums_.innermost_ - 2);
@@ -430,7 +431,7 @@ class staged_sum_runner {
   std::int64_t chunk_bytes_ = 0;                   ///< of the planes that come together
   std::array<planned, 4> plans_;
   std::size_t next_ = 0;
-  const tile_list* alone_ = nullptr;  ///< the box of the image that is filled past the buffer
+  const tile_list* alone_ = nullptr;  ///< the box of the image that is filled without the buffer
   alignas(64) std::array<std::byte, planes_bytes + readable_slack> planes_;
   alignas(64) std::array<std::byte, block_buffer_bytes + readable_slack> spare_;
 };

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// How fold plans to sum columns of any order: box by box of the image, by way of a buffer.
+// staged_sums plans how fold sums columns of any order: box by box of the image, through a buffer.
 //
-// Planes (plane_axis.hpp) are brought into the buffer in the order of the image, with zeros where they have nothing. Then each
-// sum of a box has one term of each plane, at the same distance everywhere. To add +0 changes no sum: sums begin with +0, so
-// that none of them is -0.
+// The buffer holds planes (plane_axis.hpp) in the order of the image, with zeros where a plane has no values. Then each sum
+// of a box has one term of each plane, always at the same distance. The added +0 changes no sum: sums begin with +0, so no
+// sum is -0.
 #pragma once
 
 #include <algorithm>
@@ -27,17 +27,17 @@
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
-/// Bytes of the buffer of planes: it stays in the first-level cache.
+/// Bytes of the buffer of planes: it fits the first-level cache.
 inline constexpr std::int64_t planes_bytes = 28 * 1024;
-/// Bytes of a box whose sums are made in a buffer of their own.
+/// Bytes of a box whose sums have a buffer of their own.
 inline constexpr std::int64_t sums_bytes = block_buffer_bytes;
 
-/// A trivially copyable value.
+/// A staged_sums is trivially copyable.
 class staged_sums {
  public:
   staged_sums(const sum_request& sums, const sum_functions& sum) noexcept;
 
-  /// Whether there is room for the smallest of boxes.
+  /// Tells whether the buffers have room for the smallest box.
   bool fits() const noexcept { return box_.size() != 0; }
   std::int64_t boxes() const noexcept {
     std::int64_t count = 1;
@@ -50,7 +50,7 @@ class staged_sums {
 
   std::size_t spatial_axes() const noexcept { return places_.size() - 2; }
   std::int64_t boxes_along(std::size_t i) const noexcept { return (places_[i] - 1) / box_[i] + 1; }
-  /// Whether the phases of the image's innermost axis are summed by themselves.
+  /// Tells whether the phases of the image's innermost axis are summed separately.
   bool is_apart() const noexcept {
     return innermost_ >= 2 && !axes_[innermost_ - 2].is_joined && axes_[innermost_ - 2].stride > 1;
   }
@@ -63,12 +63,12 @@ class staged_sums {
   bool is_single_ = true;      ///< whether there is one plane, and phases are joined
   std::size_t innermost_ = 0;  ///< axis of the image
   bool copies_ =
-      false;  ///< whether sums are made in a buffer of their own, since it has several phases or gaps
+      false;  ///< whether sums have a buffer of their own, since the innermost axis has several phases or gaps
   std::array<std::int64_t, 2> column_strides_;  ///< of n and c, bytes
   std::int64_t column_offset_ = 0;              ///< of the first element, bytes
   axis_values output_strides_;                  ///< of n, c and the spatial axes, bytes
   axis_values places_;                          ///< n, c, places of each spatial axis
-  axis_values box_;                             ///< as many of these as a box has; empty: there is no room
+  axis_values box_;                             ///< indices and places of a box; empty: there is no room
   std::array<std::uint8_t, max_rank> order_;    ///< of the axes in the image, the innermost first
   std::int64_t element_size_ = 0;               ///< bytes
   const sum_functions* sum_ = nullptr;
@@ -112,7 +112,7 @@ inline staged_sums::staged_sums(const sum_request& sums, const sum_functions& su
     axis.extent = sums.extents[2 + d];
     axis.offset_stride = offsets.source_stride;
     axis.window_stride = windows.source_stride;
-    constexpr std::int64_t long_run = 64;  // bytes, of phases that follow each other in the columns already
+    constexpr std::int64_t long_run = 64;  // bytes of phases that already follow each other in the columns
     axis.is_joined =
         axis.planes == 1 || (innermost_ == 2 + d && axis.dilation == 1 &&
                              axis.offset_stride == element_size_ && axis.cycle * element_size_ >= long_run);
@@ -126,7 +126,7 @@ inline staged_sums::staged_sums(const sum_request& sums, const sum_functions& su
     box_ = places_;
     return;
   }
-  // the planes of no axis together, those of the innermost in the columns, or those of all
+  // brings together the planes of no axis, of the columns' innermost axis, or of all axes
   double least = choose_box(box_);
   std::array<bool, max_rank - 2> together{};
   const auto try_together = [&](auto chosen) {
@@ -155,7 +155,7 @@ inline staged_sums::staged_sums(const sum_request& sums, const sum_functions& su
   for (std::size_t d = 0; d < spatial; ++d) axes_[d].together = together[d];
 }
 
-/// Of the planes. The width of planes that do not fit may be out of the range of integers.
+/// Computes the bytes of the planes, as floating point: the width of planes that do not fit may overflow integers.
 inline double staged_sums::buffer_bytes(const axis_values& box) const noexcept {
   auto bytes = static_cast<double>(element_size_);
   for (std::size_t i = 0; i < box.size(); ++i) {
@@ -164,7 +164,7 @@ inline double staged_sums::buffer_bytes(const axis_values& box) const noexcept {
     } else {
       const plane_axis& axis = axes_[i - 2];
       const double places = static_cast<double>(box[i]) + static_cast<double>(axis.halo()) +
-                            (axis.is_joined ? static_cast<double>(axis.reach()) : 0);  // those of width()
+                            (axis.is_joined ? static_cast<double>(axis.reach()) : 0);  // as in width()
       bytes *= places * static_cast<double>(axis.positions()) * static_cast<double>(axis.layers());
     }
   }
@@ -181,7 +181,7 @@ inline bool staged_sums::fits(const axis_values& box) const noexcept {
   return bytes <= double{sums_bytes};
 }
 
-/// How much longer a box takes for the shortness of its runs, in the columns and in the image.
+/// Estimates the factor by which short runs, in the columns and in the image, slow a box down.
 inline double staged_sums::short_runs(const axis_values& box) const noexcept {
   std::int64_t written = element_size_;
   for (std::size_t k = 0; k < box.size(); ++k) {
@@ -212,8 +212,8 @@ inline double staged_sums::short_runs(const axis_values& box) const noexcept {
   return (1 + 32.0 / static_cast<double>(read)) * (1 + 128.0 / static_cast<double>(written));
 }
 
-/// Doubles an axis, the one by which bytes then cost least, for as long as there is room. Returns what a byte costs, in no
-/// unit, or infinity where there is no room at all.
+/// Doubles one axis at a time while there is room: the axis that makes the cost of a byte least. Returns this cost, without
+/// a unit, or infinity if there is no room at all.
 inline double staged_sums::choose_box(axis_values& box) const noexcept {
   const axis_values smallest = axis_values::repeat(places_.size(), 1);
   double least = std::numeric_limits<double>::infinity();
@@ -222,7 +222,7 @@ inline double staged_sums::choose_box(axis_values& box) const noexcept {
     if (!fits(some)) return std::numeric_limits<double>::infinity();
     double places = 1;
     for (const std::int64_t count : some) places *= static_cast<double>(count);
-    constexpr double call = 1024;  // bytes that are moved in the time of one
+    constexpr double call = 1024;  // bytes that are moved in the time of a call
     return (buffer_bytes(some) + call) / places * short_runs(some);
   };
   const auto grow = [&](const axis_values& from, std::size_t i) {
@@ -230,7 +230,7 @@ inline double staged_sums::choose_box(axis_values& box) const noexcept {
     grown[i] = std::min(2 * from[i], places_[i]);
     return grown;
   };
-  // first the innermost axes of the image, up to so many bytes
+  // first grows the innermost axes of the image, up to `run` bytes
   for (const std::int64_t run : {1, 256}) {
     axis_values chosen = smallest;
     std::int64_t written = element_size_;

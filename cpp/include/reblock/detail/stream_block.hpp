@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What the movers of simd/ are handed: rows of the source that become columns of the destination.
+// A stream_block describes a block for the movers of simd/: rows of the source become columns of the destination.
 #pragma once
 
 #include <cstddef>
@@ -11,26 +11,26 @@
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
 /// Element (r, c) of a block lies at sources[r] + c * size in the source and at destinations[c] + r * size in the
-/// destination: rows are contiguous there, columns here. Offsets in bytes.
+/// destination. Rows are contiguous in the source, and columns in the destination. Offsets are in bytes.
 struct stream_block {
   const std::int64_t* sources;
   const std::int64_t* destinations;
   std::size_t rows;
   std::size_t columns;
-  /// Whether whole lines of the destination are written at a time, else whole lines of the source are read.
+  /// Whether the mover writes whole lines of the destination; else it reads whole lines of the source.
   bool by_destination = false;
-  /// Of runs that are copied by more bytes than they have, as many of the last are copied as they are.
+  /// Runs may be copied with more bytes than they have. The last `exact` runs are copied with exactly their bytes.
   std::size_t exact = 0;
-  /// The block is moved as often, each time so many bytes further.
+  /// The block is moved `repeats` times, each time further by the steps in bytes.
   std::int64_t repeats = 1;
   std::int64_t source_step = 0;
   std::int64_t destination_step = 0;
-  /// Up to here all that follows the source's elements may be read along with them; null: nothing may.
+  /// The mover may read bytes behind the source's elements up to here; null: none.
   const std::byte* readable_end = nullptr;
-  /// Few streams: where the bytes of a lane come from; 0x80: from nowhere.
+  /// For few streams: where each byte of a lane comes from; 0x80: the byte becomes 0.
   std::uint8_t places[16] = {};
 
-  /// Columns of `few` rows, which have been shuffled as if there were a power of two of them, `count`.
+  /// Fills `places` to remove gaps from columns of `few` rows that were shuffled as columns of `count` rows, a power of 2.
   void close_gaps(std::size_t size, std::size_t few, std::size_t count) noexcept {
     for (std::size_t i = 0, from = 0; i < 16; ++from) {
       if (from == 16) {
@@ -40,7 +40,7 @@ struct stream_block {
       }
     }
   }
-  /// Rows of `few` columns, apart by column, as if there were a power of two of them, `count`.
+  /// Fills `places` to separate rows of `few` columns by column, with room for `count` columns, a power of 2.
   void open_gaps(std::size_t size, std::size_t few, std::size_t count) noexcept {
     const std::size_t unit = 16 / count;  // bytes of a column in a lane
     for (std::size_t i = 0; i < 16; ++i) {

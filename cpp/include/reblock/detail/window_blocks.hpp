@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Moving windows of an image block by block, by way of a buffer that has the part of the image under them, and zeros
-// where that reaches beyond the image.
+// These functions move windows of an image block by block. A buffer holds the part of the image under the windows of a
+// block. Where this part reaches beyond the image, the buffer holds zeros.
 #pragma once
 
 #include <algorithm>
@@ -19,18 +19,18 @@
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
-/// An axis of the part of the image that is in the buffer: one that windows walk, or any other. Strides in bytes.
+/// A part_axis is an axis of the image's part in the buffer. Windows may walk the axis or not. Strides are in bytes.
 struct part_axis {
   std::int64_t extent = 1;  ///< in the buffer
   std::int64_t source_stride = 0;
   std::int64_t buffer_stride = 0;
   std::size_t bound = no_bound;
-  std::size_t axis = 0;  ///< of the layout, where there is no bound
+  std::size_t axis = 0;  ///< axis of the layout, if the axis has no bound
 };
 
-/// Trivially copyable.
+/// A window_move is trivially copyable.
 struct window_move {
-  layout whole;  ///< as it was described
+  layout whole;  ///< the described layout
   std::array<std::int64_t, max_axes> at_once;
   std::array<part_axis, max_axes> part;
   std::size_t part_rank = 0;
@@ -91,7 +91,7 @@ class window_runner {
     out_.run(buffer_.data(), destination_ + destination, buffer_.data() + buffer_.size());
   }
 
-  /// Plans to fill the buffer with what is inside; the rest becomes 0, and remains so.
+  /// Plans to fill the buffer with the elements inside the image. The other elements become 0 and stay 0.
   [[gnu::noinline]] void plan(const std::array<index_range, max_axes>& inside) noexcept {
     layout moves;
     bool is_whole = true;
@@ -123,7 +123,7 @@ class window_runner {
   window_runner(move).run(source, destination);
 }
 
-/// Chooses how much of each axis is in a block, and its part of the image. Returns whether there is room.
+/// A window_planner chooses how many indices of each axis a block has, and the block's part of the image.
 class window_planner {
  public:
   window_planner(window_move& move, const layout& l, std::int64_t element_size) noexcept
@@ -133,7 +133,7 @@ class window_planner {
     for (std::size_t i = 0; i < l.rank; ++i) move.at_once[i] = is_window(i) ? l.axes[i].extent : 1;
   }
 
-  /// The cost in cycles, or infinity.
+  /// Plans the move and returns the cost in cycles, or infinity if the buffer is too small.
   double plan(instruction_set set) noexcept {
     const layout& l = move_.whole;
     if (part_bytes() > window_buffer_bytes) return std::numeric_limits<double>::infinity();
@@ -152,7 +152,7 @@ class window_planner {
   }
 
  private:
-  /// Whether axis `i` walks offsets within a window, rather than windows: of both axes of a bound it comes first.
+  /// Tells whether axis `i` walks offsets within a window, not windows. It is the first of the two axes of a bound.
   bool is_window(std::size_t i) const noexcept {
     const layout& l = move_.whole;
     for (std::size_t j = i + 1; j < l.rank; ++j) {
@@ -161,7 +161,7 @@ class window_planner {
     return false;
   }
 
-  /// The axes of the part of the image under a block.
+  /// Lists the axes of the part of the image under a block.
   std::size_t list_part(std::array<part_axis, max_axes>& axes) const noexcept {
     const layout& l = move_.whole;
     std::size_t rank = 0;
@@ -193,7 +193,7 @@ class window_planner {
     return bytes > 1e9 ? std::numeric_limits<std::int64_t>::max() : static_cast<std::int64_t>(bytes);
   }
 
-  /// Makes blocks as large as the buffer, with about as long runs on both sides.
+  /// Makes blocks as large as the buffer, with runs of similar lengths on both sides.
   void grow() noexcept {
     const layout& l = move_.whole;
     const axis_order orders[] = {order_of(l, &layout_axis::destination_stride),
@@ -224,8 +224,8 @@ class window_planner {
     }
   }
 
-  /// The cycles of a block whose part of the image lies in the buffer in the order of the source, or else with what windows
-  /// walk innermost.
+  /// Returns the cycles of a block. The buffer has the axes in the order of the source, or else the axes that windows walk
+  /// are innermost.
   double offer(std::array<part_axis, max_axes> axes, std::size_t rank, bool by_source, instruction_set set,
                double most) noexcept {
     const auto is_inner = [by_source](const part_axis& a, const part_axis& b) {
@@ -273,7 +273,7 @@ class window_planner {
   std::int64_t element_size_;
 };
 
-/// Whether the source is an image: both axes of a bound walk the same axis of it, upwards.
+/// Tells whether the source is an image: both axes of each bound walk the same axis of the source, upwards.
 constexpr bool has_windows(const layout& l) noexcept {
   for (std::size_t i = 0; i < l.rank; ++i) {
     const layout_axis& axis = l.axes[i];
@@ -289,7 +289,7 @@ constexpr bool has_windows(const layout& l) noexcept {
   return true;
 }
 
-/// The offer for a layout with bounds: the cost in cycles, or infinity.
+/// Plans a layout with bounds and returns the cost in cycles, or infinity if windows cannot be moved in this way.
 inline double plan_windows(window_move& move, const layout& l, std::int64_t element_size,
                            instruction_set set) noexcept {
   if (!has_windows(l)) return std::numeric_limits<double>::infinity();
