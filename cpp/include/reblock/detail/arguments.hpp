@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Checks at the public boundary that more than one operator makes.
+// These functions check arguments at the public boundary. Several operators use them.
 #pragma once
 
 #include <concepts>
@@ -18,13 +18,13 @@
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
-/// What the caller calls the tensors, for messages.
+/// tensor_names has the caller's names of the tensors, for messages.
 struct tensor_names {
   const char* input = "input";
   const char* output = "output";
 };
 
-/// Batch, channels and 1 to 6 spatial axes, none of negative extent.
+/// Checks that there are batch, channels and 1 to 6 spatial axes, and no negative extent.
 constexpr status check_extents(const axis_values& extents, const char* name) {
   if (extents.size() < 3 || extents.size() > max_rank) {
     return error() << name << " must have 3 to 8 axes (batch, channels, 1 to 6 spatial), got "
@@ -36,7 +36,7 @@ constexpr status check_extents(const axis_values& extents, const char* name) {
   return success{};
 }
 
-/// Any axis but the batch's; a negative one counts from the end.
+/// Checks the channel axis: any axis except the first. A negative value counts from the end.
 constexpr result<std::size_t> check_channel_axis(std::int64_t channel_axis, std::size_t rank) {
   const auto axes = static_cast<std::int64_t>(rank);
   const std::int64_t axis = channel_axis < 0 ? channel_axis + axes : channel_axis;
@@ -45,7 +45,7 @@ constexpr result<std::size_t> check_channel_axis(std::int64_t channel_axis, std:
                  << axes << " axes (axis 0 is the batch), got " << channel_axis;
 }
 
-/// One value for each spatial axis, none below `least`.
+/// Returns one value for each spatial axis. Refuses values below `least`.
 constexpr result<axis_values> check_spatial(const spatial_values& given, const char* name,
                                             std::size_t spatial_axes, std::int64_t least) {
   if (!given.fits(spatial_axes)) {
@@ -59,7 +59,7 @@ constexpr result<axis_values> check_spatial(const spatial_values& given, const c
   return values;
 }
 
-/// One of the two that there are: a cast makes others.
+/// Checks that the order is one of the two orders: a cast can make other values.
 constexpr status check_order(depth_space_order order) {
   if (order == depth_space_order::depth_column_row || order == depth_space_order::column_row_depth) {
     return success{};
@@ -68,7 +68,7 @@ constexpr status check_order(depth_space_order order) {
                  << static_cast<std::uint32_t>(order);
 }
 
-/// The values of the spatial axes, given those of all axes.
+/// Picks the values of the spatial axes from the values of all axes.
 constexpr axis_values spatial_part(const axis_values& values, std::size_t channel_axis) noexcept {
   axis_values spatial;
   for (std::size_t i = 1; i < values.size(); ++i) {
@@ -77,7 +77,7 @@ constexpr axis_values spatial_part(const axis_values& values, std::size_t channe
   return spatial;
 }
 
-/// The values of all axes: batch, spatial, and channels at `channel_axis`.
+/// Joins the values of all axes: batch, spatial axes, and channels at `channel_axis`.
 constexpr axis_values with_channel_axis(std::int64_t batch, std::int64_t channels, const axis_values& spatial,
                                         std::size_t channel_axis) noexcept {
   axis_values values{batch};
@@ -88,8 +88,8 @@ constexpr axis_values with_channel_axis(std::int64_t batch, std::int64_t channel
   return values;
 }
 
-/// Whether a packed tensor of these extents can be addressed. As in NumPy, extents of 0 do not make
-/// room for others that are too large.
+/// Tells whether a packed tensor of these extents can be addressed. As in NumPy, other extents may be too large even if one
+/// is 0.
 constexpr bool addressable(const axis_values& extents, std::int64_t element_size) noexcept {
   checked_size bytes = element_size;
   for (const std::int64_t extent : extents) bytes *= extent == 0 ? 1 : extent;
@@ -104,7 +104,7 @@ constexpr basic_axis_values<MostAxes> in_bytes(const basic_axis_values<MostAxes>
   return bytes;
 }
 
-/// A tensor_view that has forgotten its type.
+/// An untyped_view is a tensor_view without its element type.
 struct untyped_view {
   const void* data;
   view_values extents;
@@ -123,7 +123,7 @@ struct untyped_view {
   view_values strides_in_bytes() const noexcept { return in_bytes(strides, element_size); }
 };
 
-/// An operator's two tensors, of one type.
+/// operands has an operator's two tensors, of one type.
 struct operands {
   untyped_view input;
   untyped_view output;
@@ -133,7 +133,7 @@ struct operands {
     static_assert(std::same_as<std::remove_const_t<In>, T>, "input and output must have one element type");
   }
 
-  /// The output's data, which was not const.
+  /// Returns the output's data, which was not const.
   void* destination() const noexcept { return const_cast<void*>(output.data); }
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What is checked about the views of every operator, before anything is written.
+// These functions check the views of every operator before anything is written.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ inline placement placement_of(const untyped_view& view) noexcept {
           view.strides_in_bytes(), view.element_size};
 }
 
-/// One stride per axis, and offsets that can be computed without overflow.
+/// Checks that there is one stride per axis, and that offsets can be computed without overflow.
 inline status check_strides(const untyped_view& view, const char* name) {
   if (view.strides.given() != view.extents.size()) {
     return error() << name << " must have one stride for each of its " << view.extents.size()
@@ -32,7 +32,7 @@ inline status check_strides(const untyped_view& view, const char* name) {
     const std::int64_t stride = view.strides[i];
     if (view.extents[i] < 2) continue;
     if (stride == std::numeric_limits<std::int64_t>::min()) {
-      span *= std::numeric_limits<std::int64_t>::max();  // its magnitude has no type
+      span *= std::numeric_limits<std::int64_t>::max();  // no type holds its magnitude
     } else {
       span += checked_size(view.extents[i] - 1) * (stride < 0 ? -stride : stride);
     }
@@ -45,7 +45,7 @@ inline status check_strides(const untyped_view& view, const char* name) {
   return success{};
 }
 
-/// What is not about the operator itself.
+/// Checks everything that does not depend on the operator.
 inline status check_operands(const operands& views, const view_values& output_extents,
                              const tensor_names& names) {
   if (const status fits = check_strides(views.input, names.input); !fits) return fits;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Integer arithmetic that sizes and offsets are safe with.
+// These functions compute sizes and offsets without undefined overflow.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
-/// A size that is not negative and remembers whether it left the range of its type on the way.
+/// A checked_size is a nonnegative size. It remembers whether a computation overflowed.
 class checked_size {
  public:
   constexpr checked_size(std::int64_t value) : value_(value) {}
@@ -47,8 +47,8 @@ constexpr checked_size product(const basic_axis_values<MostAxes>& values) noexce
   return total;
 }
 
-// Offsets and strides are computed modulo 2^64: a partial sum may leave the range (a base that padding
-// moves out of the tensor, the stride of an axis of extent 1), the offset of an element never does.
+// Offsets and strides are computed modulo 2^64. A partial sum may leave the range, for example a base that padding moves
+// out of the tensor, or the stride of an axis of extent 1. The offset of an element never leaves it.
 
 constexpr std::int64_t wrapping_add(std::int64_t a, std::int64_t b) noexcept {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));

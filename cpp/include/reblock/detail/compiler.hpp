@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What depends on the compiler: when numbers are rounded, registers of 16 bytes, looking bytes up,
-// wide sums. Only wide_registers.hpp and what builds on it do so as well. It defines no macro.
+// This header has the code that depends on the compiler: rounding, registers of 16 bytes, looking bytes up, wide sums.
+// Only wide_registers.hpp and the headers that include it depend on the compiler as well. This header defines no macro.
 #pragma once
 
 #include <bit>
@@ -22,8 +22,7 @@
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
-/// `value` with the digits that its type has. x87's registers have more, and when they are stored is the compiler's
-/// choice.
+/// Rounds `value` to its type. x87's registers have more digits, and the compiler chooses when to round them.
 template <class T>
 T rounded(T value) noexcept {
   if constexpr (std::is_floating_point_v<T> && FLT_EVAL_METHOD != 0) {
@@ -34,7 +33,7 @@ T rounded(T value) noexcept {
   }
 }
 
-// GCC and Clang know the instruction for each shuffle, but 32-bit x86 need not have the registers.
+// GCC and Clang have an instruction for each shuffle, but 32-bit x86 may not have the registers.
 #if defined(__GNUC__) && (!defined(__i386__) || defined(__SSE2__))
 
 using register_bytes [[gnu::vector_size(16)]] = std::uint8_t;
@@ -42,8 +41,7 @@ using register_pairs [[gnu::vector_size(16)]] = std::uint16_t;
 using register_words [[gnu::vector_size(16)]] = std::uint32_t;
 using register_longs [[gnu::vector_size(16)]] = std::uint64_t;
 
-/// a0 b0 a1 b1 ...: the lower halves of both, or the upper ones, element by element. Size: bytes of an
-/// element, up to 8.
+/// Interleaves the lower halves, or the upper halves, of two registers: a0 b0 a1 b1 ... Size: bytes of an element, up to 8.
 template <std::size_t Size, bool Upper>
 register_bytes zip(register_bytes a, register_bytes b) noexcept {
   if constexpr (Size == 1) {
@@ -64,7 +62,7 @@ register_bytes zip(register_bytes a, register_bytes b) noexcept {
   }
 }
 
-/// Every second byte of `a` and then of `b`: of those with even numbers, or the others.
+/// Picks every second byte of `a` and then of `b`: the even bytes, or the odd bytes.
 template <bool Odd>
 register_bytes unzip_bytes(register_bytes a, register_bytes b) noexcept {
   constexpr int i = Odd ? 1 : 0;
@@ -72,15 +70,15 @@ register_bytes unzip_bytes(register_bytes a, register_bytes b) noexcept {
                                  i + 20, i + 22, i + 24, i + 26, i + 28, i + 30);
 }
 
-/// Four words, of 4 bytes each, of the eight that `a` and then `b` have.
+/// Picks four words, of 4 bytes each, from the eight words of `a` and then `b`.
 template <int First, int Second, int Third, int Fourth>
 register_bytes pick_words(register_bytes a, register_bytes b) noexcept {
   return (register_bytes)__builtin_shufflevector((register_words)a, (register_words)b, First, Second, Third,
                                                  Fourth);
 }
 
-/// Of registers full of pairs of elements of Size bytes, 1 or 2: pairs of the element First (0 or 1) of each pair of
-/// `a`, and of the element Second of that of `b`.
+/// Makes pairs from two registers of pairs, with elements of Size bytes, 1 or 2. Each new pair has the element First (0 or
+/// 1) of a pair of `a` and the element Second of a pair of `b`.
 template <std::size_t Size, int First, int Second>
 register_bytes pair_up(register_bytes a, register_bytes b) noexcept {
   using lanes = std::conditional_t<Size == 1, register_pairs, register_words>;
@@ -95,7 +93,7 @@ register_bytes pair_up(register_bytes a, register_bytes b) noexcept {
                           (Second == 1 ? (lanes)b & static_cast<lane>(~first) : to_second((lanes)b)));
 }
 
-/// The 8 bytes of `low`, then those of `high`.
+/// Makes a register of the 8 bytes of `low` and then the 8 bytes of `high`.
 inline register_bytes register_of(std::uint64_t low, std::uint64_t high) noexcept {
   return (register_bytes)register_longs{low, high};
 }
@@ -105,13 +103,13 @@ inline register_bytes register_of(std::uint32_t a, std::uint32_t b, std::uint32_
   return (register_bytes)register_words{a, b, c, d};
 }
 
-/// The first (0) or the last (1) 8 bytes.
+/// Returns the first (0) or the last (1) 8 bytes.
 template <std::size_t Half>
 std::uint64_t half_of(register_bytes value) noexcept {
   return ((register_longs)value)[Half];
 }
 
-/// The sums of two registers of T, lane by lane. bool: whether one of the two is not 0.
+/// Adds two registers of T, lane by lane. For bool, the sum tells whether one of the two is not 0.
 template <class T>
 register_bytes add_lanes(register_bytes a, register_bytes b) noexcept {
   if constexpr (std::is_same_v<T, bool>) {
@@ -124,14 +122,14 @@ register_bytes add_lanes(register_bytes a, register_bytes b) noexcept {
 
 inline register_bytes both_bits(register_bytes a, register_bytes b) noexcept { return a & b; }
 
-/// The bits of the sums of floats with these bits.
+/// Adds floats with these bits and returns the bits of the sums.
 inline register_words add_floats(register_words a, register_words b) noexcept {
   using floats [[gnu::vector_size(16)]] = float;
   return (register_words)((floats)a + (floats)b);
 }
 
-/// Calls `f` with the register as lanes of an unsigned integer, all at once: it may add, shift, compare and
-/// choose. Where there are no such registers it is called with one lane after the other.
+/// Calls `f` with all lanes of the register as unsigned integers: it may add, shift, compare and choose. Without such
+/// registers, it calls `f` with one lane after the other.
 template <class Lane, class F>
 register_bytes map_lanes(register_bytes value, F f) noexcept {
   using lanes [[gnu::vector_size(16)]] = Lane;
@@ -242,28 +240,28 @@ std::uint64_t half_of(const register_bytes& value) noexcept {
 
 #endif
 
-/// Where the bytes of a few registers come from: windows of the source, which are tables that bytes are looked up in.
+/// lookups says where the bytes of a few registers come from. Windows of the source are tables in which bytes are looked up.
 struct lookups {
   static constexpr std::size_t most_windows = 16;
 
   const std::int64_t* offsets;  ///< bytes from the source to each window
-  /// For each register, for each table, for each byte that is stored: its place in the table, or 255 where it comes
-  /// from another one, or is 0.
+  /// For each register, for each table, for each stored byte: its place in the table, or 255 if the byte comes from another
+  /// table or is 0.
   const std::uint8_t* places;
   const std::int64_t* targets;  ///< bytes from the destination to each register
 };
 
-/// How many bytes a table has where registers of `width` bytes are looked up: the widest look up in two of them.
+/// Returns the bytes of a table for registers of `width` bytes. The widest registers look up in two registers.
 constexpr std::size_t lookup_table_bytes(std::size_t width) noexcept { return width == 64 ? 128 : width; }
 
-/// A term of a sum: bytes from the first term to it, and, where terms have masks, from the mask of the first to its own.
+/// A term of a sum has its distance in bytes from the first term and, if terms have masks, from the first term's mask.
 struct term {
   std::int64_t offset;
   std::int64_t mask;
 };
 
-/// Where registers of sums have their first terms, and the masks of these if terms have masks, and where they go:
-/// the first of several, or how far it is from each to the next, in bytes.
+/// A sum_place has the addresses of a register of sums: its first terms, their masks if terms have masks, and its target.
+/// A sum_step has the distances, in bytes, from each register to the next.
 struct sum_place {
   const std::byte* source;
   const std::byte* mask;
@@ -277,14 +275,14 @@ struct sum_step {
 enum class masking : std::uint8_t {
   none,
   each,    ///< the terms of each register have masks
-  shared,  ///< those of the first serve all registers of a place
+  shared,  ///< the masks of the first register serve all registers of a place
 };
-/// How many registers are summed side by side, since an addition takes as many cycles before the next one can follow.
+/// This many registers are summed side by side: a sum waits as many cycles for the addition before.
 inline constexpr std::size_t sums_at_once = 4;
 
 #if defined(__GNUC__) && defined(__x86_64__)
 
-/// Bytes of the widest registers that are looked up: 64 with AVX-512 VBMI, 16 with SSSE3, 0 where the processor
+/// Returns the bytes of the widest registers that are looked up: 64 with AVX-512 VBMI, 16 with SSSE3, 0 if the processor
 /// has no such instruction.
 inline std::size_t detect_lookup_width() noexcept {
   if (__builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512vl") &&
@@ -334,7 +332,7 @@ using longs_16 [[gnu::vector_size(16)]] = long long;
 using longs_32 [[gnu::vector_size(32)]] = long long;
 using longs_64 [[gnu::vector_size(64)]] = long long;
 
-/// A register of 64 bytes, an equal part of it from each of so many places.
+/// Loads a register of 64 bytes in equal parts from `Count` places.
 template <std::size_t Count>
 [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] inline signed_bytes_64 load_parts(
     const std::byte* const (&places)[Count]) noexcept {
@@ -356,7 +354,7 @@ template <std::size_t Count>
 }
 
 /// Fills `Targets` registers by the same lookups for each index of two axes, and stores the first `Store` bytes of each.
-/// The windows fill 1, 2 or 4 registers, of which two at a time are a table.
+/// The windows fill 1, 2 or 4 registers. Two registers are a table.
 template <std::size_t WindowBytes, std::size_t Windows, std::size_t Targets, std::size_t Store>
 [[gnu::target("avx512vl,avx512bw,avx512vbmi")]] void look_up_64(const lookups& l, const tile_axis& outer,
                                                                 const tile_axis& inner,
@@ -421,7 +419,7 @@ template <std::size_t WindowBytes, std::size_t Windows, std::size_t Targets, std
   }
 }
 
-/// Whether sum_wide() and sum_halves() may be called.
+/// Tells whether sum_wide() and sum_halves() may be called.
 inline bool detect_wide_sums() noexcept {
   unsigned a = 0;
   unsigned b = 0;
@@ -436,7 +434,7 @@ inline constexpr std::size_t wide_sum_bytes = 32;
 using eight_floats [[gnu::vector_size(32)]] = float;
 using eight_halves [[gnu::vector_size(16)]] = short;
 
-/// How a register of terms adds to one of sums.
+/// Adds a register of terms to a register of sums.
 template <class T>
 struct wide_sum {
   using lanes [[gnu::vector_size(32)]] = T;
@@ -504,14 +502,14 @@ template <class Sum, masking Masks, std::size_t Count>
   }
 }
 
-/// The sums of Count registers of 32 bytes at each place.
+/// Computes the sums of Count registers of 32 bytes at each place.
 template <class T, masking Masks, std::size_t Count>
 void sum_wide(const term* terms, std::size_t count, const sum_place* places, std::size_t place_count,
               const sum_step& step) noexcept {
   sum_wide_registers<wide_sum<T>, Masks, Count>(terms, count, places, place_count, step);
 }
 
-/// The sums of Count registers of 8 values of float16 at each place.
+/// Computes the sums of Count registers of 8 values of float16 at each place.
 template <masking Masks, std::size_t Count>
 void sum_halves(const term* terms, std::size_t count, const sum_place* places, std::size_t place_count,
                 const sum_step& step) noexcept {
@@ -597,11 +595,11 @@ void sum_halves(const term*, std::size_t, const sum_place*, std::size_t, const s
 
 #if defined(__GNUC__) && defined(__x86_64__)
 
-/// Whether there are stores past the caches.
+/// This constant tells whether there are stores past the caches.
 inline constexpr bool has_streams = true;
 
-/// Stores past the caches, to a multiple of its size. finish_streams() makes what was written visible to
-/// other threads.
+/// Stores a register past the caches, to a multiple of its size. finish_streams() makes the stored bytes visible to other
+/// threads.
 inline void stream(std::byte* destination, register_bytes value) noexcept {
   using words [[gnu::vector_size(16)]] = long long;
 #if defined(__clang__)
@@ -634,10 +632,10 @@ inline void finish_streams() noexcept {}
 
 #endif
 
-/// Has what lies `offset` bytes from `place` brought into the caches, if there is anything.
+/// Asks for the memory `offset` bytes from `place` to be read into the caches. The address may be invalid.
 inline void prefetch(const std::byte* place, std::int64_t offset) noexcept {
 #if defined(__GNUC__)
-  // by way of an integer, since a pointer must not leave what it points into
+  // computes with integers, because a pointer must not leave its array
   __builtin_prefetch(
       std::bit_cast<const void*>(std::bit_cast<std::uintptr_t>(place) + static_cast<std::uintptr_t>(offset)));
 #else

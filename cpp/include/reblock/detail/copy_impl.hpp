@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// A copy between views: what copy.hpp declares of the engine.
+// This header defines the engine's functions of copy.hpp: a copy between views.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// depth_to_space and space_to_depth on views: what depth_space.hpp declares of the engine.
+// This header defines the engine's functions of depth_space.hpp: depth_to_space and space_to_depth on views.
 #pragma once
 
 #include <reblock/depth_space.hpp>

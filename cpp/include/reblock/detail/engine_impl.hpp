@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The engine: what engine.hpp declares, and all that it compiles.
+// This header defines the engine's functions of engine.hpp and includes everything that the engine compiles.
 #pragma once
 
 #include <algorithm>
@@ -24,12 +24,12 @@
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
-/// Less than this many destination bytes a chunk are not worth handing to another thread.
+/// A chunk of fewer destination bytes would not be worth another thread.
 inline constexpr std::int64_t least_chunk_bytes = 64 * 1024;
-/// More chunks than this are not made, however many an executor asks for.
+/// An operation has at most this many chunks, even if an executor asks for more.
 [[gnu::visibility("hidden")]] inline constexpr std::size_t most_chunks = 1024;
 
-/// What an operation holds.
+/// An any_plan is the content of an operation.
 struct any_plan {
   enum class kind : std::uint8_t { moves, sums, staged_sums };
   kind holds;
@@ -49,16 +49,16 @@ struct any_plan {
 static_assert(std::is_trivially_copyable_v<any_plan> && sizeof(any_plan) <= operation::plan_bytes &&
               alignof(any_plan) <= 8);
 
-/// Where the share of the i-th of `chunks` begins.
+/// Returns the begin of the i-th of `chunks` shares.
 constexpr std::int64_t share(std::int64_t total, std::int64_t i, std::int64_t chunks) noexcept {
   return total / chunks * i + std::min(i, total % chunks);
 }
 
-/// A plan that is run in chunks: what a chunk needs to know.
+/// chunked_moves is a plan that runs in chunks, with the data that a chunk needs.
 struct chunked_moves {
   const plan& moves;
   layout whole;
-  std::size_t axis;  ///< that is cut
+  std::size_t axis;  ///< axis that is cut into chunks
   std::int64_t chunks;
   movers by;
   const std::byte* source;
@@ -97,8 +97,8 @@ void run_chunks(const executor_reference& executor, const Chunked& chunked) {
       [](const void* self, std::size_t chunk) { static_cast<const Chunked*>(self)->run(chunk); }, &chunked);
 }
 
-/// The axis that cuts the output into the longest contiguous pieces among those that make enough of
-/// them; if none does, the longest.
+/// Chooses the axis that cuts the output into at least `pieces` contiguous pieces that are as long as possible. If no axis
+/// makes enough pieces, it returns the longest axis.
 constexpr std::size_t axis_to_cut(const layout& moves, std::int64_t pieces) noexcept {
   std::size_t best = 0;
   const auto enough = [&](std::size_t i) { return moves.axes[i].extent >= pieces; };
@@ -126,12 +126,12 @@ inline void run_plan(const plan& moves, const movers& by, const std::byte* sourc
   traverse(moves, source, destination);
 }
 
-/// An axis that is gone through in pieces, of which some make a chunk.
+/// shared_pieces is an axis that is walked in pieces. A chunk has several pieces.
 struct shared_pieces {
   std::int64_t extent;
   std::int64_t at_once;
 
-  /// Whole ones: whoever has the last of them has what is behind it too, which is moved with a part of it again.
+  /// Counts the whole pieces. The chunk with the last piece also moves the indices behind it, and some indices twice.
   constexpr std::int64_t count() const noexcept { return extent / at_once; }
   constexpr index_range chunk(std::int64_t i, std::int64_t chunks) const noexcept {
     return {share(count(), i, chunks) * at_once,
@@ -139,8 +139,8 @@ struct shared_pieces {
   }
 };
 
-/// Runs chunks of a move in blocks or windows along the axis of the most pieces: `pieces(i)` has those of axis i, and
-/// `run(axis, range)` moves a range of its indices.
+/// Runs chunks of a move in blocks or windows along the axis with the most pieces. `pieces(i)` returns the pieces of axis i,
+/// and `run(axis, range)` moves a range of its indices.
 template <class Pieces, class Run>
 void run_shared(const executor_reference& executor, std::int64_t concurrency, std::size_t rank,
                 std::int64_t bytes, const Pieces& pieces, const Run& run) {
@@ -212,14 +212,14 @@ inline void run_chunks_of_staged_sums(const staged_sums& sums, const std::byte* 
   if (chunked.chunks > 0) run_chunks(executor, chunked);
 }
 
-/// Makes a plan in `room`, as large as an operation's.
+/// Makes a plan in `room`, which has the bytes of an operation.
 inline void place_moves(void* room, const layout& moves, std::int64_t element_size, const movers& by,
                         const settling* settle) noexcept {
   new (room) any_plan(moves, element_size, by, settle);
 }
 
-/// Plans what `gather` does, by moves alone where each position has exactly one term. Works nothing out for an output
-/// without elements, whose other extents may be of any size.
+/// Plans the sums of fold. If each position has exactly one term, it plans moves alone. For an output without elements it
+/// computes nothing, because the other extents may have any value.
 inline void place_sums(void* room, const sum_request& request, const sum_functions& sum,
                        const movers& by) noexcept {
   const std::int64_t element_size = request.sum.element_size;
@@ -241,8 +241,8 @@ inline void place_sums(void* room, const sum_request& request, const sum_functio
   }
 }
 
-/// The functions of a summation that does not have them yet: those of any type where the engine is compiled once, else
-/// those of DirectML's data types.
+/// Returns the functions for a summation that has none yet. If the engine is compiled once, they are for any type, else for
+/// DirectML's data types.
 REBLOCK_ENGINE_FUNCTION const sum_functions* functions_of(const summation& sum) noexcept {
   using enum summand;
   const sum_functions* found = find_sum_functions<single_part, integer8, integer16, integer32, integer64,
@@ -287,7 +287,7 @@ REBLOCK_ENGINE_DEFINITION void run(const void* operation, const void* source, vo
   auto* to = static_cast<std::byte*>(destination);
   const auto concurrency =
       static_cast<std::int64_t>(std::min(by.concurrency(by.executor), detail::most_chunks));
-  if (concurrency == 0) return;  // it threw
+  if (concurrency == 0) return;  // the executor threw
   if (how.holds == detail::any_plan::kind::sums) {
     detail::run_sums(how.sums, from, to, by, concurrency);
   } else if (how.holds == detail::any_plan::kind::staged_sums) {

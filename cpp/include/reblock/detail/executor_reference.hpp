@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// How an executor of any type crosses the engine's boundary.
+// An executor_reference takes an executor of any type across the engine's boundary.
 #pragma once
 
 #include <cstddef>
@@ -13,18 +13,18 @@
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
-/// A chunk of an operation, by its number.
+/// A chunk_function runs the chunk of an operation with this number.
 using chunk_function = void (*)(const void* operation, std::size_t chunk);
 
-/// An executor whose functions do not throw.
+/// An executor_reference is an executor whose functions do not throw.
 struct executor_reference {
   void* executor;
-  /// At least 1; or 0 where it cannot tell: then nothing is run.
+  /// Returns at least 1, or 0 after an exception: then nothing is run.
   std::size_t (*concurrency)(void* executor);
   void (*run)(void* executor, std::size_t chunks, chunk_function chunk, const void* operation);
 };
 
-/// Keeps what an executor throws until the engine has returned: between the two there may be a library without exceptions.
+/// Keeps an executor's exception until the engine has returned: the engine may be a library without exceptions.
 template <class Executor>
 class held_executor {
  public:
@@ -32,7 +32,7 @@ class held_executor {
 
   executor_reference reference() noexcept { return {this, concurrency, run}; }
 
-  /// Throws what the executor has thrown.
+  /// Throws the executor's exception, if there is one.
   void rethrow() const {
 #if defined(__cpp_exceptions)
     if (thrown_) std::rethrow_exception(thrown_);

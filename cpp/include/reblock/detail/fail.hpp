@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// How an error leaves a call that returns no status.
+// fail() ends a call that has an error and returns no status.
 #pragma once
 
 #if defined(__cpp_exceptions)
@@ -14,7 +14,7 @@
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
-/// Throws std::invalid_argument, or, where exceptions are switched off, prints the message and aborts.
+/// Throws std::invalid_argument. Without exceptions it prints the message and aborts.
 [[noreturn]] inline void fail(const char* message) {
 #if defined(__cpp_exceptions)
   throw std::invalid_argument(message);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Which terms the positions of one spatial axis have: the arithmetic of overlapping windows.
+// A gather_axis computes which terms the positions of one spatial axis have. Windows may overlap.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
-/// Neighbouring places, to all of which the terms [first_term, end_term) add.
+/// A segment has neighbouring places [begin, end) with the same terms [first_term, end_term).
 struct segment {
   std::int64_t begin = 0;
   std::int64_t end = 0;
@@ -23,8 +23,8 @@ struct segment {
   constexpr std::int64_t terms() const noexcept { return std::max<std::int64_t>(0, end_term - first_term); }
 };
 
-/// Phases number, number + 1, ... that have as many places and terms: in the i-th of them term t comes from
-/// the window offset first_offset + i + t * cycle, and block l adds it to place l + shift + t * advance.
+/// A phase_group has `count` phases from `number` on, with equally many places and terms. In the i-th phase, term t comes
+/// from the window offset first_offset + i + t * cycle, and window l adds it to place l + shift + t * advance.
 struct phase_group {
   std::int64_t number = 0;
   std::int64_t count = 1;
@@ -36,13 +36,13 @@ struct phase_group {
   std::int64_t advance = 1;
 };
 
-/// One spatial axis: block l adds its term of window offset o to the position l * stride + o * dilation - padding,
-/// which is place position / phases of phase position % phases. Within a phase neighbouring blocks add to
-/// neighbouring places.
+/// A gather_axis describes one spatial axis. Window l adds its term of offset o to the position
+/// l * stride + o * dilation - padding. A position is place position / phases of phase position % phases. Within a phase,
+/// neighbouring windows add to neighbouring places. `blocks` counts the windows.
 struct gather_axis {
   std::int64_t size = 1;  ///< window offsets
   std::int64_t blocks = 1;
-  std::int64_t phases = 1;  ///< the stride, or 1 where there is one block
+  std::int64_t phases = 1;  ///< the stride, or 1 if there is one window
   std::int64_t dilation = 1;
   std::int64_t padding = 0;
   std::int64_t extent = 0;         ///< positions
@@ -50,21 +50,22 @@ struct gather_axis {
   std::int64_t block_stride = 0;   ///< in the columns, bytes
   std::int64_t output_stride = 0;  ///< bytes
 
-  /// Those of the phases that have the most.
+  /// Counts the places of the phases that have the most places.
   constexpr std::int64_t places() const noexcept { return ceil_divide(extent, phases); }
 
-  /// How many phases have terms, each from another one of the first window offsets.
+  /// Counts the phases that have terms. Each of the first window offsets belongs to another phase.
   constexpr std::int64_t summed_phases() const noexcept {
     return std::min(size, phases / std::gcd(phases, dilation));
   }
 
-  /// The phase of a window offset below summed_phases() and those of the offsets behind it, as far as they are alike.
+  /// Returns the group with the phase of a window offset below summed_phases(). It also has the phases of the next offsets,
+  /// as long as they have equally many places and terms.
   constexpr phase_group group_at(std::int64_t offset) const noexcept {
     const std::int64_t common = std::gcd(phases, dilation);
     const std::int64_t cycle = phases / common;
     const std::int64_t position = offset * dilation - padding;
     const std::int64_t shift = floor_divide(position, phases);
-    // no more than the phases, though the product may be less than any integer
+    // at most the number of phases, although the product may overflow
     const std::int64_t number = wrapping_subtract(position, wrapping_multiply(shift, phases));
     std::int64_t count = 1;
     if (dilation == 1) {
@@ -82,7 +83,7 @@ struct gather_axis {
             dilation / common};
   }
 
-  /// The longest segment of a group from place `begin` on, which ends at `end` at the latest.
+  /// Returns the longest segment of a group from place `begin` on. It ends at `end` at the latest.
   constexpr segment segment_at(const phase_group& g, std::int64_t begin, std::int64_t end) const noexcept {
     // term t adds to `blocks` places from t * advance + shift on
     const std::int64_t reached = begin - g.shift;

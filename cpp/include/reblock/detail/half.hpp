@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// float16 and bfloat16 as floats and back: one by one, or all of a register at once. Each conversion is
-// written once, for words that are the bits of a float: std::uint32_t or lanes of it. It chooses between
-// results instead of branches.
+// These functions convert float16 and bfloat16 to float and back, one by one or a register at once. Each conversion is
+// written once, for words that are the bits of a float: std::uint32_t or lanes of it. It chooses between results instead of
+// branching.
 #pragma once
 
 #include <array>
@@ -29,7 +29,7 @@ constexpr Words shift_and_round(Words bits, unsigned shift) noexcept {
   return (bits + ((1u << (shift - 1)) - 1) + (bits >> shift & 1u)) >> shift;
 }
 
-/// The bits of the float that a half with these bits is: exactly, a NaN with its payload.
+/// Converts the bits of a half to the bits of a float. The result is exact; a NaN keeps its payload.
 template <half T, class Words>
 constexpr Words float_bits(Words bits) noexcept {
   if constexpr (std::same_as<T, bfloat16>) {
@@ -45,8 +45,8 @@ constexpr Words float_bits(Words bits) noexcept {
   }
 }
 
-/// The bits of the half nearest to a float with these bits, ties to even; a NaN stays a NaN; beyond the range
-/// lies infinity.
+/// Converts the bits of a float to the bits of the nearest half, ties to even. A NaN stays a NaN. Values beyond the range
+/// become infinity.
 template <half T, class Words>
 constexpr Words half_bits(Words bits) noexcept {
   const Words magnitude = bits & 0x7fffffffu;
@@ -78,13 +78,13 @@ constexpr void round_to(T& result, float value) noexcept {
   result.bits = static_cast<std::uint16_t>(half_bits<T>(std::bit_cast<std::uint32_t>(value)));
 }
 
-/// The bits of 0 + a half with these bits: -0 becomes 0. A NaN stays as it is, even if it is a signaling one.
+/// Adds 0 to halves with these bits: -0 becomes 0. A NaN does not change, even a signaling NaN.
 template <class Pairs>
 constexpr Pairs settled_bits(Pairs bits) noexcept {
   return bits == std::uint16_t{0x8000} ? Pairs{} : bits;
 }
 
-/// Eight halves as two registers of floats.
+/// Converts eight halves to two registers of floats.
 template <half T>
 registers<2> widen(register_bytes halves) noexcept {
   const register_bytes zeros{};
@@ -95,7 +95,7 @@ registers<2> widen(register_bytes halves) noexcept {
   return {map_lanes<std::uint32_t>(words[0], widened), map_lanes<std::uint32_t>(words[1], widened)};
 }
 
-/// Two registers of floats, rounded to eight halves.
+/// Rounds two registers of floats to eight halves.
 template <half T>
 register_bytes narrow(const registers<2>& floats) noexcept {
   const auto narrowed = [](auto bits) { return half_bits<T>(bits); };

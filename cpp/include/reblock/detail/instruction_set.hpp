@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Which instructions beyond those that the compiler may use everywhere are used here.
+// These functions choose the instructions that are used in addition to those of the compiler's flags.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,8 @@
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
-/// By the names of x86-64's, ascending: a processor that has one has those before it. NEON does what avx2 stands for.
+/// The names are those of x86-64, in ascending order: a processor that has a set has the sets before it. NEON counts as
+/// avx2.
 enum class instruction_set : std::uint8_t {
   baseline,  ///< what the compiler's flags allow
   ssse3,     ///< bytes looked up in 16
@@ -20,12 +21,12 @@ enum class instruction_set : std::uint8_t {
   avx512,    ///< with VBMI: bytes looked up for registers of 64, and leaves with such registers
 };
 
-/// Bytes of the registers in which bytes are looked up; 0: they are not.
+/// Returns the bytes of the registers in which bytes are looked up; 0: bytes are not looked up.
 constexpr std::size_t lookup_width(instruction_set set) noexcept {
   return set == instruction_set::avx512 ? 64 : set == instruction_set::baseline ? 0 : 16;
 }
 
-/// As `reblock info` and REBLOCK_ISA have it.
+/// Returns the name in `reblock info` and REBLOCK_ISA.
 constexpr std::string_view name_of(instruction_set set) noexcept {
 #if defined(__aarch64__)
   return set == instruction_set::baseline ? "baseline" : "neon";
@@ -35,7 +36,7 @@ constexpr std::string_view name_of(instruction_set set) noexcept {
 #endif
 }
 
-/// The widest that this processor has.
+/// Returns the widest set of this processor.
 inline instruction_set detect_instruction_set() noexcept {
   const std::size_t width = detect_lookup_width();
   return width == 0            ? instruction_set::baseline
@@ -44,8 +45,8 @@ inline instruction_set detect_instruction_set() noexcept {
                                : instruction_set::avx512;
 }
 
-/// What plans are made for: all that the processor has, or, where the environment variable REBLOCK_ISA names
-/// one of the sets when this is first called, no more than that one.
+/// Returns the set that plans use: the processor's widest set. The environment variable REBLOCK_ISA may name a narrower
+/// set; the first call reads it.
 [[gnu::visibility("hidden")]] inline instruction_set usable_instruction_set() noexcept {
   static const instruction_set usable = [] {
     const instruction_set best = detect_instruction_set();

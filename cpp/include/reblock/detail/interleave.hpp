@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The leaves for a few streams: several contiguous rows on one side, one dense row on the other.
+// These leaves move a few streams: several contiguous rows on one side, one dense row on the other.
 #pragma once
 
 #include <algorithm>
@@ -16,8 +16,8 @@
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
-/// Three streams of one register each, element by element in turn. Smaller elements move in pairs: of what has even
-/// places in its stream and of what comes next in turn.
+/// Interleaves three streams of one register each, element by element. Small elements move in pairs: an element with an
+/// even place in its stream, and the next element in turn.
 template <std::size_t Size>
 [[gnu::always_inline]] inline registers<3> interleave_three(const registers<3>& v) noexcept {
   const auto [a, b, c] = v;
@@ -57,10 +57,9 @@ template <std::size_t Size>
   }
 }
 
-/// Registers full of dense groups: position after position of a row, an element of each stream. Where the streams are
-/// neither three nor a power of two, a register's groups are padded to one; in memory they are not. What is padding
-/// there belongs to the next position, so all but the last group of a row can be read and written as wide as in
-/// registers.
+/// A group has an element of each stream, for one position of a row. If the number of streams is neither three nor a power
+/// of two, groups in registers are padded to a power of two. Groups in memory have no padding: these bytes belong to the
+/// next position. So all groups except a row's last can be read and written with the padding.
 template <std::size_t Size, std::size_t Streams>
 struct groups {
   static constexpr std::size_t width = sizeof(register_bytes) / Size;  ///< groups in all registers
@@ -69,7 +68,7 @@ struct groups {
   static constexpr std::size_t step = Streams * Size;  ///< bytes of a group in memory
   static constexpr std::size_t chunk = std::min(padded, sizeof(register_bytes));
 
-  /// From streams to groups.
+  /// Makes groups of streams.
   [[gnu::always_inline]] static registers<count> interleaved(const registers<count>& v) noexcept {
     if constexpr (Streams == 3) {
       return interleave_three<Size>(v);
@@ -77,7 +76,7 @@ struct groups {
       return shuffle < Size, width == 1 ? 0 : log2(count) > (v);
     }
   }
-  /// And back.
+  /// Makes streams of groups.
   [[gnu::always_inline]] static registers<count> separated(const registers<count>& v) noexcept {
     if constexpr (Streams == 3) {
       return separate_three<Size>(v);
@@ -138,7 +137,7 @@ struct groups {
     }
   }
 
-  /// The first `some` groups, and nothing beyond them in memory.
+  /// Loads the first `some` groups, and reads nothing beyond them.
   [[gnu::always_inline]] static registers<count> load_some(const std::byte* source,
                                                            std::size_t some) noexcept {
     registers<count> v{};
@@ -183,8 +182,8 @@ struct groups {
   }
 };
 
-/// `Streams` contiguous sources become one contiguous destination, an element from each in turn. The
-/// outer axis runs along the streams, the inner one across them.
+/// Interleaves `Streams` contiguous sources: one contiguous destination takes an element from each in turn. The outer axis
+/// runs along the streams, the inner axis across them.
 template <std::size_t Size, std::size_t Streams, class Finish = as_is>
 void move_interleaved(const tile& t, const std::byte* source, std::byte* destination) {
   using dense = groups<Size, Streams>;
@@ -218,7 +217,7 @@ void move_interleaved(const tile& t, const std::byte* source, std::byte* destina
     const auto stream = [&](std::size_t k) { return from + offsets[k]; };
     for_overlapping_steps(length, dense::width, [&](std::size_t i) {
       if constexpr (Streams > dense::width && Streams % dense::width == 0) {
-        // a square of streams at a time, which takes fewer shuffles, and fewer registers
+        // a square of streams at a time needs fewer shuffles and fewer registers
         constexpr std::size_t squares = Streams / dense::width;
         unrolled<squares>([&](auto square) {
           registers<dense::width> v;
@@ -239,10 +238,10 @@ void move_interleaved(const tile& t, const std::byte* source, std::byte* destina
   });
 }
 
-/// Whether so many streams that are separated may go past the caches: more would want too many buffers at a time.
+/// Tells whether this many separated streams may go past the caches: more would need too many buffers at a time.
 constexpr bool may_stream_apart(std::int64_t streams) noexcept { return streams <= 4 || streams == 8; }
 
-/// Whether streams that are separated go past the caches, if the first of them begins at a multiple of 16 bytes.
+/// Tells whether separated streams go past the caches, if the first stream begins at a multiple of 16 bytes.
 constexpr bool streams_apart(const tile& t) noexcept {
   constexpr std::int64_t width{sizeof(register_bytes)};
   const std::int64_t row = t.inner.extent * static_cast<std::int64_t>(t.element_size);
@@ -251,14 +250,14 @@ constexpr bool streams_apart(const tile& t) noexcept {
   return t.streamed && may_stream_apart(t.outer_extent()) && (row | strides) % width == 0;
 }
 
-/// One contiguous source is dealt out to `Streams` contiguous destinations, an element to each in
-/// turn. The outer axis runs across the streams, the inner one along them.
+/// Separates one contiguous source: `Streams` contiguous destinations get an element each in turn. The outer axis runs
+/// across the streams, the inner axis along them.
 template <std::size_t Size, std::size_t Streams>
 void move_deinterleaved(const tile& t, const std::byte* source, std::byte* destination) {
   using dense = groups<Size, Streams>;
   const auto length = static_cast<std::size_t>(t.inner.extent);
   const auto offsets = stream_offsets::of_destination(t, Streams).template first<Streams>();
-  // a loop for each way to store, since one that asks for each register is slower by half
+  // a loop for each way to store: a loop that decides for each register takes half as long again
   if (length < dense::width) {
     const auto goes_on = [=](const tile_axis& next) {
       return run_over<Size>(length, next.destination_stride);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The leaves of the traversal: the innermost axes of a plan, up to four, moved by one call. They know
-// the size of an element, never its type, and read and write nothing but elements, at any alignment.
+// A leaf moves the innermost axes of a plan, up to four, in one call. Leaves have the size of an element, but not its type.
+// They read and write only elements, at any alignment.
 #pragma once
 
 #include <algorithm>
@@ -22,11 +22,11 @@
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
-/// An element size that is known at compile time, or 0 where it is known at run time only.
+/// A fixed_size is an element size known at compile time, or 0 if it is known only at run time.
 template <std::size_t Size>
 using fixed_size = std::integral_constant<std::size_t, Size>;
 
-/// Calls `choose` with the element size as a compile-time constant where it has leaves of its own.
+/// Calls `choose` with the element size as a compile-time constant if leaves are compiled for this size.
 template <class Choose>
 leaf_function with_fixed_size(std::size_t element_size, Choose&& choose) {
   switch (element_size) {
@@ -41,21 +41,21 @@ leaf_function with_fixed_size(std::size_t element_size, Choose&& choose) {
   }
 }
 
-/// Whether the inner axis runs across contiguous streams of the source, and the destination is one row.
+/// Tells whether the inner axis runs across contiguous streams of the source, and the destination is one row.
 constexpr bool interleaves(const tile& t) noexcept {
   const auto size = static_cast<std::int64_t>(t.element_size);
   return t.joined != tile::axis::outer && t.outer.source_stride == size &&
          t.inner.destination_stride == size && t.outer.destination_stride == t.inner_extent() * size;
 }
 
-/// Whether the outer axis runs across contiguous streams of the destination, and the source is one row.
+/// Tells whether the outer axis runs across contiguous streams of the destination, and the source is one row.
 constexpr bool separates(const tile& t) noexcept {
   const auto size = static_cast<std::int64_t>(t.element_size);
   return t.joined != tile::axis::inner && t.outer.source_stride == size &&
          t.inner.destination_stride == size && t.inner.source_stride == t.outer_extent() * size;
 }
 
-/// The leaf that interleaves as many streams as the tile has, or null.
+/// Returns the leaf that interleaves the number of streams of the tile, or null.
 template <std::size_t Size, class Finish>
 leaf_function choose_interleaving_leaf(const tile& t, bool is_wide) {
   if constexpr (Finish::element_size == 0) {
@@ -74,7 +74,7 @@ leaf_function choose_interleaving_leaf(const tile& t, bool is_wide) {
   }
 }
 
-/// The leaf that separates as many streams as the tile has, or null.
+/// Returns the leaf that separates the number of streams of the tile, or null.
 template <std::size_t Size>
 leaf_function choose_deinterleaving_leaf(const tile& t, bool is_wide) {
   const leaf_function wide = choose_wide_leaf<true>(t);
@@ -90,10 +90,10 @@ leaf_function choose_deinterleaving_leaf(const tile& t, bool is_wide) {
   }
 }
 
-/// The leaf for a tile whose elements `Finish` is to see, or null where only as_is has one. It stays right for a tile of the
-/// same strides with other rows and slices, and with narrower streams only where `streams_are_fixed` is false.
-/// `lookup_width`: the processor's, as detect_lookup_width() has it. A template, so that leaves are compiled where they are
-/// used and not where this header is included.
+/// Chooses the leaf for a tile whose elements go through `Finish`, or null if only as_is has a leaf. The leaf is valid for
+/// tiles of the same strides with other rows and slices. If `streams_are_fixed` is false, their streams may be narrower.
+/// `lookup_width` is the result of detect_lookup_width(). The function is a template, so that only files that use leaves
+/// compile them.
 template <class Finish = as_is>
 leaf_function choose_leaf(const tile& t, bool streams_are_fixed, std::size_t lookup_width) {
   constexpr bool moves = Finish::element_size == 0;
@@ -105,7 +105,7 @@ leaf_function choose_leaf(const tile& t, bool streams_are_fixed, std::size_t loo
     return !moves ? nullptr : is_wide ? move_wide_runs<false> : move_runs;
   }
   const bool are_long =
-      is_wide && t.element_size >= least_streamed_run;  // wide registers stream these, wherever they lie
+      is_wide && t.element_size >= least_streamed_run;  // wide registers stream these at any alignment
   if (moves && !are_long && streams_runs(t)) return stream_runs<sizeof(register_bytes)>;
   if (moves && is_wide && size > 32 && size != 48) return move_wide_runs<true>;  // 48: three registers do
   const bool are_streams = outer.source_stride == size && inner.destination_stride == size;
@@ -127,16 +127,16 @@ leaf_function choose_leaf(const tile& t, bool streams_are_fixed, std::size_t loo
   });
 }
 
-/// How single terms become sums.
+/// settling says how single terms become sums.
 struct settling {
-  /// A leaf that makes sums of the terms that a tile of the destination holds. Null: they are.
+  /// A leaf that makes sums of the terms in a tile of the destination. Null: terms are sums.
   leaf_function settle = nullptr;
-  /// Chooses a leaf that does so while it moves them; null where there is none.
+  /// Chooses a leaf that makes sums while it moves terms; null if there is none.
   leaf_function (*choose_leaf)(const tile&, bool streams_are_fixed, std::size_t lookup_width) = nullptr;
 };
 
-/// Whether looking bytes up moves a tile faster than its leaf does. The limits are measured: below them
-/// leaves do little else than begin and end rows.
+/// Tells whether looking bytes up moves a tile faster than its leaf. The limits are measured: below them leaves spend most
+/// of the time at the begin and the end of rows.
 inline bool is_slow(const tile& t, std::size_t lookup_width) noexcept {
   if (streams_runs(t)) return false;
   const auto [outer, inner] = std::pair(t.outer, t.inner);

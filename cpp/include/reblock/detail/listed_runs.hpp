@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Copying runs from a list of places to a list of others.
+// These movers copy runs from a list of places to another list of places.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
-/// Size bytes, all read before any is written.
+/// Copies Size bytes. All bytes are read before any byte is written.
 template <std::size_t Size>
 [[gnu::always_inline]] inline void copy_bytes(std::byte* to, const std::byte* from) noexcept {
   std::byte bytes[Size];
@@ -34,14 +34,14 @@ template <class Copy>
   }
 }
 
-/// Runs of exactly Size bytes.
+/// Copies runs of exactly Size bytes.
 template <std::size_t Size>
 void copy_words(const stream_block& b, const std::byte* source, std::byte* destination) {
   for_each_run(b, source, destination,
                [](std::byte* to, const std::byte* from, std::size_t) { copy_bytes<Size>(to, from); });
 }
 
-/// Runs of Size to 2 * Size bytes, by two pieces that may overlap. b.columns: bytes.
+/// Copies runs of Size to 2 * Size bytes, as two pieces that may overlap. b.columns: bytes.
 template <std::size_t Size>
 void copy_pieces(const stream_block& b, const std::byte* source, std::byte* destination) {
   const std::size_t second = b.columns - Size;
@@ -55,7 +55,8 @@ void copy_pieces(const stream_block& b, const std::byte* source, std::byte* dest
   });
 }
 
-/// Size bytes for each run, that reach into what follows it: this is written later. The last runs are copied as they are.
+/// Copies Size bytes for each run, more than it has. The next run overwrites the bytes beyond. The last runs are copied
+/// exactly.
 template <std::size_t Size>
 void copy_over(const stream_block& b, const std::byte* source, std::byte* destination) {
   const std::size_t whole = b.rows - b.exact;
@@ -75,7 +76,7 @@ inline void copy_any(const stream_block& b, const std::byte* source, std::byte* 
                [size](std::byte* to, const std::byte* from, std::size_t) { copy_run(to, from, size); });
 }
 
-/// The mover of runs of `size` bytes; `over`: it may go beyond them but for the last `exact` ones.
+/// Returns the mover of runs of `size` bytes. `over`: it may write beyond runs, except the last `exact` runs.
 inline block_mover run_mover(std::size_t size, bool over) noexcept {
   switch (size) {
     case 1: return copy_words<1>;

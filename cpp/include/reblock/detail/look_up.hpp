@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The functions that look bytes up, by the shapes that patterns have them in.
+// These functions look bytes up, for each shape that patterns use.
 #pragma once
 
 #include <algorithm>
@@ -16,10 +16,10 @@
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
-/// Registers of the destination that are looked up together. The last bytes may not be right yet: the next
-/// ones, which write over them, have them.
+/// A lookup_shape describes registers of the destination that are looked up together. Their last bytes may be wrong: the
+/// next registers overwrite them.
 struct lookup_shape {
-  static constexpr std::size_t most_windows_of_one = 9;  ///< of a register that is looked up alone
+  static constexpr std::size_t most_windows_of_one = 9;  ///< windows of a register that is looked up alone
   static constexpr std::size_t most_targets = 4;
 
   std::uint8_t store;  ///< bytes of each register
@@ -27,18 +27,18 @@ struct lookup_shape {
   std::uint8_t windows;
   std::uint8_t targets;
 
-  /// For registers of `width` bytes.
+  /// Counts the tables for registers of `width` bytes.
   constexpr std::size_t tables(std::size_t width) const noexcept {
     return std::max<std::size_t>(1, std::size_t{windows} * window_bytes / lookup_table_bytes(width));
   }
 };
 
-/// Fills all registers of a pattern, of `width` bytes, for each index of two axes; `l` is of the first of its shapes.
+/// Fills all registers of a pattern, of `width` bytes, for each index of two axes. `l` belongs to the first shape.
 using look_up_function = void (*)(std::size_t width, std::span<const lookup_shape> shapes, lookups l,
                                   const tile_axis& outer, const tile_axis& inner, const std::byte* source,
                                   std::byte* destination) noexcept;
 
-/// The registers of one shape.
+/// Fills the registers of one shape.
 [[gnu::always_inline]] inline void look_up_shape(std::size_t width, const lookup_shape& shape,
                                                  const lookups& l, const tile_axis& outer,
                                                  const tile_axis& inner, const std::byte* source,
@@ -70,7 +70,7 @@ using look_up_function = void (*)(std::size_t width, std::span<const lookup_shap
   }
 }
 
-/// `Widest`: bytes of the registers that there are.
+/// Fills all registers. `Widest`: bytes of the widest registers.
 template <std::size_t Widest>
 void look_up(std::size_t width, std::span<const lookup_shape> shapes, lookups l, const tile_axis& outer,
              const tile_axis& inner, const std::byte* source, std::byte* destination) noexcept {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// A plan of moves: in blocks, or by leaves and patterns, whichever takes less.
+// A move_plan moves in blocks, or by leaves and patterns: it takes the cheaper way.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
-/// A trivially copyable value.
+/// A move_plan is trivially copyable.
 struct move_plan {
   enum class kind : std::uint8_t { leaves, blocks, windows };
   kind by = kind::leaves;
@@ -30,7 +30,7 @@ struct move_plan {
     window_move windows;
   };
 
-  /// `settle`: what makes sums of single terms, or null. The other arguments are those of plan_moves().
+  /// `settle` makes sums of single terms, or is null. The other arguments are those of plan_moves().
   move_plan(const layout& moves, std::int64_t element_size, const movers& all,
             const settling* settle) noexcept
       : leaves(moves) {
@@ -51,7 +51,7 @@ struct move_plan {
   }
 
  private:
-  /// Apart, for its room on the stack.
+  /// Tries moves in blocks and windows. It is not inlined, because it needs much stack.
   [[gnu::noinline]] void offer(const layout& moves, std::int64_t element_size, instruction_set set,
                                double least) noexcept {
     staged_move in_blocks;

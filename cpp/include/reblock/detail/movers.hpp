@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The functions that plans move by. A plan is told them, so that planning compiles without them.
+// movers lists the functions that plans use to move. Plans get them as an argument, so planning compiles without them.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
-/// Chooses the leaf for a tile, or null where there is none; see leaves.hpp.
+/// Chooses the leaf for a tile, or null if there is none; see leaves.hpp.
 using choose_leaf_function = leaf_function (*)(const tile&, bool streams_are_fixed, std::size_t lookup_width);
 
 struct movers {
@@ -23,7 +23,7 @@ struct movers {
 
 namespace reblock::inline REBLOCK_ENGINE_NAMESPACE::engine {
 
-/// Those of the engine.
+/// Returns the engine's functions.
 REBLOCK_ENGINE_FUNCTION detail::movers all_movers() noexcept;
 
 }  // namespace reblock::inline REBLOCK_ENGINE_NAMESPACE::engine

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// How descriptions are checked: what operator.hpp declares of the engine.
+// This header defines the engine's functions of operator.hpp: they check descriptions.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ inline status check_known(feature_level level) {
                  << static_cast<std::uint32_t>(level);
 }
 
-/// The rows of DirectML's tables for depth_to_space and space_to_depth.
+/// Checks depth_to_space and space_to_depth by the rows of DirectML's tables.
 inline status check_depth_space_level(const tensor_desc& input, const axis_values& block,
                                       depth_space_order order, feature_level level) {
   if (const status known = check_known(level); !known) return known;
@@ -58,8 +58,8 @@ inline status check_window_level(const reblock::window& window, feature_level le
   return success{};
 }
 
-/// The last three sizes of a columns tensor; those before them must be 1, and there are no more than
-/// the image has.
+/// Returns the last three sizes of a columns tensor. The sizes before them must be 1. There must not be more sizes than the
+/// image has.
 inline result<axis_values> columns_part(const axis_values& sizes, std::size_t image_rank,
                                         const char* argument) {
   bool fits = sizes.size() >= 3 && sizes.size() <= image_rank;
@@ -69,7 +69,7 @@ inline result<axis_values> columns_part(const axis_values& sizes, std::size_t im
                  << " with leading sizes of 1, got " << sizes;
 }
 
-/// The output as it is described, or else as it is inferred from the input.
+/// Returns the described output, or else the output inferred from the input.
 inline result<tensor_desc> check_output(const std::optional<tensor_desc>& output, const tensor_desc& input,
                                         const axis_values& sizes) {
   const tensor_desc checked = output.value_or(tensor_desc{input.type, sizes});

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Whether a tensor overlaps itself, and whether two tensors share memory. Both ask if a sum of
-// strides, each taken a bounded number of times, can land in an interval. That is hard in theory and
-// easy for the layouts that occur; a search that takes too long says that it does not know.
+// These functions tell whether a tensor overlaps itself, and whether two tensors share memory. Both questions are whether a
+// sum of strides, each taken a bounded number of times, can lie in an interval. The problem is hard in theory, but easy for
+// usual layouts. A search that takes too long returns `unknown`.
 #pragma once
 
 #include <algorithm>
@@ -17,15 +17,15 @@
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
-/// Whether something has a byte in common with something.
+/// The enum tells whether two things have a byte in common.
 enum class overlap { none, some, unknown };
 
-/// What to add to a message about an overlap.
+/// Returns the text that a message about an overlap adds for its result.
 constexpr const char* doubt(overlap found) noexcept {
   return found == overlap::unknown ? "; for these strides that takes too long to tell" : "";
 }
 
-/// Sums of `count` or fewer steps of each stride, summed up over the strides.
+/// stride_sums holds strides. Each sum takes 0 to `count` steps of each stride.
 class stride_sums {
  public:
   /// A zero stride or count adds nothing.
@@ -41,7 +41,7 @@ class stride_sums {
     terms_[i] = {stride, count};
   }
 
-  /// Whether a sum lands in [low, high].
+  /// Tells whether a sum lies in [low, high].
   constexpr overlap reach(std::int64_t low, std::int64_t high) noexcept {
     rest_[size_] = {0, 0};
     for (std::size_t i = size_; i-- > 0;) {
@@ -53,7 +53,7 @@ class stride_sums {
   }
 
  private:
-  /// Some milliseconds. What is laid out by loops or by slices takes some ten steps for each axis.
+  /// This many steps take some milliseconds. Layouts made by loops or slices take about ten steps for each axis.
   static constexpr std::int64_t most_steps = 1'000'000;
 
   struct term {
@@ -65,7 +65,7 @@ class stride_sums {
     std::int64_t most;
     std::int64_t unit;
   };
-  static constexpr std::size_t most_terms = 2 * max_view_rank;  ///< those of two views
+  static constexpr std::size_t most_terms = 2 * max_view_rank;  ///< strides of two views
 
   constexpr overlap search(std::size_t i, std::int64_t low, std::int64_t high) noexcept {
     const bounds rest = rest_[i];
@@ -89,15 +89,15 @@ class stride_sums {
   std::int64_t budget_ = 0;
 };
 
-/// Whether two elements of the tensor (strides in bytes) have a byte in common.
+/// Tells whether two elements of the tensor (strides in bytes) have a byte in common.
 constexpr overlap overlaps_itself(const view_values& extents, const view_values& strides,
                                   std::int64_t element_size) noexcept {
   for (const std::int64_t extent : extents) {
     if (extent == 0 || element_size == 0) return overlap::none;
   }
   overlap result = overlap::none;
-  // Two elements differ first, in the order of the axes, along one axis, by `extent - 1` steps at the
-  // most; the later axes add between minus and plus their own reach.
+  // Take the first axis along which two elements differ. They differ by at most `extent - 1` steps along it. Each later
+  // axis adds a distance between minus and plus its reach.
   for (std::size_t i = 0; i < extents.size(); ++i) {
     if (extents[i] == 1) continue;
     const std::int64_t stride = strides[i] < 0 ? -strides[i] : strides[i];
@@ -119,7 +119,7 @@ constexpr overlap overlaps_itself(const view_values& extents, const view_values&
   return result;
 }
 
-/// A tensor's place in memory: the address of element 0, extents, strides and element size in bytes.
+/// A placement describes a tensor's place in memory: the address of element 0, extents, strides and element size in bytes.
 struct placement {
   std::int64_t address = 0;
   view_values extents;
@@ -127,7 +127,7 @@ struct placement {
   std::int64_t element_size = 0;
 };
 
-/// Whether the elements of the tensors have a byte in common. A byte between elements does not count.
+/// Tells whether the elements of two tensors have a byte in common. Bytes between elements do not count.
 constexpr overlap share_memory(const placement& a, const placement& b) noexcept {
   stride_sums sums;
   // a's lowest address plus steps up == b's highest address minus steps down

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Short rows: a pattern of some hundred bytes that repeats. Registers of its destination are put together
-// from bytes of a few windows of its source, by a table that is worked out once.
+// A pattern moves short rows: some hundred bytes that repeat. Registers of its destination take bytes from a few windows of
+// its source. A table, which is made once, says which bytes. Here a window is a range of bytes.
 #pragma once
 
 #include <algorithm>
@@ -27,18 +27,18 @@ namespace reblock::inline REBLOCK_NAMESPACE::detail {
 class pattern {
  public:
   static constexpr std::size_t most_bytes = pattern_units::most;
-  static constexpr std::int64_t least_window = 16;  ///< bytes without a gap that it reads at least
+  static constexpr std::int64_t least_window = 16;  ///< a window has at least this many bytes without a gap
 
-  /// Holds nothing, not even zeros: it is large, and most plans have none.
+  /// Leaves the members uninitialized: a pattern is large, and most plans have none.
   pattern() noexcept {}  // NOLINT(modernize-use-equals-default): a default one would be cleared at times
 
-  /// Works out the table for the pattern of the axes of `l` from `first` on, whose destination is dense, for registers
-  /// of up to `width` bytes. Elements with an index outside of `inside` on some axis become 0. Bytes between source
-  /// elements inside may be read where the source_run has them. Returns whether there is such a table.
+  /// Makes the table for a pattern of the axes of `l` from `first` on, for registers of up to `width` bytes. Their
+  /// destination is dense. Elements with an index outside of `inside` on any axis become 0. The pattern may read bytes
+  /// between source elements inside if the source_run has them. Returns whether there is a table.
   bool make(std::size_t width, const layout& l, std::size_t first, std::span<const index_range> inside,
             std::int64_t element_size, const sibling_axis& siblings = {}) noexcept;
 
-  /// As an assignment, of what has been made: much of it is room for larger tables.
+  /// Copies only the used part of another pattern: most of a pattern is room for larger tables.
   void take(const pattern& made) noexcept {
     std::copy_n(made.groups_.begin(), made.group_count_, groups_.begin());
     std::copy_n(made.targets_.begin(), made.target_count_, targets_.begin());
@@ -54,7 +54,7 @@ class pattern {
     place_count_ = made.place_count_;
   }
 
-  /// What moving it once, with its siblings, takes, as an estimate in tenths of a cycle.
+  /// Returns the estimated cost of one move of the pattern and its siblings, in tenths of a cycle.
   std::size_t cost() const noexcept { return cost_; }
 
   /// Moves the pattern and its siblings for each index of two axes.
@@ -67,14 +67,14 @@ class pattern {
   static constexpr std::size_t most_offsets = 192;
   static constexpr std::size_t most_places = 6144;
 
-  /// The best group so far, of those that might come next.
+  /// A choice is the best next group so far.
   struct choice {
     lookup_shape best{};
-    std::size_t gain = 0;  ///< bytes that it makes right
+    std::size_t gain = 0;  ///< bytes of the destination that it finishes
     std::size_t cost = 0;
-    /// Of all that is left to do, if it is this one that comes next.
+    /// The cost of all bytes that are left, if this group comes next.
     std::size_t estimate = std::numeric_limits<std::size_t>::max();
-    std::size_t begin = 0;    ///< bytes of the destination before it
+    std::size_t begin = 0;    ///< bytes of the destination before the group
     std::size_t covered = 0;  ///< units
     window_cover cover;
   };
@@ -116,7 +116,7 @@ inline bool pattern::make(std::size_t width, const layout& l, std::size_t first,
   return add_groups(units);
 }
 
-/// Returns whether there are groups for all of them.
+/// Adds groups for all units. Returns whether this was possible.
 inline bool pattern::add_groups(const pattern_units& units) noexcept {
   const std::size_t bytes = units.count * unit_;
   cost_ = group_count_ = target_count_ = offset_count_ = place_count_ = 0;
@@ -138,8 +138,8 @@ inline bool pattern::add_groups(const pattern_units& units) noexcept {
   return true;
 }
 
-/// What looking a group up takes each time, with its share of what a call takes before. Measured; whether windows or
-/// registers of the destination are what takes long depends on which there are more of.
+/// Returns the measured cost of looking a group up once, with its share of the cost of a call. Either windows or registers
+/// of the destination take most of the time.
 inline std::size_t pattern::cost_of_group(std::size_t windows, std::size_t window_bytes,
                                           std::size_t targets) const noexcept {
   if (width_ == 16) return 10 * (windows + 1);
@@ -150,8 +150,8 @@ inline std::size_t pattern::cost_of_group(std::size_t windows, std::size_t windo
   return cost_of_call + std::max<std::size_t>(45, 29 * targets);
 }
 
-/// What `rest` bytes may take, where a group makes `gain` bytes right: as much in proportion, but no less than the best
-/// group there is, and, if there is any rest, no less than another group.
+/// Estimates the cost of `rest` bytes after a group that finishes `gain` bytes. The cost is proportional, but at least the
+/// cost of the best possible groups, and of one more group if there is a rest.
 inline std::size_t pattern::cost_of_rest(std::size_t rest, std::size_t cost,
                                          std::size_t gain) const noexcept {
   const std::size_t proportional = cost * rest / gain;
@@ -160,7 +160,7 @@ inline std::size_t pattern::cost_of_rest(std::size_t rest, std::size_t cost,
   return std::max({proportional, best, cost_of_call + 45});
 }
 
-/// Considers groups that make bytes of the destination from `done` on right.
+/// Considers groups that finish bytes of the destination from `done` on.
 inline void pattern::consider(choice& next, const pattern_units& all, std::size_t done, std::size_t store,
                               std::size_t window_bytes) const noexcept {
   const std::size_t bytes = all.count * unit_;
@@ -205,7 +205,7 @@ inline void pattern::consider(choice& next, const pattern_units& all, std::size_
   if (is_best) next.cover = cover;
 }
 
-/// Returns whether there was room.
+/// Adds a group to the table. Returns whether there was room.
 inline bool pattern::append(const choice& next, std::size_t bytes) noexcept {
   const lookup_shape& g = next.best;
   const std::size_t tables = g.tables(width_);

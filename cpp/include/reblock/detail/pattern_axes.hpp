@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Which axes of a layout make up a pattern, and how many indices of the one along which it repeats.
+// These functions choose the axes of a pattern, and how many indices a piece has of the axis along which it repeats.
 #pragma once
 
 #include <algorithm>
@@ -16,8 +16,8 @@
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
-/// How many indices of an axis, `bytes` each, make up a piece of a pattern: as few registers as possible
-/// for all pieces, then as few indices as possible. 0 where a piece would not fill a register.
+/// Chooses how many indices of an axis, `bytes` each, make a piece of a pattern. All pieces should need as few registers as
+/// possible, then a piece should have as few indices as possible. 0: a piece would not fill a register.
 constexpr std::int64_t choose_piece(std::int64_t extent, std::int64_t bytes, std::int64_t most_bytes,
                                     std::int64_t width) noexcept {
   std::int64_t best = 0;
@@ -25,7 +25,7 @@ constexpr std::int64_t choose_piece(std::int64_t extent, std::int64_t bytes, std
   for (std::int64_t piece = ceil_divide(width, bytes); piece <= extent; ++piece) {
     if (best != 0 && piece * bytes > most_bytes) break;
     const std::int64_t count = ceil_divide(extent, piece) * ceil_divide(piece * bytes, width);
-    // a longer piece has to save a sixteenth, since its table takes longer to work out
+    // a longer piece has to save a sixteenth, because its table takes longer to make
     if (best == 0 || count * 17 < best_count * 16) {
       best = piece;
       best_count = count;
@@ -41,15 +41,15 @@ constexpr bool shares_bound(const layout& l, std::size_t i, std::size_t first) n
   return false;
 }
 
-/// The ranges of an axis that are inside, one after the other, while another axis decides them.
+/// inside_counts describes the ranges of an axis inside its bound. Each index of another axis decides a range.
 struct inside_counts {
-  std::int64_t ranges = 1;  ///< that differ from the one before
-  std::int64_t least = 0;   ///< indices of the shortest one that is not empty; 0: no axis decides, or all are
+  std::int64_t ranges = 1;  ///< ranges that differ from the range before
+  std::int64_t least = 0;   ///< indices of the shortest range that is not empty; 0: there is no such range
 };
 
-/// Of axis `i`, for the indices of axis `by`.
+/// Counts the ranges of axis `i` for the indices of axis `by`.
 inline inside_counts count_inside(const layout& l, std::size_t i, std::size_t by) noexcept {
-  constexpr std::int64_t most = 64;  // indices that are looked at
+  constexpr std::int64_t most = 64;  // indices of `by` that are examined
   const layout_axis& axis = l.axes[i];
   const layout_axis& other = l.axes[by];
   if (other.extent > most) return {other.extent, 1};
@@ -65,7 +65,7 @@ inline inside_counts count_inside(const layout& l, std::size_t i, std::size_t by
   return counts;
 }
 
-/// Of an axis, for the one before it that decides what is inside, if there is one.
+/// Counts the ranges of an axis for the axis before it that decides them, if there is one.
 inline inside_counts count_inside(const layout& l, std::size_t i) noexcept {
   for (std::size_t by = 0; by < i; ++by) {
     if (share_bound(l.axes[i], l.axes[by])) return count_inside(l, i, by);
@@ -73,8 +73,8 @@ inline inside_counts count_inside(const layout& l, std::size_t i) noexcept {
   return {};
 }
 
-/// How many tables are made for the axes from `first` on, since others decide what is inside: one for each range of the last
-/// of these, as often as those before lead there.
+/// Counts the tables for the axes from `first` on if other axes decide their ranges. There is a table for each range of the
+/// last deciding axis, for each index of the axes before it.
 inline std::int64_t count_tables(const layout& l, std::size_t first) noexcept {
   std::int64_t tables = 1;
   std::int64_t before = 1;
@@ -88,7 +88,7 @@ inline std::int64_t count_tables(const layout& l, std::size_t first) noexcept {
   return tables;
 }
 
-/// How many indices of an axis may be siblings in a pattern: their sources lie so near each other that they share windows.
+/// Returns how many indices of an axis may be siblings in a pattern: their sources are near enough to share windows.
 constexpr std::int64_t shared_extent(const layout_axis& axis) noexcept {
   constexpr std::int64_t near = 64;  // bytes
   if (axis.bounded() || axis.source_stride <= 0) return 1;
@@ -97,7 +97,7 @@ constexpr std::int64_t shared_extent(const layout_axis& axis) noexcept {
   return extent;
 }
 
-/// What of a layout makes up a pattern: the axes from `inner` on, and `piece` indices of axis `along`.
+/// pattern_axes are the axes of a pattern: the axes from `inner` on, and `piece` indices of axis `along`.
 struct pattern_axes {
   std::size_t inner = 0;
   std::size_t along = no_axis;  ///< no_axis: there is no pattern
@@ -105,7 +105,7 @@ struct pattern_axes {
   std::int64_t bytes = 0;  ///< of a piece
 };
 
-/// Bytes of the shortest part of a pattern that has no gaps in the source.
+/// Returns the bytes of a pattern's shortest part without gaps in the source.
 inline std::int64_t run_of(const layout& l, const pattern_axes& axes, std::int64_t element_size) noexcept {
   std::int64_t run = element_size;
   const auto reach = [&](const layout_axis& axis, std::int64_t extent) {
@@ -119,13 +119,13 @@ inline std::int64_t run_of(const layout& l, const pattern_axes& axes, std::int64
   return run;
 }
 
-/// How large patterns are, in bytes, for registers of 16 or 64.
+/// pattern_sizes has the sizes of patterns, in bytes, for registers of 16 or 64 bytes.
 struct pattern_sizes {
   std::int64_t width;
   std::int64_t least;  ///< of a pattern: a store
   std::int64_t usual;  ///< of a pattern that could be larger
   std::int64_t most;
-  std::int64_t often;  ///< pieces of an axis, no bytes: else it is taken as a whole
+  std::int64_t often;  ///< least number of pieces of an axis, not bytes: with fewer the whole axis is taken
 
   static constexpr pattern_sizes of(std::size_t lookup_width) noexcept {
     const auto most = static_cast<std::int64_t>(pattern::most_bytes);
@@ -133,8 +133,8 @@ struct pattern_sizes {
   }
 };
 
-/// How many indices of axis `i`, `bytes` each, make up a piece that is inside as a whole, since an axis before it decides
-/// what is: a pattern with all of the axis would have a table for each range of it. 0 where these are few.
+/// Chooses how many indices of axis `i`, `bytes` each, make a piece that lies inside. An axis before it decides its range. A
+/// pattern with the whole axis would need a table for each range. 0: pieces do not pay.
 inline std::int64_t choose_decided_piece(const layout& l, std::int64_t element_size, std::size_t i,
                                          std::int64_t bytes, const pattern_sizes& sizes) noexcept {
   const std::int64_t all = bytes * l.axes[i].extent;
@@ -145,7 +145,7 @@ inline std::int64_t choose_decided_piece(const layout& l, std::int64_t element_s
     if (with_deciding == 0 && shares_bound(l, by, i)) with_deciding = all;
     with_deciding *= l.axes[by].extent;
   }
-  if (with_deciding <= sizes.most) return 0;  // the pattern can have these axes as well, and needs one table
+  if (with_deciding <= sizes.most) return 0;  // the pattern can include these axes and needs one table
   const std::int64_t often = 512 / element_size;
   const bool are_short = bytes < sizes.least && all <= 512;  // pieces would fill stores badly
   if (are_short && total_bytes(l, element_size) >= often * all * count_tables(l, i)) return 0;
@@ -153,7 +153,7 @@ inline std::int64_t choose_decided_piece(const layout& l, std::int64_t element_s
   return piece <= least_inside ? piece : 0;
 }
 
-/// Chooses them for a layout that is in the order of the destination, `across_gaps` of the source or not.
+/// Chooses the axes for a layout in the order of the destination. `across_gaps`: patterns may have gaps in the source.
 inline pattern_axes find_pattern(const layout& l, std::int64_t element_size, std::size_t lookup_width,
                                  bool across_gaps) noexcept {
   const pattern_sizes sizes = pattern_sizes::of(lookup_width);
@@ -183,7 +183,7 @@ inline pattern_axes find_pattern(const layout& l, std::int64_t element_size, std
     }
   }
   if (found.along == no_axis) {
-    // The longest axis, but where others are bounded, which have to be walked, one that is long enough for a call.
+    // Takes the longest axis. If other axes are bounded, they have to be walked: then it takes one long enough for a call.
     const auto is_bounded = [](const layout_axis& axis) { return axis.bounded(); };
     const bool are_free = std::none_of(l.axes.begin(), l.axes.begin() + found.inner, is_bounded);
     const std::int64_t enough = are_free ? std::numeric_limits<std::int64_t>::max() : 16;
@@ -199,7 +199,7 @@ inline pattern_axes find_pattern(const layout& l, std::int64_t element_size, std
   return found;
 }
 
-/// The same, `across_gaps` only where there is none without, and where there are windows for what lies between them.
+/// Does the same. It takes patterns across gaps only if there is no other pattern and windows fit between the gaps.
 inline pattern_axes choose_pattern(const layout& l, std::int64_t element_size, std::size_t lookup_width,
                                    bool across_gaps) noexcept {
   pattern_axes found = find_pattern(l, element_size, lookup_width, false);

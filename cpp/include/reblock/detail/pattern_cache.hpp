@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Tables of patterns that a thread has worked out last: making one takes as long as copying some hundred kilobytes, and
-// the same operator is often called again.
+// A pattern_cache keeps a thread's last tables of patterns. To make a table takes as long as to copy some hundred
+// kilobytes, and the same operator is often called again.
 #pragma once
 
 #include <algorithm>
@@ -17,8 +17,8 @@ namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
 class pattern_cache {
  public:
-  /// As table.make() with every index inside, or the table that this had made before. Without the siblings where that
-  /// is cheaper: `siblings` tells.
+  /// Does the same as table.make() with every index inside, or takes the table from the cache. If a table without siblings
+  /// is cheaper, it changes `siblings`.
   bool make(pattern& table, std::size_t width, const layout& l, std::size_t first, std::int64_t element_size,
             sibling_axis& siblings) noexcept {
     entry* found = nullptr;
@@ -62,7 +62,7 @@ class pattern_cache {
     pattern table;
   };
 
-  /// The longest stride of the axes from `first` on that lie within a source_run: it tells which do.
+  /// Returns the longest stride within the source_run, of the axes from `first` on. It tells which axes lie within the run.
   static std::int64_t stride_in_run(const layout& l, std::size_t first) noexcept {
     std::int64_t longest = 0;
     for (std::size_t i = first; i < l.rank; ++i) {
@@ -72,7 +72,7 @@ class pattern_cache {
     return longest;
   }
 
-  /// `shared` is room for a table.
+  /// Makes the table of an entry. `shared` is room for another table.
   static void fill(entry& e, const layout& l, std::size_t first, pattern& shared) noexcept {
     std::array<index_range, max_axes> whole;
     for (std::size_t i = 0; i < l.rank; ++i) whole[i] = {0, l.axes[i].extent};
@@ -90,8 +90,8 @@ class pattern_cache {
   std::size_t next_ = 0;  ///< the entry that is forgotten next
 };
 
-/// Of this thread. Hidden, as is all data of the library that a linker would else make one of in a process: each library
-/// that is loaded has its own.
+/// Returns this thread's cache. It is hidden, like all data of the library that a linker could share in a process: each
+/// loaded library has its own.
 [[gnu::visibility("hidden")]] inline pattern_cache& recent_patterns() noexcept {
   static thread_local pattern_cache cache;
   return cache;

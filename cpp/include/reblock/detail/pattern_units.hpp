@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The bytes of a pattern, as offsets in its source.
+// pattern_units lists the bytes of a pattern as offsets in its source.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
-/// Bytes of a source, begin <= offset < end, that may all be read.
+/// source_bytes is a range of source bytes, begin <= offset < end. A pattern may read all of them.
 struct source_bytes {
   std::int32_t begin;
   std::int32_t end;
@@ -24,11 +24,11 @@ struct source_bytes {
   friend constexpr bool operator==(const source_bytes&, const source_bytes&) = default;
 };
 
-/// What a pattern consists of: bytes that neighbour each other on both sides, as many as make up a register evenly.
-/// Here are their offsets in the source, in the order of the destination.
+/// A unit is a number of bytes that are contiguous on both sides and divide a register evenly. The list has the units'
+/// offsets in the source, in the order of the destination.
 struct pattern_units {
   static constexpr std::size_t most = 2048;
-  /// In the place of an offset: the unit lies outside, and the destination's becomes 0.
+  /// This value in place of an offset means that the unit lies outside and becomes 0.
   [[gnu::visibility("hidden")]] static constexpr std::int32_t outside =
       std::numeric_limits<std::int32_t>::min();
 
@@ -38,11 +38,11 @@ struct pattern_units {
 
   static constexpr std::size_t most_runs = 64;
   std::size_t run_count = 0;
-  /// What may be read along with the units: each has one of these around it. Upwards, with gaps between them.
+  /// A pattern may read these runs. Each unit lies in one of them. They are in ascending order, with gaps between them.
   std::array<source_bytes, most_runs> runs;
 
-  /// Lists those of the axes from `first` on. `inside` are the indices of each axis that are; where both axes of a
-  /// bound belong to the pattern, the bound decides. Returns whether the units and runs fit, and are upwards and near.
+  /// Lists the units of the axes from `first` on. `inside` has the indices of each axis that are inside. If both axes of a
+  /// bound belong to the pattern, the bound decides. Returns whether the units and runs fit, and are ascending and near.
   bool list(const layout& l, std::size_t first, std::span<const index_range> inside,
             std::int64_t element_size) noexcept;
 
@@ -91,7 +91,7 @@ inline bool pattern_units::list(const layout& l, std::size_t first, std::span<co
   return find_runs(l, first, index_units);
 }
 
-/// Of two axes that share a bound, leaves out what it has outside.
+/// Leaves out the units that are outside for two axes that share a bound.
 inline void pattern_units::leave_out(const axis_bound& bound, const layout_axis& outer,
                                      std::size_t outer_units, const layout_axis& inner,
                                      std::size_t inner_units) noexcept {
@@ -110,8 +110,8 @@ inline void pattern_units::leave_out(const axis_bound& bound, const layout_axis&
   }
 }
 
-/// The units between which there are indices of axes in a source_run alone have a run together. Returns whether there is
-/// room for all.
+/// Finds the runs. Units share a run if only axes within the source_run lead from one to the other. Returns whether there
+/// is room for all runs.
 inline bool pattern_units::find_runs(const layout& l, std::size_t first,
                                      const std::array<std::size_t, max_axes>& index_units) noexcept {
   constexpr source_bytes none{std::numeric_limits<std::int32_t>::max(), outside};
@@ -133,13 +133,13 @@ inline bool pattern_units::find_runs(const layout& l, std::size_t first,
     runs[which] = {std::min(runs[which].begin, offsets[k]), std::max(runs[which].end, offsets[k] + unit)};
   }
   const auto found = std::span(runs).first(all);
-  for (std::size_t i = 1; i < all; ++i) {  // few, and mostly in order
+  for (std::size_t i = 1; i < all; ++i) {  // sorts a few runs that are mostly in order
     for (std::size_t j = i; j > 0 && found[j].begin < found[j - 1].begin; --j)
       std::swap(found[j], found[j - 1]);
   }
   run_count = 0;
   for (const source_bytes run : found) {
-    if (run.end == none.end) break;  // nor are there others
+    if (run.end == none.end) break;  // the others are empty as well
     if (run_count > 0 && run.begin <= runs[run_count - 1].end) {
       runs[run_count - 1].end = std::max(runs[run_count - 1].end, run.end);
     } else {

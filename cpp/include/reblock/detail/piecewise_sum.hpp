@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Sums over overlapping windows: a box of the output in pieces, whose elements have terms of the same window offsets,
-// so that one list says where the terms of all their sums lie.
+// A piecewise_sum sums overlapping windows. It cuts a box of the output into pieces. All elements of a piece have terms of
+// the same window offsets, so one list of terms serves all of them.
 #pragma once
 
 #include <algorithm>
@@ -20,34 +20,35 @@
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
-/// Where the terms are, and how they add up. Strides and offsets in bytes.
+/// columns_of_windows says where the terms are and how to add them. Strides and offsets are in bytes.
 struct columns_of_windows {
   std::size_t rank = 0;  ///< spatial axes
   std::array<gather_axis, max_rank - 2> axes{};
   std::array<std::int64_t, 2> strides{};  ///< of n and c
   std::int64_t offset = 0;                ///< of the element of index 0
-  /// All bytes from the one to the other are elements, and may be read along with others.
+  /// All bytes from `begin` to `end` are elements, so sums may read them. If both are equal, none may be read.
   std::int64_t begin = 0;
   std::int64_t end = 0;
   std::int64_t element_size = 0;  ///< bytes
   const sum_functions* sum = nullptr;
-  bool accumulates = false;  ///< whether sums begin from what lies where they go
+  bool accumulates = false;  ///< whether sums begin from the values in the target
 };
 
-/// Places [first, first + extents) of n, c and the spatial axes.
+/// A box has the places [first, first + extents) of n, c and the spatial axes.
 struct box {
   axis_values first;
   axis_values extents;
 };
 
-/// Where the sums of a box go. Strides in bytes: of n, c and the places, and of the phases of each spatial axis.
+/// A box_target says where the sums of a box go. It has strides in bytes of n, c and the places, and of the phases of each
+/// spatial axis.
 struct box_target {
   std::byte* first;  ///< place 0 of the box, phase 0
   axis_values place_strides;
   axis_values phase_strides;
 };
 
-/// Calls `visit` with each way to take one of `counts[d]` for every axis d.
+/// Calls `visit` with each choice of an index below `counts[d]` for every axis d.
 template <class Visit>
 void for_each_choice(const axis_values& counts, Visit&& visit) {
   axis_values chosen = axis_values::repeat(counts.size(), 0);
@@ -62,7 +63,7 @@ void for_each_choice(const axis_values& counts, Visit&& visit) {
   }
 }
 
-/// Writes the sums of a box piece by piece.
+/// A piecewise_sum writes the sums of a box piece by piece.
 class piecewise_sum {
  public:
   /// `source` is the first element of the columns.
@@ -70,7 +71,7 @@ class piecewise_sum {
                 const box_target& sums) noexcept
       : columns_(columns), source_(source), box_(all), sums_(sums) {}
 
-  /// The phases that have terms.
+  /// Sums the phases that have terms.
   void sum_phases() {
     offsets at{columns_.offset, 0};
     for (std::size_t i = 0; i < 2; ++i) {
@@ -85,7 +86,7 @@ class piecewise_sum {
     }
   }
 
-  /// All positions of a box of the image, as if they had no terms.
+  /// Clears all positions of a box of the image.
   void clear() {
     for (std::size_t i = 0; i < 2; ++i) axes_[i] = {box_.extents[i], 0, sums_.place_strides[i]};
     for (std::size_t d = 0; d < rank(); ++d) {
@@ -101,12 +102,12 @@ class piecewise_sum {
   }
 
  private:
-  /// Bytes from the first element of the columns to the first term of a piece, and from the target to its sum.
+  /// offsets has the bytes from the columns' first element to a piece's first term, and from the target to its sum.
   struct offsets {
     std::int64_t source = 0;
     std::int64_t destination = 0;
   };
-  /// Places of the last axis.
+  /// A run has places of the last axis.
   struct run {
     std::int64_t begin = 0;
     std::int64_t end = 0;
@@ -119,11 +120,11 @@ class piecewise_sum {
   tile_axis& phase_axis(std::size_t d) noexcept { return axes_[2 + d]; }
   tile_axis& place_axis(std::size_t d) noexcept { return axes_[2 + rank() + d]; }
 
-  /// Makes the piece segment `s` of the phases `p` along axis `d`, where the axes before lead to `at`.
+  /// Sets the piece along axis `d` to segment `s` of the phases `p`. `at` has the offsets from the axes before.
   offsets set_out(std::size_t d, const phase_group& p, const segment& s, offsets at) noexcept {
     const gather_axis& axis = columns_.axes[d];
     const std::int64_t stride = sums_.place_strides[2 + d];
-    const std::int64_t first = s.terms() > 0 ? s.first_term : 0;  // without terms it does not matter
+    const std::int64_t first = s.terms() > 0 ? s.first_term : 0;  // without terms its value has no effect
     const std::int64_t block = s.begin - p.shift - first * p.advance;
     const std::int64_t offset = p.first_offset + first * p.cycle;
     phase_axis(d) = {p.count, axis.size_stride, sums_.phase_strides[d]};
@@ -163,8 +164,8 @@ class piecewise_sum {
     }
   }
 
-  /// Sums rows of the last axis with all terms everywhere: those that lie outside of their row of the columns are
-  /// other elements, which masks leave out. Returns whether that could be done.
+  /// Sums rows of the last axis with all terms everywhere. Terms outside of their row of the columns are other elements:
+  /// masks leave them out. Returns whether this was possible.
   bool sum_masked(offsets at) {
     const std::size_t d = rank() - 1;
     if (run_count_ == 0) return false;
@@ -194,9 +195,9 @@ class piecewise_sum {
     return true;
   }
 
-  /// Whether all that is read for the piece belongs to the columns, be it a term or not.
+  /// Tells whether the piece reads only elements of the columns, terms or not.
   bool reads_columns_only(offsets at) const noexcept {
-    if (at.source < columns_.begin || at.source > columns_.end) return false;  // it may be anywhere
+    if (at.source < columns_.begin || at.source > columns_.end) return false;  // the address may lie outside
     std::int64_t low = at.source;
     std::int64_t high = at.source + columns_.element_size;
     const auto reach = [&](std::int64_t extent, std::int64_t stride) {
@@ -207,7 +208,7 @@ class piecewise_sum {
     return low >= columns_.begin && high <= columns_.end;
   }
 
-  /// Finds out how rows of the last axis are summed with masks, if they are.
+  /// Makes masks for rows of the last axis, if they can be summed with masks.
   void make_masks() noexcept {
     const std::size_t d = rank() - 1;
     const gather_axis& axis = last_axis();
@@ -227,7 +228,7 @@ class piecewise_sum {
         std::clamp<std::int64_t>(last_.shift + (last_.terms - 1) * last_.advance, 0, places);
     const std::int64_t end = std::clamp<std::int64_t>(last_.shift + axis.blocks, begin, places);
     if (begin == 0 && end == places) return;
-    constexpr std::int64_t most_row = 1024;  // bytes: in longer rows it pays to do without masks inside
+    constexpr std::int64_t most_row = 1024;  // bytes: longer rows are faster without masks inside
     if (places * size <= most_row) {
       if (d > 0 && axis.blocks == places && add_periodic_run()) return;
       if (!add_run(0, places)) run_count_ = 0;
@@ -241,8 +242,8 @@ class piecewise_sum {
     if (!fits) run_count_ = 0;
   }
 
-  /// The masks of all terms are one row of zeros, ones and zeros, from which each takes its part. Returns
-  /// whether there was room.
+  /// Makes the masks of all terms from one row of zeros, ones and zeros. Each term takes a part of the row. Returns whether
+  /// there was room.
   bool add_run(std::int64_t begin, std::int64_t end) noexcept {
     const std::int64_t size = columns_.element_size;
     const std::int64_t before =
@@ -257,7 +258,7 @@ class piecewise_sum {
     return true;
   }
 
-  /// A row of masks for each term, to be read across the ends of rows.
+  /// Makes a row of masks for each term. Sums read it across the ends of rows.
   bool add_periodic_run() noexcept {
     const std::int64_t row = last_.places * columns_.element_size;
     const std::int64_t stride = row + mask_overrun;
@@ -272,7 +273,7 @@ class piecewise_sum {
     return true;
   }
 
-  /// Of `count` places from the block `first` on, those that are blocks.
+  /// Writes the mask of `count` places from window `first` on: it keeps places whose windows exist.
   void write_mask(std::byte* mask, std::int64_t first, std::int64_t count) const noexcept {
     const std::int64_t size = columns_.element_size;
     const std::int64_t begin = std::clamp<std::int64_t>(-first, 0, count);
@@ -294,7 +295,7 @@ class piecewise_sum {
       while (i > 0 && axes_[i - 1].extent == 1) --i;
       if (i > 0) t.*member = axes_[--i];
     }
-    if (terms.size() == 0) {  // the source has no elements for these, so that its strides may lead anywhere
+    if (terms.size() == 0) {  // the source has no elements here, so its strides may lead anywhere
       for (const auto member : {&tile::inner, &tile::outer, &tile::rows, &tile::slices}) {
         (t.*member).source_stride = 0;
       }
@@ -303,7 +304,7 @@ class piecewise_sum {
     axes_ = as_given;
   }
 
-  /// Puts the longest axis that is contiguous on both sides last, where axis `last` is.
+  /// Swaps the longest axis that is contiguous on both sides with axis `last`.
   void bring_contiguous_axis(std::size_t last) noexcept {
     std::size_t best = last;
     const auto contiguous = [&](std::size_t i) {
@@ -317,7 +318,7 @@ class piecewise_sum {
     std::swap(axes_[best], axes_[last]);
   }
 
-  /// Walks the axes [axis, end), which the tile does not have.
+  /// Walks the axes [axis, end), which are not in the tile.
   void sum_tiles(const tile& t, term_list& terms, std::size_t axis, std::size_t end, offsets at) {
     if (axis == end) {
       columns_.sum->sum(t, terms, terms.size() == 0 ? source_ : source_ + at.source,
@@ -338,7 +339,7 @@ class piecewise_sum {
   const std::byte* source_;
   const box& box_;
   const box_target& sums_;
-  /// The piece: n, c, the phases and the places of each spatial axis.
+  /// The axes of the piece: n, c, and the phases and the places of each spatial axis.
   std::array<tile_axis, 2 + 2 * (max_rank - 2)> axes_;
   std::array<term_list::axis, max_rank - 2> terms_;
   phase_group last_;  ///< phases of the last axis

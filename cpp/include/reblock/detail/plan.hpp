@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The canonical form of a layout: as few axes as describe the same moves, in the order in which the
-// destination is written, with the largest element that both sides share.
+// A plan has a layout in its canonical form: the fewest axes for the same moves, in the order of the destination, with the
+// largest element that both sides share.
 #pragma once
 
 #include <algorithm>
@@ -21,74 +21,73 @@
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
 inline constexpr std::size_t no_axis = max_axes;
-/// Outputs from this size on go past the caches, if their sources are as large: both are more than the last of them
-/// usually has, and whoever reads next will not find them there anyhow.
+/// Outputs of at least this many bytes go past the caches, if their sources are as large. Both are larger than most
+/// last-level caches, so a later read of the output would not find it there.
 inline constexpr std::int64_t streamed_bytes = std::int64_t{32} * 1024 * 1024;
-/// Bytes of the buffer that tiles go through: little enough for the second-level cache.
+/// Bytes of the buffer that tiles go through: it fits the second-level cache.
 inline constexpr std::int64_t staging_bytes = 32 * 1024;
 /// Bytes of the largest plane that has a mask.
 inline constexpr std::int64_t most_masked_bytes = 4096;
 
-/// A pattern that repeats along one of the walked axes, in pieces of `extent` indices. The last piece ends
-/// where the axis ends, over what the one before has done already.
+/// A repetition is a pattern that repeats along one of the walked axes, in pieces of `extent` indices. The last piece ends
+/// where the axis ends, so it may overlap the piece before.
 struct repetition {
-  pattern table;          ///< unless it is bounded: then what is inside decides about the table
-  sibling_axis siblings;  ///< an axis, or a part of one, that the plan does not have any more
+  pattern table;          ///< only if not bounded; bounded patterns make tables while the plan runs
+  sibling_axis siblings;  ///< an axis, or a part of one, that was removed from the plan
   bool bounded = false;
   std::size_t inner = no_axis;  ///< the axes of the pattern begin here
   std::size_t along = no_axis;
   std::int64_t extent = 1;
-  std::size_t bytes = 0;  ///< that an index of the axis fills, without gaps
-  /// Indices of the axis that are moved at a time, whole pieces: what stays in the first-level cache.
+  std::size_t bytes = 0;  ///< bytes that an index of the axis fills, without gaps
+  /// Indices of the axis that one call moves, whole pieces: their bytes stay in the first-level cache.
   std::int64_t at_once = 1;
-  /// The axis before the inner ones, where it has no bound and lies within `along`: its indices are moved together
-  /// as well, as many at a time.
+  /// An axis without a bound, before the inner axes and behind `along`. One call also moves `rows_at_once` of its indices.
   std::size_t rows = no_axis;
   std::int64_t rows_at_once = 1;
 };
 
-/// A trivially copyable value. Axes [0, walked) are walked one index at a time; those behind them,
-/// up to four, make up the tile of the leaf.
+/// A plan is trivially copyable. Axes [0, walked) are walked one index at a time. The axes behind them, up to four, are
+/// the tile of the leaf.
 struct plan : layout {
   plan() noexcept = default;
   explicit plan(const layout& l) noexcept { take(l); }
 
   std::size_t walked = 0;
-  /// The axis of the innermost two, if any, that the third one from the end is joined to in the tile.
+  /// In the tile, the third axis from the end may be joined to this one of the innermost two axes.
   tile::axis joined = tile::axis::neither;
-  /// For each axis the axis behind it whose range its index decides (they share a bound), or no_axis.
+  /// For each axis, the axis behind it with the same bound, or no_axis. The index of the first decides the second's range.
   std::array<std::size_t, max_axes> decides;
   /// The axes from this one on have no gaps between their destination elements.
   std::size_t dense_from = 0;
   tile leaf_tile{};
-  /// Whether tiles always have the extents of leaf_tile, or are narrowed to what lies inside the bounds.
+  /// Whether all tiles have the extents of leaf_tile; else bounds may narrow them.
   bool extents_are_fixed = false;
-  /// Whether its inner two axes always have these extents, so that only its rows and slices may be fewer.
+  /// Whether the inner two axes of all tiles have these extents: then only rows and slices may be fewer.
   bool streams_are_fixed = false;
-  /// What moves a tile, and what looks patterns up.
+  /// The functions that move a tile and look patterns up.
   leaf_function leaf = nullptr;
   look_up_function look_up = nullptr;
-  /// Bytes of the registers that bytes are looked up in, and that leaves may use; 0: the baseline's alone.
+  /// Bytes of the registers that bytes are looked up in, and that leaves may use; 0: only the baseline's registers.
   std::size_t lookup_width = 0;
-  /// Not null: what is moved are terms, which become sums, by the leaf itself where it `settles`.
+  /// Not null: the plan moves terms, which become sums. The leaf itself makes the sums if it `settles`.
   const settling* sums = nullptr;
   bool settles = false;
-  /// Whether the rows of the tile follow each other on both sides at the same distance with nothing but
-  /// elements of the source between them, so that they can be moved as one run and mended at their ends.
+  /// Whether rows of the tile have the same distance on both sides, and only source elements between them. Then one run
+  /// moves them, and the ends of rows are repaired.
   bool shifted = false;
-  /// Whether that is done by a mask of the whole plane, for many planes after each other.
+  /// Whether a shifted plan uses a mask of the whole plane, for many planes one after the other.
   bool masked = false;
-  /// Whether tiles are put together in a buffer and go past the caches from there.
+  /// Whether tiles are moved into a buffer and go past the caches from there.
   bool staged = false;
   /// Whether there is nothing to move: an extent or the element size is 0.
   bool empty = false;
-  /// Where there is one, the axes that are not walked are moved as a pattern, not by the leaf.
+  /// If there is a pattern, it moves the axes that are not walked, instead of the leaf.
   repetition repeated;
 
-  /// The tile with no more rows and slices than there always are, for which leaves are chosen.
+  /// Returns the tile with the rows and slices that every tile has at least. Leaves are chosen for it.
   constexpr tile least_tile() const noexcept;
   constexpr bool repeats() const noexcept { return repeated.along != no_axis; }
-  /// All that is moved: the axes, and the siblings of a pattern.
+  /// Returns all moves: the axes and the siblings of a pattern.
   constexpr layout whole() const noexcept;
 };
 static_assert(std::is_trivially_copyable_v<plan>);
@@ -106,7 +105,7 @@ constexpr layout plan::whole() const noexcept {
   const auto extent = static_cast<std::int64_t>(repeated.siblings.extent);
   const layout_axis siblings{extent, repeated.siblings.source_stride, repeated.siblings.destination_stride};
   if (extent == 1) return all;
-  for (std::size_t i = 0; i < rank; ++i) {  // the rest of their axis, if there is one
+  for (std::size_t i = 0; i < rank; ++i) {  // finds the rest of the siblings' axis
     if (axes[i].bounded() || axes[i].source_stride != extent * siblings.source_stride ||
         axes[i].destination_stride != extent * siblings.destination_stride) {
       continue;
@@ -118,7 +117,7 @@ constexpr layout plan::whole() const noexcept {
   return all;
 }
 
-/// Forgets the bounds that hold everywhere, so that their axes are as free as any other.
+/// Removes the bounds that hold everywhere, so that their axes are free.
 constexpr void drop_idle_bounds(layout& l) noexcept {
   for (std::size_t b = 0; b < l.bound_count; ++b) {
     std::int64_t least = l.bounds[b].offset;
@@ -141,7 +140,7 @@ constexpr void drop_single_indices(layout& l) noexcept {
   }
 }
 
-/// Every axis upwards in the destination, the longest stride first.
+/// Makes all destination strides positive and orders the axes, the longest destination stride first.
 constexpr void order_by_destination(layout& l) noexcept {
   for (std::size_t i = 0; i < l.rank; ++i) {
     if (l.axes[i].destination_stride < 0) l.reverse(i);
@@ -152,8 +151,8 @@ constexpr void order_by_destination(layout& l) noexcept {
   }
 }
 
-/// Makes one axis of two neighbours where the outer one goes on, on both sides, where the inner ends. One along which all
-/// may be read stays so.
+/// Merges two neighbouring axes if, on both sides, the outer axis continues where the inner axis ends. It merges only axes
+/// that are both within the source_run, or both not.
 constexpr void merge_nested(layout& l) noexcept {
   for (std::size_t i = l.rank; i-- > 1;) {
     layout_axis& outer = l.axes[i - 1];
@@ -170,14 +169,14 @@ constexpr void merge_nested(layout& l) noexcept {
   }
 }
 
-/// Moves axis `from` to the place of axis `to`; those between make room.
+/// Moves axis `from` to the place of axis `to` and shifts the axes between.
 constexpr void rotate_axis(layout& l, std::size_t from, std::size_t to) noexcept {
   for (; from < to; ++from) std::swap(l.axes[from], l.axes[from + 1]);
   for (; from > to; --from) std::swap(l.axes[from], l.axes[from - 1]);
 }
 
-/// Brings the axis along which the source is contiguous next to the innermost one: the leaf then
-/// reads whole lines and writes whole lines.
+/// Moves the axis along which the source is contiguous next to the innermost axis. Then the leaf reads and writes whole
+/// lines.
 constexpr void pair_contiguous_axes(layout& l, std::int64_t element_size) noexcept {
   if (l.rank < 2) return;
   const layout_axis& inner = l.axes[l.rank - 1];
@@ -189,8 +188,8 @@ constexpr void pair_contiguous_axes(layout& l, std::int64_t element_size) noexce
   }
 }
 
-/// Brings the axis along which a dense row of the source goes on where the outer axis ends, or one of the
-/// destination where the inner axis ends, next to these two, and returns which of them it is joined to.
+/// Finds an axis that continues one of the innermost two axes: a dense row of the source behind the outer axis, or a dense
+/// row of the destination behind the inner axis. Moves it next to these two and returns which of them it is joined to.
 constexpr tile::axis join_rows(layout& l, std::int64_t element_size) noexcept {
   if (l.rank < 3) return tile::axis::neither;
   const layout_axis& inner = l.axes[l.rank - 1];
@@ -199,7 +198,7 @@ constexpr tile::axis join_rows(layout& l, std::int64_t element_size) noexcept {
       outer.bounded() || !has_squares(element_size)) {
     return tile::axis::neither;
   }
-  // A few streams are a leaf's business already, unless their rows are shorter than those of not many more.
+  // Leaves handle a few streams without joined rows, unless these rows are shorter than the rows of slightly more streams.
   const auto few_streams = [element_size](const layout_axis& streams, std::int64_t stride) {
     return streams.extent <= 8 && stride == streams.extent * element_size;
   };
@@ -225,7 +224,7 @@ constexpr tile::axis join_rows(layout& l, std::int64_t element_size) noexcept {
   return tile::axis::neither;
 }
 
-/// Axes [0, count): the longest source stride first.
+/// Orders axes [0, count), the longest source stride first.
 constexpr void order_by_source(layout& l, std::size_t count) noexcept {
   for (std::size_t i = 1; i < count; ++i) {
     for (std::size_t j = i; j > 0; --j) {
@@ -235,13 +234,13 @@ constexpr void order_by_source(layout& l, std::size_t count) noexcept {
   }
 }
 
-/// Whether so many streams, along two axes with these strides, would have the same places in a first-level cache that
-/// they drive each other out of it: it has eight or more for addresses that are the same modulo 4096.
+/// Tells whether streams along two axes evict each other from a first-level cache. The cache has eight or more places for
+/// addresses that are equal modulo 4096 bytes.
 constexpr bool compete(std::int64_t extent, std::int64_t stride, std::int64_t other_extent,
                        std::int64_t other_stride) noexcept {
   constexpr std::int64_t page = 4096;
   constexpr std::int64_t line = 64;
-  constexpr int most = 4;  // since neighbours of these lines, and the other side, want places as well
+  constexpr int most = 4;  // neighbours of these lines, and the other side, need places as well
   if (extent < 1 || extent > 256 || other_extent > 256 / extent || extent * other_extent <= most)
     return false;
   std::array<int, page / line> streams{};
@@ -255,20 +254,20 @@ constexpr bool compete(std::int64_t extent, std::int64_t stride, std::int64_t ot
   return false;
 }
 
-/// Whether the source is read several times, and so may be in a cache.
+/// Tells whether the source is read several times, and so may be in a cache.
 constexpr bool rereads(const layout& l, std::int64_t element_size) noexcept {
   return total_bytes(l, element_size) >= 2 * source_reach(l, 0, element_size);
 }
 
-/// Whether the output is so large that it had better be written past the caches. Requires l.whole_bytes.
+/// Tells whether the output is large enough to be written past the caches. Requires l.whole_bytes.
 constexpr bool goes_past_caches(const layout& l, std::int64_t element_size) noexcept {
   return l.whole_bytes >= streamed_bytes &&
          l.whole_bytes >= streamed_bytes * (rereads(l, element_size) ? 2 : 1);
 }
 
-/// Orders the axes that are walked. Where the tile's source is one dense row, rows are walked in the order of the source:
-/// the image, the side with the long rows, decides how well caches work, be it read or written. But streams that
-/// would compete are taken a few at a time, unless so few are separated that they go past the caches.
+/// Orders the walked axes. If the tile's source is one dense row, rows are walked in the order of the source. The side with
+/// long rows, the image, decides how well caches work. Streams that compete are taken a few at a time, unless separated
+/// streams are so few that they go past the caches.
 constexpr void order_rows(layout& l, std::int64_t element_size) noexcept {
   if (l.rank < 3) return;
   const std::size_t rows = l.rank - 3;
@@ -298,7 +297,7 @@ constexpr void note_decisions(plan& p) noexcept {
   }
 }
 
-/// Splits the axes into those that are walked and those of the leaf, and notes what the walk needs.
+/// Splits the axes into walked axes and the leaf's axes, and sets the members that the walk needs.
 constexpr void set_out_tile(plan& p, std::int64_t element_size, std::size_t least_walked = 0) noexcept {
   const std::size_t most = tile_axes.size();
   p.leaf_tile = {};

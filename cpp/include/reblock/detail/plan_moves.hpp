@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// From a layout to a plan: what moves it fastest.
+// plan_moves() makes the fastest plan of leaves and patterns for a layout.
 #pragma once
 
 #include <algorithm>
@@ -16,8 +16,8 @@
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
-/// Where runs that go past the caches follow each other in the source and go to a few places of the output, takes them
-/// together: else each part of the source would be passed by as often as there are places.
+/// Joins runs that follow each other in the source and go past the caches to a few places of the output. Otherwise each
+/// part of the source would be walked once for each place.
 constexpr void join_runs(plan& p, std::int64_t element_size) noexcept {
   constexpr std::int64_t most = 16;  // places
   if (element_size < std::int64_t{least_streamed_run} && streamed_width(p.leaf_tile) == 0) return;
@@ -31,8 +31,8 @@ constexpr void join_runs(plan& p, std::int64_t element_size) noexcept {
   set_out_tile(p, element_size);
 }
 
-/// Where the output is large, has it written past the caches: by the leaf where that fills whole lines in
-/// order, else from a buffer, by tiles of as many axes as fit there.
+/// Lets plans write large outputs past the caches. The leaf writes them if it fills whole lines in order. Otherwise they
+/// go through a buffer, in tiles of as many axes as fit there.
 constexpr void stream_output(plan& p, std::int64_t element_size) noexcept {
   if (p.rank == 0 || !goes_past_caches(p, element_size)) return;
   std::size_t first = p.rank;
@@ -40,8 +40,8 @@ constexpr void stream_output(plan& p, std::int64_t element_size) noexcept {
   while (first > std::max(p.walked, p.dense_from) && bytes * p.axes[first - 1].extent <= staging_bytes) {
     bytes *= p.axes[--first].extent;
   }
-  // While a buffer is read nothing is read from memory: little is lost where the source is in a cache
-  // because it is read several times, else only where tiles are large.
+  // While the buffer is read, nothing is read from memory. The loss is small if the source is in a cache, because it is
+  // read several times, or if tiles are large.
   if (element_size > 16 || bytes < std::int64_t{rereads(p, element_size) ? 2 : 12} * 1024 ||
       interleaves(p.leaf_tile)) {
     if (p.sums != nullptr) return;
@@ -53,8 +53,8 @@ constexpr void stream_output(plan& p, std::int64_t element_size) noexcept {
   }
 }
 
-/// Brings a layout to as few axes as possible, in the order of the destination. Returns the bytes of its
-/// elements, which a contiguous axis that both sides share has become a part of.
+/// Reduces a layout to as few axes as possible, in the order of the destination. An axis that is contiguous on both sides
+/// becomes a part of the elements. Returns the bytes of an element.
 constexpr std::int64_t simplify(layout& l, std::int64_t element_size) noexcept {
   drop_idle_bounds(l);
   drop_single_indices(l);
@@ -69,7 +69,7 @@ constexpr std::int64_t simplify(layout& l, std::int64_t element_size) noexcept {
   return element_size * inner.extent;
 }
 
-/// Makes tiles small enough to be in the first-level cache still when they are settled.
+/// Makes tiles small enough to stay in the first-level cache until they are settled.
 constexpr void shorten_tile(plan& p, std::int64_t element_size) noexcept {
   constexpr std::int64_t most = std::int64_t{32} * 1024;
   std::size_t first = p.rank;
@@ -78,8 +78,8 @@ constexpr void shorten_tile(plan& p, std::int64_t element_size) noexcept {
   set_out_tile(p, element_size, first);
 }
 
-/// Where tiles are small, since the axis before them decides what of them is inside, brings one that is free between the two,
-/// if the output may stay in a cache while it is gone over several times.
+/// Widens small tiles. If the axis before a tile decides which of its elements are inside, it moves a free axis between the
+/// two. The output must stay in a cache, because it is walked several times.
 constexpr void widen_tile(plan& p, std::int64_t element_size) noexcept {
   constexpr std::int64_t small_tile = 1024;  // bytes
   constexpr std::int64_t most = std::int64_t{16} * 1024 * 1024;
@@ -97,7 +97,7 @@ constexpr void widen_tile(plan& p, std::int64_t element_size) noexcept {
   set_out_tile(p, element_size);
 }
 
-/// Has the planes of a shifted plan moved by masks: brings the longest axis that is free next to them.
+/// Lets masks move the planes of a shifted plan: moves the longest free axis next to them.
 constexpr void set_out_masks(plan& p, std::int64_t element_size) noexcept {
   if (p.rank < 3 || p.staged || p.leaf_tile.streamed || p.sums != nullptr) return;
   const std::size_t rows = p.rank - 3;
@@ -114,7 +114,7 @@ constexpr void set_out_masks(plan& p, std::int64_t element_size) noexcept {
   p.masked = true;
 }
 
-/// As plan_moves, in place, since plans are large. Requires plan(l).
+/// Does the same as plan_moves in place, because plans are large. Requires plan(l).
 inline void set_out_moves(plan& p, const layout& l, std::int64_t element_size, const movers& by,
                           const settling* sums, instruction_set set) noexcept {
   p.sums = sums;
@@ -150,8 +150,8 @@ inline void set_out_moves(plan& p, const layout& l, std::int64_t element_size, c
   if (p.leaf == nullptr) p.leaf = by.choose_leaf(p.least_tile(), p.streams_are_fixed, p.lookup_width);
 }
 
-/// Plans to move every element of `l`, each `element_size` bytes, in whatever order is best, as `sums` of one
-/// term each unless that is null. Requires that the destination does not overlap itself.
+/// Plans to move every element of `l`, each `element_size` bytes, in the best order. If `sums` is not null, elements become
+/// sums of one term each. Requires that the destination does not overlap itself.
 inline plan plan_moves(const layout& l, std::int64_t element_size, const movers& by,
                        const settling* sums = nullptr,
                        instruction_set set = usable_instruction_set()) noexcept {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Plans with patterns: what repeats, and what is moved at a time.
+// These functions make plans with patterns.
 #pragma once
 
 #include <algorithm>
@@ -15,9 +15,8 @@
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
-/// Finds an axis whose indices are moved together with the pieces of a pattern, `most_bytes` at a time, since
-/// each call for pieces has a table to load. Requires that none of the axes that are walked is bounded: then their
-/// order is free.
+/// Finds an axis whose indices are moved together with the pieces of a pattern, `most_bytes` at a time: each call for
+/// pieces loads a table. Requires that no walked axis is bounded: then their order is free.
 constexpr void set_out_rows(plan& p, std::int64_t most_bytes) noexcept {
   repetition& r = p.repeated;
   const std::size_t rows = r.inner - 1;
@@ -30,8 +29,8 @@ constexpr void set_out_rows(plan& p, std::int64_t most_bytes) noexcept {
   r.rows_at_once = std::max<std::int64_t>(1, ceil_divide(extent, ceil_divide(extent * bytes, most_bytes)));
 }
 
-/// The same for pieces of an axis that others decide, if they are so few that they are moved at once: finds one that has no
-/// bound.
+/// Does the same for an axis without a bound, if other axes decide the range of the pieces' axis, and one call moves all
+/// pieces.
 constexpr void set_out_bounded_rows(plan& p, std::int64_t most_bytes) noexcept {
   repetition& r = p.repeated;
   if (!p.axes[r.along].bounded() || r.at_once < p.axes[r.along].extent) return;
@@ -46,7 +45,7 @@ constexpr void set_out_bounded_rows(plan& p, std::int64_t most_bytes) noexcept {
   r.rows_at_once = std::max<std::int64_t>(1, most_bytes / bytes);
 }
 
-/// The axis of [0, along) with the shortest stride in the source, if that can have siblings.
+/// Finds the axis of [0, along) with the shortest stride in the source, if it can have siblings.
 inline sibling_axis find_siblings(const layout& l, std::size_t along) noexcept {
   std::size_t nearest = no_axis;
   for (std::size_t i = 0; i <= along; ++i) {
@@ -63,7 +62,7 @@ inline sibling_axis find_siblings(const layout& l, std::size_t along) noexcept {
           axis.destination_stride};
 }
 
-/// Takes the siblings out of their axis. Returns whether nothing is left of it.
+/// Removes the siblings from their axis. Returns whether nothing is left of the axis.
 constexpr bool take_siblings(layout& l, const sibling_axis& siblings) noexcept {
   layout_axis& axis = l.axes[siblings.axis];
   const auto extent = static_cast<std::int64_t>(siblings.extent);
@@ -75,20 +74,20 @@ constexpr bool take_siblings(layout& l, const sibling_axis& siblings) noexcept {
   return true;
 }
 
-/// Whether a pattern is worth a thought: it reads whole registers, and its table has to be worked out.
+/// Tells whether a pattern may pay: it reads whole registers, and making its table takes time.
 inline bool may_be_pattern(const layout& l, std::int64_t element_size, std::size_t lookup_width) noexcept {
   constexpr std::int64_t least_total = 2048;  // bytes
   return lookup_width != 0 && l.source_run > element_size && l.source_run >= pattern::least_window &&
          total_bytes(l, element_size) >= least_total;
 }
 
-/// Whether tables for what is inside now take less than they save, in a layout in the order in which it would be walked.
+/// Tells whether tables for ranges inside bounds cost less than they save. The layout has the order of the walk.
 inline bool pays_for_tables(const plan& p, const layout& ordered, std::int64_t element_size,
                             const pattern_axes& axes) noexcept {
   constexpr std::int64_t small_plane = 256;  // bytes
   const tile& t = p.leaf_tile;
   const bool is_long_run = p.shifted && t.outer.extent * t.outer.destination_stride > small_plane;
-  if (p.masked || is_long_run) return false;  // masks, and the ends of a run, are made faster
+  if (p.masked || is_long_run) return false;  // masks, and the ends of a run, take less time than tables
   // The leaf is faster where rows are long. Both limits are measured.
   const std::int64_t row = ordered.axes[ordered.rank - 1].extent;
   const std::int64_t least_uses = (33 + 5 * element_size) * row / (row + 30);
@@ -97,11 +96,11 @@ inline bool pays_for_tables(const plan& p, const layout& ordered, std::int64_t e
   return total_bytes(ordered, element_size) >= least + least_uses * made;
 }
 
-/// Has the innermost axes of `l`, which is in the order of the destination, moved as a pattern that repeats along
-/// another one. Requires may_be_pattern(l). Returns whether there is one; if not, `p` is as it was.
+/// Plans to move the innermost axes of `l` as a pattern that repeats along another axis. `l` is in the order of the
+/// destination. Requires may_be_pattern(l). Returns whether there is a pattern; if not, `p` does not change.
 inline bool set_out_pattern(plan& p, const layout& l, std::int64_t element_size) noexcept {
   const std::size_t lookup_width = p.lookup_width;
-  // Leaves for runs and streams do not care about gaps, and patterns across them take longer; measured.
+  // Gaps do not slow down leaves for runs and streams, but they slow down patterns (measured).
   const tile& t = p.leaf_tile;
   const bool are_runs = t.inner.source_stride == element_size && t.inner.destination_stride == element_size;
   const bool are_streams =
@@ -110,7 +109,7 @@ inline bool set_out_pattern(plan& p, const layout& l, std::int64_t element_size)
       choose_pattern(l, element_size, lookup_width, !are_runs && !are_streams);
   if (along == no_axis) return false;
 
-  // first the axes that decide what is inside a pattern, then others, then the one along which it repeats
+  // first the axes that decide a pattern's ranges, then others, then the axis along which it repeats
   layout ordered;
   ordered.take(l);
   rotate_axis(ordered, along, inner - 1);
@@ -143,15 +142,15 @@ inline bool set_out_pattern(plan& p, const layout& l, std::int64_t element_size)
   r.extent = piece;
   r.siblings = siblings;
   r.bytes = static_cast<std::size_t>(bytes / piece);
-  // Pieces that stay in the first-level cache: those that share their source take little of it.
+  // These bytes of pieces stay in the first-level cache. Pieces that share their source need little of it.
   constexpr std::int64_t at_once = 32768;
   const std::int64_t written = bytes * static_cast<std::int64_t>(siblings.extent);
   const std::int64_t advance = magnitude(wrapping_multiply(ordered.axes[along].source_stride, piece));
   const std::int64_t read = reach <= 2 * advance ? advance : written;
-  constexpr std::int64_t least_at_once = 8;  // fewer take less than the call does
+  constexpr std::int64_t least_at_once = 8;  // fewer pieces take less time than a call
   r.at_once = std::max(least_at_once, at_once / wrapping_add(written, read)) * piece;
-  // Axes that reach into the source of a pattern come next to it, unless what is outside would then have to
-  // be told from what is inside between the pieces.
+  // Axes that reach into the source of a pattern come next to it, unless ranges inside bounds would then change between
+  // the pieces.
   const auto is_bounded = [](const layout_axis& other) { return other.bounded(); };
   if (std::none_of(p.axes.begin(), p.axes.begin() + inner, is_bounded)) {
     const auto near = [reach](const layout_axis& other) { return magnitude(other.source_stride) <= reach; };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Moving whole registers of elements: at any alignment, in part, shuffled.
+// These functions move registers of elements: at any alignment, in part, shuffled.
 #pragma once
 
 #include <algorithm>
@@ -31,7 +31,7 @@ inline void store(std::byte* destination, register_bytes value) noexcept {
   std::memcpy(destination, &value, sizeof(value));
 }
 
-/// Copies past the caches, in whole lines of 64 bytes but for the ends.
+/// Copies past the caches, in whole lines of 64 bytes except at the ends.
 inline void stream_run(std::byte* destination, const std::byte* source, std::size_t size) noexcept {
   constexpr std::size_t line = 64;
   const std::size_t head = (0 - reinterpret_cast<std::uintptr_t>(destination)) % line;
@@ -61,8 +61,8 @@ void write(std::byte* destination, Integer value) noexcept {
   std::memcpy(destination, &value, sizeof(value));
 }
 
-/// `size` bytes, fewer than a register has; the others are 0. Two pieces that overlap, instead of a copy
-/// of a length that the compiler does not know.
+/// Loads `size` bytes, fewer than a register has; the other bytes are 0. It loads two pieces that may overlap, because a
+/// copy of a length unknown to the compiler would be slower.
 inline register_bytes load_part(const std::byte* source, std::size_t size) noexcept {
   if constexpr (std::endian::native == std::endian::little) {
     std::uint64_t low = 0;
@@ -102,8 +102,8 @@ inline void store_part(std::byte* destination, register_bytes value, std::size_t
   }
 }
 
-/// Parts of registers from and to places at some offsets, each of `size` bytes. Not inlined, since leaves are many: what a
-/// call costs is spread over the streams of a row.
+/// These functions load and store parts of registers, each of `size` bytes, at some offsets. They are not inlined, because
+/// there are many leaves: the streams of a row share the cost of a call.
 /// @{
 [[gnu::noinline]] inline void load_parts(register_bytes* values, const std::byte* source,
                                          const std::int64_t* offsets, std::size_t count,
@@ -122,7 +122,7 @@ template <class F, std::size_t... K>
   (f(std::integral_constant<std::size_t, K>{}), ...);
 }
 
-/// Calls `f` with each constant 0 ... Count - 1: a loop that leaves no array behind.
+/// Calls `f` with each constant 0 ... Count - 1: a loop without an array in memory.
 template <std::size_t Count, class F>
 [[gnu::always_inline]] inline void unrolled(F&& f) {
   unrolled(f, std::make_index_sequence<Count>{});
@@ -137,9 +137,9 @@ template <std::size_t Size, std::size_t Count, std::size_t... K>
   return {zip < Size, K % 2 != 0 > (v[K / 2], v[K / 2 + Count / 2])...};
 }
 
-/// The perfect shuffle of Count registers, seen as one row of elements: `Times` times, the elements of
-/// the first half go to the even places and those of the second half to the odd ones. log2(Count)
-/// shuffles interleave Count streams; log2(elements of a register) shuffles separate them again.
+/// Does the perfect shuffle `Times` times with Count registers, seen as one row of elements. The first half's elements go
+/// to the even places and the second half's elements to the odd places. log2(Count) shuffles interleave Count streams;
+/// log2(elements of a register) shuffles separate them again.
 template <std::size_t Size, int Times, std::size_t Count>
 [[gnu::always_inline]] inline registers<Count> shuffle(const registers<Count>& v) noexcept {
   if constexpr (Times == 0) {
@@ -149,9 +149,9 @@ template <std::size_t Size, int Times, std::size_t Count>
   }
 }
 
-/// What is done to registers of elements on their way: nothing. Others are a sum's to define.
+/// as_is does not change registers of elements when they are moved. Sums define other types.
 struct as_is {
-  static constexpr std::size_t element_size = 0;  ///< any
+  static constexpr std::size_t element_size = 0;  ///< any size
   static register_bytes finish(register_bytes v) noexcept { return v; }
 };
 
@@ -161,8 +161,8 @@ template <class Finish, std::size_t Count>
   return v;
 }
 
-/// Whether rows of `count` elements, which are `row_stride` bytes apart, may be read and written a register at a
-/// time where another one follows: what is too much belongs to that one, which is moved later.
+/// Tells whether rows of `count` elements, `row_stride` bytes apart, may be read and written in whole registers if another
+/// row follows. The bytes beyond a row belong to the next row, which is moved later.
 template <std::size_t Size>
 constexpr bool run_over(std::size_t count, std::int64_t row_stride) noexcept {
   constexpr std::size_t width = sizeof(register_bytes) / Size;
@@ -171,9 +171,8 @@ constexpr bool run_over(std::size_t count, std::int64_t row_stride) noexcept {
 
 constexpr int log2(std::size_t power_of_two) noexcept { return std::countr_zero(power_of_two); }
 
-/// Calls `step(i)` for i = 0, width, ... and, where `count` is no multiple of `width`, once more for the
-/// step that ends at `count`, over what the one before has done already: a short remainder would cost more
-/// than doing some elements twice. Requires count >= width.
+/// Calls `step(i)` for i = 0, width, ... If `count` is no multiple of `width`, a last step ends at `count` and overlaps the
+/// step before: a short remainder would cost more than some elements twice. Requires count >= width.
 template <class Step>
 [[gnu::always_inline]] inline void for_overlapping_steps(std::size_t count, std::size_t width, Step&& step) {
   std::size_t i = 0;

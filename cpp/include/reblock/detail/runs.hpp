@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Runs of bytes: copied, also under a mask, and the leaves that copy one after the other.
+// These functions copy runs of bytes, also with a mask. The leaves copy one run after the other.
 #pragma once
 
 #include <cstddef>
@@ -14,13 +14,13 @@
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
-/// Copies `size` bytes, in place of a call that would cost more than a few bytes do.
+/// Copies `size` bytes without a call, which would cost more than a few bytes.
 inline void copy_short(std::byte* destination, const std::byte* source, std::size_t size) {
   constexpr std::size_t width = sizeof(register_bytes);
   if (size > 2 * width) {
     std::size_t i = 0;
     if (size >= 8 * width) {
-      // four at a time: how fast a shorter loop is depends on where its code lies
+      // four at a time: the speed of a shorter loop depends on the address of its code
       for (; i + 4 * width <= size; i += 4 * width) {
         unrolled<4>([&](auto k) { store(destination + i + k * width, load(source + i + k * width)); });
       }
@@ -42,10 +42,10 @@ inline void copy_short(std::byte* destination, const std::byte* source, std::siz
   }
 }
 
-/// Bytes of the longest run that is not left to memcpy().
+/// Bytes of the longest run that is copied without memcpy().
 inline constexpr std::size_t longest_short_run = 1024;
 
-/// Copies `size` bytes, however many.
+/// Copies any number of bytes.
 inline void copy_run(std::byte* destination, const std::byte* source, std::size_t size) {
   if (size > longest_short_run) {
     std::memcpy(destination, source, size);
@@ -54,7 +54,7 @@ inline void copy_run(std::byte* destination, const std::byte* source, std::size_
   }
 }
 
-/// Copies `size` bytes but for those whose mask is 0, which become 0.
+/// Copies `size` bytes. Bytes whose mask is 0 become 0.
 inline void move_masked(std::byte* destination, const std::byte* source, const std::byte* mask,
                         std::size_t size) {
   constexpr std::size_t width = sizeof(register_bytes);
@@ -80,7 +80,7 @@ void move_element(std::byte* destination, const std::byte* source, std::size_t s
   }
 }
 
-/// Both sides contiguous along the inner axis: one copy for each index of the others.
+/// Moves a tile whose inner axis is contiguous on both sides, with one copy for each index of the other axes.
 inline void move_runs(const tile& t, const std::byte* source, std::byte* destination) {
   const tile_axis outer = t.outer;
   const auto bytes = static_cast<std::size_t>(t.inner.extent) * t.element_size;
@@ -91,8 +91,8 @@ inline void move_runs(const tile& t, const std::byte* source, std::byte* destina
   });
 }
 
-/// Any strides on either side. The longer axis is in the inner loop, since a loop over a few elements costs as much as
-/// these.
+/// Moves a tile with any strides. The inner loop has the longer axis, because a loop over a few elements costs as much as
+/// the elements.
 template <std::size_t Size>
 void move_strided(const tile& t, const std::byte* source, std::byte* destination) {
   const bool swaps = t.inner.extent < t.outer.extent;

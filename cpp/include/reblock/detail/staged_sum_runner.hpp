@@ -77,8 +77,8 @@ class staged_sum_runner {
     const part& p = parts_[i];
     if (i < 2) return {p.first, p.first + p.count};
     const plane_axis& axis = axis_of(i - 2);
-    const std::int64_t end = wrapping_multiply(
-        p.first + p.count, axis.stride);  // may wrap; after subtracting the padding it is in range
+    const std::int64_t end =
+        wrapping_multiply(p.first + p.count, axis.stride);  // it may wrap until the padding is subtracted
     return {std::max<std::int64_t>(0, p.first * axis.stride - axis.padding),
             std::min(axis.extent, wrapping_subtract(end, axis.padding))};
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Elements that are runs of some bytes, moved past the caches.
+// This leaf moves elements that are runs of bytes past the caches.
 #pragma once
 
 #include <algorithm>
@@ -18,8 +18,8 @@
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
-/// The most bytes that can be stored past the caches at a time in all runs of a tile: they are whole multiples of these, and
-/// lie at multiples of them from each other in the destination. 0 where there are none, or where elements are no runs.
+/// Returns the most bytes that one store past the caches can write in all runs of a tile. The runs' bytes, and their
+/// distances in the destination, are multiples of it. 0: there is no such number, or elements are no runs.
 constexpr std::size_t streamed_width(const tile& t) noexcept {
   constexpr std::size_t least_run = 16;
   if (!has_streams || t.element_size < least_run) return 0;
@@ -31,13 +31,13 @@ constexpr std::size_t streamed_width(const tile& t) noexcept {
   return 0;
 }
 
-/// How far it is from a run of a tile to one that is read some time later.
+/// read_ahead computes the distance from a run of a tile to a run that is read some time later.
 class read_ahead {
  public:
   explicit read_ahead(const tile& t) noexcept {
     constexpr std::uint64_t line = 64;       // bytes
     constexpr std::uint64_t bytes = 2048;    // of the source
-    constexpr std::int64_t most_turns = 16;  // runs along a longer axis are a row by themselves
+    constexpr std::int64_t most_turns = 16;  // a longer axis is treated as a row of its own
     const std::int64_t extent = t.outer.extent;
     const std::int64_t step = t.outer.source_stride;
     if (t.inner.extent > most_turns || step == 0) {
@@ -46,7 +46,7 @@ class read_ahead {
     }
     const auto distance = static_cast<std::uint64_t>(step < 0 ? wrapping_negate(step) : step);
     const std::uint64_t in_lines =
-        line / std::gcd(distance, line);  // so that what begins a line here does so there
+        line / std::gcd(distance, line);  // so that a run at the begin of a line leads to another such run
     const std::uint64_t some = std::max<std::uint64_t>(1, bytes / in_lines / distance) * in_lines;
     const auto indices = static_cast<std::int64_t>(std::min(some, static_cast<std::uint64_t>(extent)));
     within_ = wrapping_multiply(indices, step);
@@ -54,7 +54,7 @@ class read_ahead {
     last_ = extent - indices;
   }
 
-  /// In bytes, for an index of the outer axis: as many indices further on, if need be in the next row.
+  /// Returns the distance in bytes for an index of the outer axis. It may lead to the next row.
   std::int64_t from(std::int64_t index) const noexcept { return index < last_ ? within_ : beyond_; }
 
  private:
@@ -63,10 +63,11 @@ class read_ahead {
   std::int64_t last_ = std::numeric_limits<std::int64_t>::max();
 };
 
-/// Whether stream_runs() moves a tile.
+/// Tells whether stream_runs() moves a tile.
 constexpr bool streams_runs(const tile& t) noexcept { return t.streamed && streamed_width(t) != 0; }
 
-/// By words of `Width` bytes, as all runs and the destination allow. `Size` is the elements', or 0.
+/// Moves runs in words of `Width` bytes, which all runs and the destination must allow. `Size` is the bytes of an element,
+/// or 0.
 template <std::size_t Width, std::size_t Size>
 void stream_words(const tile& t, const std::byte* source, std::byte* destination) {
   constexpr std::size_t line = 64;  // bytes
@@ -94,7 +95,7 @@ void stream_words(const tile& t, const std::byte* source, std::byte* destination
   });
 }
 
-/// The same, by loops of a known length for elements of these sizes: that makes it faster for the shortest runs.
+/// Does the same, with loops of a known length for elements of these sizes: they are faster for the shortest runs.
 template <std::size_t Width, std::size_t... Sizes>
 void stream_words_of(const tile& t, const std::byte* source, std::byte* destination) {
   const auto streams = [&]<std::size_t Size>(std::integral_constant<std::size_t, Size>) {
@@ -106,9 +107,9 @@ void stream_words_of(const tile& t, const std::byte* source, std::byte* destinat
   }
 }
 
-/// The leaf for a tile for which streams_runs(): any strides on either side. It writes past the caches where the destination
-/// lies at a multiple of 4 bytes, and asks for what is read some time later, since processors do not foresee it where rows
-/// are read in turns. `Widest`: bytes of a word.
+/// The leaf for tiles for which streams_runs() is true, with any strides. It writes past the caches if the destination lies
+/// at a multiple of 4 bytes. It prefetches later runs, because processors do not predict reads of several rows in turn.
+/// `Widest`: bytes of a word.
 template <std::size_t Widest>
 void stream_runs(const tile& t, const std::byte* source, std::byte* destination) {
   std::size_t width = std::min(streamed_width(t), Widest);

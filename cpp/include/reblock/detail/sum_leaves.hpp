@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The leaves of fold: sums in registers, each of the same list of terms.
+// These leaves of fold make sums in registers. All sums have the same list of terms.
 #pragma once
 
 #include <algorithm>
@@ -23,17 +23,16 @@
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
-/// The bits of terms that count, of each row; the others may be of whatever lies beside the terms. Where there is a
-/// period, rows of that many bytes follow each other without gaps, and the masks are those of any row and of
-/// mask_overrun bytes more.
+/// term_masks keep the bits of terms in each row; other bits belong to elements beside the terms. With a period, rows of
+/// that many bytes follow each other without gaps. Then the masks are for any row and mask_overrun bytes behind it.
 inline constexpr std::int64_t mask_overrun = 32 * sums_at_once;
 struct term_masks {
   const std::byte* first = nullptr;
   std::size_t period = 0;  ///< bytes, or 0
 };
 
-/// Where the terms of a sum lie, in the order in which they are added: the indices of a few axes, the last one
-/// innermost.
+/// A term_list gives the places of a sum's terms, in the order of addition. Terms are the indices of a few axes, the last
+/// axis innermost.
 class term_list {
  public:
   struct axis {
@@ -42,7 +41,7 @@ class term_list {
     std::int64_t mask_stride = 0;
   };
 
-  /// Where it accumulates, the sum begins from what lies where it goes, else from zero.
+  /// If the list accumulates, a sum begins from the value in its target, else from zero.
   explicit term_list(std::span<const axis> axes, term_masks masks = {}, bool accumulates = false) noexcept
       : axes_(axes), masks_(masks), accumulates_(accumulates) {
     for (const axis& a : axes) size_ *= static_cast<std::size_t>(a.extent);
@@ -53,7 +52,7 @@ class term_list {
   term_masks masks() const noexcept { return masks_; }
   bool accumulates() const noexcept { return accumulates_; }
 
-  /// As many terms from `first` on as there is room for: all of them where `most` are enough.
+  /// Returns up to `most` terms from `first` on.
   std::span<const term> from(std::size_t first) noexcept {
     if (size_ > most) list(first);
     return {terms_.data(), std::min(size_ - first, most)};
@@ -76,7 +75,7 @@ class term_list {
       index += inner.extent - begin;
       for (std::int64_t i = begin; i < inner.extent && k < end; ++i, ++k) {
         terms_[k] = next;
-        next.offset = wrapping_add(next.offset, inner.stride);  // the last step leads nowhere
+        next.offset = wrapping_add(next.offset, inner.stride);  // the last step is not used
         next.mask += inner.mask_stride;
       }
     }
@@ -98,7 +97,7 @@ template <class Add>
   }
 }
 
-/// A register, or as many bytes as an integer has and zeros.
+/// Loads a register, or the bytes of an integer followed by zeros.
 template <class Unit>
 register_bytes load_unit(const std::byte* source) noexcept {
   if constexpr (std::same_as<Unit, register_bytes>) {
@@ -126,10 +125,10 @@ register_bytes load_masked(const std::byte* source, const std::byte* mask) noexc
   }
 }
 
-/// The sums of `Count` units of contiguous elements at each place.
+/// Computes the sums of `Count` units of contiguous elements at each place.
 template <class T, class Unit, masking Masks, std::size_t Count>
 void sum_units(term_list& terms, const sum_place* places, std::size_t place_count, const sum_step& step) {
-  constexpr std::size_t each = half<T> ? 2 : 1;  // registers for a unit's sums
+  constexpr std::size_t each = half<T> ? 2 : 1;  // registers of a unit's sums
   for (std::size_t p = 0; p < place_count; ++p) {
     const std::byte* const source = places[p].source;
     const std::byte* const mask = places[p].mask;
@@ -208,14 +207,14 @@ template <class T>
 template <class T>
 concept sums_in_lanes = adds_in_lanes<T> || half<T>;
 
-/// Bytes of the shortest run that is summed in registers, in whole or in part; 0: none is.
+/// Bytes of the shortest run that is summed in whole or partial registers; 0: no run is.
 template <class T>
 inline constexpr std::size_t least_run = sums_in_lanes<T> ? std::max<std::size_t>(4, 2 * sizeof(T)) : 0;
 
-/// Sums at places, by registers of one kind.
+/// A place_function makes sums at places, in registers of one kind.
 using place_function = void (*)(term_list&, const sum_place*, std::size_t, const sum_step&);
 
-/// How rows are summed by registers of `width` bytes: several along a row, as many at the same place of several rows,
+/// row_functions sum rows in registers of `width` bytes: several along a row, several at the same place of several rows,
 /// which share masks, or one.
 struct row_functions {
   std::size_t width;
@@ -252,7 +251,7 @@ template <class T, bool Masked>
     sum_wide_places<T, Masked ? masking::each : masking::none, 1>,
 };
 
-/// For rows of `size` bytes, at least least_run<T>.
+/// Returns the functions for rows of `size` bytes, at least least_run<T>.
 template <class T, bool Masked>
 const row_functions& choose_row_functions(std::size_t size, const term_list& terms) noexcept {
   if constexpr (std::same_as<T, float16> || (adds_in_lanes<T> && wide_sum_bytes > sizeof(register_bytes))) {
@@ -269,7 +268,7 @@ const row_functions& choose_row_functions(std::size_t size, const term_list& ter
   return rows_by_units<T, register_bytes, Masked>;
 }
 
-/// Hands places over many at a time.
+/// A place_buffer collects places and passes many of them in one call.
 class place_buffer {
  public:
   place_buffer(place_function sum, term_list& terms, const sum_step& step) noexcept
@@ -290,7 +289,7 @@ class place_buffer {
   std::array<sum_place, 32> places_;
 };
 
-/// Has the rows of a tile summed. Where registers do not fill a row, the last one ends where the row ends.
+/// Sums the rows of a tile. If registers do not fill a row exactly, the last register ends where the row ends.
 inline void sum_rows(const tile& t, const row_functions& by, term_list& terms, const std::byte* source,
                      std::byte* destination) {
   const std::size_t size = static_cast<std::size_t>(t.inner.extent) * t.element_size;
@@ -348,9 +347,9 @@ inline void sum_rows(const tile& t, const row_functions& by, term_list& terms, c
   columns.flush();
 }
 
-/// As sum_rows, for sums that begin from what their rows hold. No element may be summed twice, so registers do not
-/// overlap. Where they do not fill a row, the last one ends where the row ends, and what it has in common with the one
-/// before is put back. There are no masks: a masked term adds 0, which would change a row's -0.
+/// Does the same as sum_rows for sums that begin from the rows' values. No element may be summed twice. If registers do not
+/// fill a row exactly, the last register ends where the row ends, and elements that it shares with the register before are
+/// restored. There are no masks: a masked term adds 0, which would change a row's -0.
 inline void accumulate_rows(const tile& t, const row_functions& by, term_list& terms, const std::byte* source,
                             std::byte* destination) {
   const std::size_t size = static_cast<std::size_t>(t.inner.extent) * t.element_size;
@@ -363,7 +362,7 @@ inline void accumulate_rows(const tile& t, const row_functions& by, term_list& t
     if ((t.*member).extent > (t.*longest).extent) longest = member;
   }
   const tile_axis across = std::exchange(others.*longest, {});
-  // Calls visit(first term, sum) for rows, of each `step` along `across` the first.
+  // Calls visit(first term, sum) for every `step`-th row along `across`.
   const auto for_rows = [&](std::int64_t begin, std::int64_t end, std::int64_t step, auto&& visit) {
     for_each_row(others, source, destination, [&](const std::byte* from, std::byte* to) {
       for (std::int64_t row = 0; row < others.outer.extent; ++row) {
@@ -400,11 +399,11 @@ inline void accumulate_rows(const tile& t, const row_functions& by, term_list& t
   });
 }
 
-/// The sums of a tile, each of as many terms: `source` points to the first term of its first element. Where terms
-/// have masks, rows are contiguous and least_run long, and nothing is accumulated.
+/// A sum_function makes the sums of a tile, each with equally many terms. `source` points to the first term of its first
+/// element. If terms have masks, rows are contiguous and have at least least_run bytes, and sums begin from zero.
 using sum_function = void (*)(const tile&, term_list&, const std::byte* source, std::byte* destination);
 
-/// Makes sums of no terms, which have no bits set: as many bytes at a time as follow each other.
+/// Makes sums without terms: sets all their bits to 0, one contiguous run at a time.
 template <class T>
 void clear_tile(const tile& t, std::byte* destination) {
   constexpr std::int64_t size{sizeof(T)};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What a sum is, for each element type.
+// sum_traits defines the sum of each element type.
 #pragma once
 
 #include <concepts>
@@ -15,8 +15,8 @@
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
-/// How parts of type T add up: in which type, and how a term is added, rounded each time. Integers wrap, which is
-/// defined for unsigned ones.
+/// sum_traits has the type in which parts of type T are summed, and the function that adds a term and rounds. Integers
+/// wrap: they are added as unsigned integers.
 template <class T>
 struct sum_traits;
 
@@ -36,7 +36,7 @@ struct sum_traits<T> {
   }
 };
 
-/// Logical or. The accumulator is a byte, and so is a bool in memory: any byte but 0 is true.
+/// bool is a logical or. The accumulator is a byte, like a bool in memory: any byte except 0 is true.
 template <>
 struct sum_traits<bool> {
   using accumulator = unsigned char;
@@ -52,7 +52,7 @@ struct sum_traits<T> {
   static accumulator add(accumulator sum, T term) noexcept { return rounded(sum + to_float(term)); }
 };
 
-/// Registers of terms and of sums hold as many of them, so that lanes add up as they are.
+/// The concept takes types whose terms and sums have the same size, so that registers are added lane by lane.
 template <class T>
 concept adds_in_lanes =
     std::same_as<T, bool> || std::same_as<T, float> || std::same_as<T, double> || std::unsigned_integral<T>;

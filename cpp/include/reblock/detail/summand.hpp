@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What fold adds up, as far as it crosses the engine's boundary: the types of terms, without their arithmetic.
+// These types describe the terms of fold at the engine's boundary, without their arithmetic.
 #pragma once
 
 #include <concepts>
@@ -13,18 +13,18 @@
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
-/// float16 or bfloat16.
+/// The concept takes float16 and bfloat16.
 template <class T>
 concept half = std::same_as<T, float16> || std::same_as<T, bfloat16>;
 
-/// std::complex, told by what it is: to include <complex> takes as long as to include all of reblock.
+/// Recognizes std::complex by its members: <complex> takes as long to include as all of reblock.
 template <class T>
 concept complex_number = std::floating_point<typename T::value_type> && requires(const T number) {
   { number.real() } -> std::same_as<typename T::value_type>;
   { number.imag() } -> std::same_as<typename T::value_type>;
 } && sizeof(T) == 2 * sizeof(typename T::value_type);
 
-/// Complex numbers add up part by part.
+/// Complex numbers are added part by part.
 template <class T>
 struct parts_of {
   using type = T;
@@ -34,7 +34,7 @@ struct parts_of<T> {
   using type = typename T::value_type;
 };
 
-/// The type that a part of a term is added in. Integers wrap, so their signs do not matter.
+/// A summand is the type in which a part of a term is added. Integers wrap, so their signs do not matter.
 enum class summand : std::uint8_t {
   none,
   boolean,
@@ -87,16 +87,16 @@ constexpr summand summand_of(data_type type) noexcept {
 template <class T>
 concept summable = summand_of<T>() != summand::none;
 
-/// What sums terms of one type; see summation.hpp.
+/// The functions that sum terms of one type; see summation.hpp.
 struct sum_functions;
 
-/// What fold needs to know about its elements.
+/// A summation describes the elements of fold.
 struct summation {
   std::int64_t element_size = 0;  ///< bytes
   summand part = summand::none;
-  bool is_pair = false;  ///< of two parts
+  bool is_pair = false;  ///< whether an element has two parts
   const sum_functions* functions =
-      nullptr;  ///< where the engine is compiled with its callers: those that it needs
+      nullptr;  ///< the needed functions, if the engine is compiled with its callers
 };
 
 #if defined(REBLOCK_COMPILED)

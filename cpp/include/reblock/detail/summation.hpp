@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The arithmetic of fold, the only operator that adds, without its types.
+// This header has the arithmetic of fold, the only operator that adds.
 #pragma once
 
 #include <concepts>
@@ -58,13 +58,13 @@ template <class T>
   }
 }
 
-/// What settles a tile that holds single terms: 0 + term, which differs from the term where that is -0, or a
-/// bool of unusual bits. An element of the tile is any number of contiguous terms.
+/// Settles a tile that holds single terms: it computes 0 + term. The result differs from a term that is -0, or a bool of
+/// unusual bits. An element of the tile is any number of contiguous terms.
 template <class T>
 void settle(const tile& t, const std::byte*, std::byte* destination) {
   using part = typename parts_of<T>::type;
   tile rest = t;
-  rest.joined = tile::axis::neither;  // to which axis rows belong matters to moves alone
+  rest.joined = tile::axis::neither;  // only moves depend on the axis to which rows are joined
   auto run = static_cast<std::int64_t>(t.element_size);
   for (const auto member : {&tile::inner, &tile::outer, &tile::rows, &tile::slices}) {
     tile_axis& axis = rest.*member;
@@ -83,10 +83,10 @@ void settle(const tile& t, const std::byte*, std::byte* destination) {
   });
 }
 
-/// What sums terms of one type.
+/// sum_functions has the functions that sum terms of one type.
 struct sum_functions {
   sum_function sum;
-  /// Bytes of the shortest run whose terms may have masks; 0: those of no run.
+  /// Bytes of the shortest run whose terms may have masks; 0: no run may have masks.
   std::int64_t least_masked;
   /// Turns single terms into their sums.
   settling settle;
@@ -96,7 +96,7 @@ template <class T>
 constexpr settling settling_of() noexcept {
   using part = typename parts_of<T>::type;
   if constexpr (std::is_integral_v<part> && !std::same_as<part, bool>) {
-    return {};  // they are sums already
+    return {};  // terms are sums already
   } else if constexpr (sums_in_lanes<part> && !std::same_as<part, bool>) {
     return {detail::settle<T>, choose_leaf<settled<part, sizeof(T)>>};
   } else {
@@ -108,7 +108,7 @@ template <class T>
 [[gnu::visibility("hidden")]] inline constexpr sum_functions sum_functions_of{
     sum_tile<T>, least_run<typename parts_of<T>::type>, settling_of<T>()};
 
-/// Two parts, as std::complex has them.
+/// A pair_of_parts has two parts, like std::complex.
 template <class Part>
 struct pair_of_parts {
   using value_type = Part;
@@ -117,7 +117,7 @@ struct pair_of_parts {
   Part parts[2];
 };
 
-/// The types that stand for all that have the same sums.
+/// These types stand for all types that have the same sums.
 template <summand Part>
 struct summed {};
 template <>
@@ -161,7 +161,8 @@ struct summed<summand::long_double> {
   using type = long double;
 };
 
-/// The functions for one of some parts, or null. `Term` makes the type of a term of it: single_part or pair_of_parts.
+/// Returns the functions for one of some parts, or null. `Term` makes the type of a term from a part: single_part or
+/// pair_of_parts.
 template <class Part>
 using single_part = Part;
 template <template <class> class Term, summand... Some>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What the traversal hands to a leaf.
+// A tile describes the elements that one call of a leaf moves.
 #pragma once
 
 #include <algorithm>
@@ -19,11 +19,11 @@ struct tile_axis {
   std::int64_t destination_stride = 0;  ///< bytes
 };
 
-/// What a leaf works on. Leaves differ in what they do with the inner two axes, which they repeat for
-/// every index of the other two: a call for each row would cost as much as a short row itself.
+/// A tile has four axes. Leaves differ in how they move the inner two axes. They repeat it for every index of the other
+/// two: a call for each row would cost as much as a short row itself.
 ///
-/// One of the inner two may be in two parts, since only on one side it goes on where it ends: then the rows
-/// are joined to it, and only the slices are left to repeat.
+/// One of the inner two axes may have two parts that are contiguous on one side only. Then the rows are joined to this
+/// axis, and only the slices are repeated.
 struct tile {
   enum class axis : std::uint8_t { neither, outer, inner };
 
@@ -32,7 +32,7 @@ struct tile {
   std::size_t element_size = 0;  ///< bytes
   tile_axis rows{};
   tile_axis slices{};
-  /// Whether the output is too large for the caches anyhow.
+  /// Whether the output is too large for the caches.
   bool streamed = false;
   axis joined = axis::neither;
 
@@ -42,31 +42,30 @@ struct tile {
   constexpr std::int64_t inner_extent() const noexcept {
     return inner.extent * (joined == axis::inner ? rows.extent : 1);
   }
-  /// The axes that the inner two are repeated for, the inner one first.
+  /// Returns the axes that the inner two are repeated for, the inner one first.
   constexpr std::pair<tile_axis, tile_axis> repeated() const noexcept {
     return joined == axis::neither ? std::pair(rows, slices) : std::pair(slices, tile_axis{});
   }
 };
 
-/// From the outermost to the innermost.
+/// The axes of a tile, from the outermost to the innermost.
 [[gnu::visibility("hidden")]] inline constexpr std::array<tile_axis tile::*, 4> tile_axes = {
     &tile::slices, &tile::rows, &tile::outer, &tile::inner};
 
-/// Streams are contiguous rows that a tile takes an element of in turn, or gives one to. They lie along one
-/// of its inner axes, and along the rows where these are joined to it: this is how far they are from the
-/// first one, in bytes.
+/// stream_offsets lists how far streams are from the first stream, in bytes. Streams are contiguous rows: a tile takes one
+/// element from each in turn, or gives one to each. Streams lie along one of the tile's inner axes, and along joined rows.
 class stream_offsets {
  public:
-  /// Streams that rows are joined for.
+  /// Rows are joined for at most this many streams.
   static constexpr std::int64_t most = 64;
 
-  /// Of the streams of the source, along the inner axis. `some` are wanted at a time.
+  /// Lists the streams of the source, along the inner axis. A leaf asks for `some` streams at a time.
   static stream_offsets of_source(const tile& t, std::size_t some) noexcept {
     return {t.joined == tile::axis::inner, t.inner.extent,
             t.inner.source_stride,         t.rows.extent,
             t.rows.source_stride,          some};
   }
-  /// Of the streams of the destination, along the outer axis.
+  /// Lists the streams of the destination, along the outer axis.
   static stream_offsets of_destination(const tile& t, std::size_t some) noexcept {
     return {t.joined == tile::axis::outer, t.outer.extent,
             t.outer.destination_stride,    t.rows.extent,
@@ -100,7 +99,7 @@ class stream_offsets {
     place_joined(extent, stride, rows, row_stride);
   }
 
-  /// Not inlined: leaves are many, and compilers make much of these loops.
+  /// This function is not inlined: there are many leaves, and compilers make much code of these loops.
   [[gnu::noinline]] void place_joined(std::int64_t extent, std::int64_t stride, std::int64_t rows,
                                       std::int64_t row_stride) noexcept {
     for (std::int64_t row = 0; row < rows; ++row) {
@@ -115,12 +114,11 @@ class stream_offsets {
   std::array<std::int64_t, most> offsets_;
 };
 
-/// A leaf. `source` and `destination` point to the first element of the tile.
+/// A leaf moves a tile. `source` and `destination` point to the first element of the tile.
 using leaf_function = void (*)(const tile&, const std::byte* source, std::byte* destination);
 
-/// Calls `move(source, destination)` for every index of the axes before the inner two. `move` holds what
-/// it needs by value, and is inlined: the bytes that it writes may be anything that is in memory, so all
-/// that a row needs has to stay in registers.
+/// Calls `move(source, destination)` for every index of the axes before the inner two. `move` holds its data by value and
+/// is inlined. The compiler must assume that its writes change any memory, so a row's data has to stay in registers.
 template <class Move>
 [[gnu::always_inline]] inline void for_each_row(const tile& t, const std::byte* source,
                                                 std::byte* destination, Move move) {
@@ -129,20 +127,20 @@ template <class Move>
     const std::byte* from = source + i * slices.source_stride;
     std::byte* to = destination + i * slices.destination_stride;
     for (std::int64_t j = 0; j < rows.extent; ++j) {
-      // Not `from += ...`: behind the last row a step that is not taken may lead anywhere.
+      // Not `from += ...`: a step behind the last row could leave the tensor.
       move(from + j * rows.source_stride, to + j * rows.destination_stride);
     }
   }
 }
 
-/// Calls `move(some, source, destination, next)` with the rows of a tile that others follow along an axis `next`
-/// for which goes_on(next), then with the last ones, for which `next` is empty; if no axis does, with all of them so.
-/// The call stands here once, since it is inlined.
+/// Calls `move(some, source, destination, next)` with the rows of a tile that are followed by other rows, along an axis
+/// `next` for which goes_on(next). Then it calls `move` with the last rows and an empty `next`. If there is no such axis,
+/// all rows are last rows. The function has only one call of `move`, because `move` is inlined.
 template <class GoesOn, class Move>
 [[gnu::always_inline]] inline void for_following_rows(const tile& t, const std::byte* source,
                                                       std::byte* destination, GoesOn goes_on, Move move) {
   tile some = t;
-  tile_axis* followed = nullptr;  // of `some`
+  tile_axis* followed = nullptr;  // an axis of `some`
   if (t.joined == tile::axis::neither) {
     followed = goes_on(t.rows) ? &some.rows : goes_on(t.slices) ? &some.slices : nullptr;
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Tiles of any number of axes.
+// A tile_list makes tiles of any number of axes.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
-/// Axes, the innermost first, in as few as possible: for what works on tiles.
+/// The list has axes, the innermost first. It merges axes where it can.
 class tile_list {
  public:
   void add(const tile_axis& next) noexcept {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The leaf that transposes: streams of either side, square by square.
+// This leaf transposes streams of either side, square by square.
 #pragma once
 
 #include <algorithm>
@@ -15,20 +15,20 @@
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
-/// Whether a register has several elements of this size, so that squares of them can be transposed.
+/// Tells whether a register has several elements of this size, so that squares can be transposed.
 constexpr bool has_squares(std::int64_t element_size) noexcept {
   return element_size > 0 && element_size < std::int64_t{sizeof(register_bytes)} &&
          std::has_single_bit(static_cast<std::uint64_t>(element_size));
 }
 
-/// How much of a register is read and written at each stream of a square, in elements.
+/// square_widths says how many elements of a register are read and written at each stream of a square.
 struct square_widths {
   std::size_t read;
   std::size_t written;
 };
 
-/// One square of a transposition, of fewer streams on one side or both than a register has elements. Rows `from`
-/// bytes apart become rows `to` bytes apart.
+/// Transposes one square that may have fewer streams than a register has elements, on one side or both. Rows `from` bytes
+/// apart become rows `to` bytes apart.
 template <std::size_t Size, class Finish>
 [[gnu::always_inline]] inline void transpose_part(std::size_t outer_count, std::size_t inner_count,
                                                   square_widths widths, const std::byte* source,
@@ -52,8 +52,8 @@ template <std::size_t Size, class Finish>
   }
 }
 
-/// Squares of as many streams of either side as a register has elements, one after the other: `count` indices of an
-/// axis along which the first stream is `source_step` and `destination_step` bytes further each.
+/// Transposes whole squares, one after the other, for `count` indices of an axis. Each index moves the first stream by
+/// `source_step` and `destination_step` bytes.
 template <std::size_t Size, class Finish>
 [[gnu::always_inline]] inline void transpose_squares(std::size_t count, const std::byte* source,
                                                      std::int64_t source_step, const std::int64_t* from,
@@ -75,7 +75,7 @@ template <std::size_t Size, class Finish>
   });
 }
 
-/// The source contiguous along the outer axis, the destination along the inner one, square by square.
+/// Moves a tile square by square. The source is contiguous along the outer axis, the destination along the inner axis.
 template <std::size_t Size, class Finish = as_is>
   requires(has_squares(Size))
 void move_transposed(const tile& t, const std::byte* source, std::byte* destination) {
@@ -87,8 +87,8 @@ void move_transposed(const tile& t, const std::byte* source, std::byte* destinat
   const auto sources = stream_offsets::of_source(t, inner_side);
   const auto destinations = stream_offsets::of_destination(t, outer_side);
   if (outer_side == side && inner_side == side) {
-    // Streams at uneven distances are gone through in the outer loop, which knows where they are; so that what is
-    // written stays in the first-level cache meanwhile, it has some of the other axis at a time.
+    // The outer loop walks streams at uneven distances, because it has their offsets. It takes a part of the other axis at
+    // a time, so that the written bytes stay in the first-level cache.
     if (t.joined == tile::axis::inner) {
       constexpr std::size_t most = 4096;  // bytes
       const std::size_t at_once = std::max(side, most / (inner * Size) / side * side);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The one traversal: every operator ends here.
+// The traversal runs plans of leaves and patterns.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
-/// The destination elements whose source lies outside of the image become zero (all bits 0).
+/// fill_outside sets destination elements to zero (all bits 0) if their source lies outside of the image.
 class fill_outside {
  public:
   static void range(const plan& p, std::size_t axis, std::byte* destination, std::int64_t offset,
@@ -37,7 +37,7 @@ class fill_outside {
     }
   }
 
-  /// The same for each index of `rows` of the axis before.
+  /// Does the same for each index of `rows`, along the axis before.
   static void ranges(const plan& p, std::size_t axis, std::byte* destination, std::int64_t offset,
                      std::int64_t rows, std::int64_t begin, std::int64_t end) {
     if (begin >= end) return;
@@ -73,7 +73,7 @@ class fill_outside {
     }
   }
 
-  /// Borders are a few bytes wide, less than a call is worth.
+  /// Sets bytes to 0 without a call of memset(): borders have only a few bytes.
   static void zero(std::byte* destination, std::size_t size) {
     if (size > 16) {
       std::memset(destination, 0, size);
@@ -84,9 +84,9 @@ class fill_outside {
   [[gnu::visibility("hidden")]] static constexpr std::byte zeros[16] = {};
 };
 
-/// Walks the axes of a plan and calls its leaf for each tile, narrowed to what lies inside the bounds;
-/// fill_outside gets the rest. The range of an axis is worked out once for each index of the axis that
-/// decides it, so no element is ever tested.
+/// A traversal walks the axes of a plan and calls its leaf for each tile, narrowed to the elements inside the bounds.
+/// fill_outside gets the other elements. The range of an axis is computed once for each index of the axis that decides it,
+/// so no single element is tested.
 class traversal {
  public:
   traversal(const plan& p, const std::byte* source, std::byte* destination) noexcept
@@ -107,7 +107,7 @@ class traversal {
   }
 
  private:
-  // What few plans need has room on the stack while these run: noinline, else all of them would.
+  // These functions hold data on the stack that few plans need. They are not inlined, so other plans need less stack.
   [[gnu::noinline]] void walk_with_mask() noexcept {
     std::array<std::byte, most_masked_bytes> mask;
     mask_ = mask.data();
@@ -143,7 +143,7 @@ class traversal {
     }
   }
 
-  /// Walks the axis along which a pattern repeats, as many indices at a time as stay in cache.
+  /// Walks the axis along which a pattern repeats. Each step moves as many indices as stay in a cache.
   void walk_pieces(std::size_t i, std::int64_t source, std::int64_t destination) {
     const repetition& r = plan_.repeated;
     const layout_axis& axis = plan_.axes[i];
@@ -170,7 +170,7 @@ class traversal {
     }
   }
 
-  /// The table of a pattern for what is inside now, or null where there is none.
+  /// Returns the table of a pattern for the current ranges, or null if there is none.
   const pattern* bounded_table() {
     const repetition& r = plan_.repeated;
     const std::size_t count = plan_.rank - r.inner;
@@ -211,7 +211,7 @@ class traversal {
     }
   }
 
-  /// Hands what lies outside along axis `i` over to fill_outside and returns what lies inside.
+  /// Gives the indices outside along axis `i` to fill_outside and returns the indices inside.
   index_range clip(std::size_t i, std::int64_t destination) const {
     const index_range inside = ranges_[i];
     fill_outside::range(plan_, i, destination_, destination, 0, inside.begin);
@@ -219,8 +219,7 @@ class traversal {
     return inside;
   }
 
-  /// Works out the range of the axis behind axis `i` that `index` decides, if there is one. Returns
-  /// whether anything lies inside.
+  /// Computes the range that `index` on axis `i` decides, if there is one. Returns whether any index is inside.
   bool decide(std::size_t i, std::int64_t index) {
     const std::size_t j = plan_.decides[i];
     if (j == no_axis) return true;
@@ -229,7 +228,7 @@ class traversal {
     return ranges_[j].begin < ranges_[j].end;
   }
 
-  /// Puts a tile together in a buffer, then copies it past the caches.
+  /// Moves a tile into a buffer, then copies it past the caches.
   [[gnu::noinline]] void stage_tile(std::int64_t source, std::int64_t destination) {
     alignas(64) std::byte buffer[staging_bytes];
     std::byte* const output = std::exchange(destination_, buffer);
@@ -269,8 +268,8 @@ class traversal {
     if (plan_.sums != nullptr && !plan_.settles) plan_.sums->settle(t, destination, destination);
   }
 
-  /// Moves shifted planes, each as one run of which a mask leaves out what lies outside. What is read with it may be of
-  /// other planes, but where these end a run has only what lies inside and between.
+  /// Moves shifted planes, each as one run. A mask leaves out the elements outside. A run may also read bytes of other
+  /// planes. At the ends of the planes, it has only the elements inside and between them.
   void move_planes(std::int64_t source, std::int64_t destination) {
     const tile& t = plan_.leaf_tile;
     const index_range rows = ranges_[plan_.rank - 2];
@@ -300,7 +299,7 @@ class traversal {
     }
   }
 
-  /// Of the bytes of a plane, those of elements inside.
+  /// Makes the mask: it keeps the bytes of a plane's elements inside.
   void make_mask(const index_range& rows, const index_range& inside) {
     if (has_mask_ && rows == mask_rows_ && inside == mask_inside_) return;
     has_mask_ = true;
@@ -323,7 +322,7 @@ class traversal {
     t.outer.extent = 1;
   }
 
-  /// Hands what lies outside of a tile over to fill_outside; the axes from `narrowed` on are whole.
+  /// Gives the elements outside of a tile to fill_outside. The axes from `narrowed` on are whole.
   void clip_tile(std::size_t i, std::size_t narrowed, std::int64_t destination) const {
     if (i == narrowed) return;
     const index_range inside = clip(i, destination);
@@ -347,12 +346,12 @@ class traversal {
   const plan& plan_;
   const std::byte* source_;
   std::byte* destination_;
-  std::array<index_range, max_axes> ranges_;  ///< those of the plan's axes
+  std::array<index_range, max_axes> ranges_;  ///< ranges of the plan's axes
   const pattern* table_ = nullptr;
-  std::int64_t indices_ = 0;  ///< of the axis along which a pattern repeats, those that are moved next
+  std::int64_t indices_ = 0;  ///< indices to move next, of the axis along which a pattern repeats
   pattern* bounded_table_ = nullptr;
-  std::array<index_range, max_axes> table_ranges_;  ///< that bounded_table_ was made for
-  bool is_tried_ = false;                           ///< whether one was, be there one or not
+  std::array<index_range, max_axes> table_ranges_;  ///< ranges of bounded_table_
+  bool is_tried_ = false;                           ///< whether it was tried to make one
   bool has_table_ = false;
   std::byte* mask_ = nullptr;  ///< made for these ranges
   index_range mask_rows_;
@@ -360,7 +359,7 @@ class traversal {
   bool has_mask_ = false;
 };
 
-/// Runs a plan. It takes no part of its caller's stack, which may have to be left for other calls.
+/// Runs a plan. It is not inlined, so it does not increase the stack of its caller's other calls.
 [[gnu::noinline]] inline void traverse(const plan& p, const std::byte* source,
                                        std::byte* destination) noexcept {
   traversal(p, source, destination).run();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Registers of 64 bytes: loaded and stored in part, and elements picked of two of them at once, which AVX-512 VBMI has. All is
-// compiled for that set function by function, as in compiler.hpp.
+// These functions use registers of 64 bytes, with AVX-512 VBMI: they load and store parts, and pick elements from two
+// registers. Each function is compiled for this instruction set, as in compiler.hpp.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
 using wide_bytes [[gnu::vector_size(64)]] = char;
 
-/// A whole register, at any alignment.
+/// Loads a whole register, at any alignment.
 [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] inline wide_bytes load_wide(
     const std::byte* source) noexcept {
   wide_bytes value;
@@ -33,7 +33,7 @@ using wide_bytes [[gnu::vector_size(64)]] = char;
 
 using wide_words [[gnu::vector_size(64)]] = int;
 
-/// Of two registers the lanes at `places`, bytes or words; those of the second come after those of the first.
+/// Picks the lanes at `places` from two registers. Lanes are bytes or words; the second register's follow the first's.
 template <class Lane>
 [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] inline wide_bytes pick_lanes(
     wide_bytes a, wide_bytes b, wide_bytes places) noexcept {
@@ -54,7 +54,7 @@ template <class Lane>
 #endif
 }
 
-/// Each once: compilers would rather read again from memory than copy one that is used twice.
+/// Keeps registers loaded: compilers would read a register from memory again instead of copying it.
 template <std::size_t Count>
 [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] inline void keep_in_registers(
     wide_bytes (&v)[Count]) noexcept {
@@ -66,7 +66,7 @@ template <std::size_t Count>
   }
 }
 
-/// A bit for each of the first `size` bytes of a register.
+/// Returns a mask with a bit for each of the first `size` bytes of a register.
 constexpr std::uint64_t first_bits(std::size_t size) noexcept {
   return size < 64 ? (std::uint64_t{1} << size) - 1 : ~std::uint64_t{0};
 }
@@ -74,7 +74,7 @@ constexpr std::uint64_t first_bits(std::size_t size) noexcept {
 using half_bytes [[gnu::vector_size(32)]] = char;
 using quarter_bytes [[gnu::vector_size(16)]] = char;
 
-/// What masked accesses to such a register point to, as compilers declare them.
+/// Compilers declare masked accesses to registers with pointers to these types.
 #if defined(__clang__)
 template <class Register>
 using masked_place = Register;
@@ -83,7 +83,7 @@ template <class>
 using masked_place = char;
 #endif
 
-/// The bytes that have bits in `mask`; the others are not read, and are 0.
+/// Loads the bytes that have bits in `mask`; the other bytes are not read, and are 0.
 [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] inline wide_bytes load_some(
     const std::byte* source, std::uint64_t mask) noexcept {
   const auto* from = reinterpret_cast<const masked_place<wide_bytes>*>(source);
@@ -97,7 +97,7 @@ using masked_place = char;
   __builtin_ia32_storedquqi512_mask(to, value, mask);
 }
 
-/// The same for a half of a register, and for a quarter.
+/// These functions do the same for a half of a register, and for a quarter.
 [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] inline longs_32 load_half(
     const std::byte* source, std::uint64_t mask) noexcept {
   const auto* from = reinterpret_cast<const masked_place<half_bytes>*>(source);
@@ -119,8 +119,8 @@ using masked_place = char;
   __builtin_ia32_storedquqi128_mask(to, (quarter_bytes)value, static_cast<std::uint16_t>(mask));
 }
 
-/// A register in 1, 2 or 4 slots, of which the first `count` have what lies at an offset from `source` each, as far as
-/// there are bits in `mask`. No more is touched than a slot is wide: what crosses lines takes twice as long.
+/// Loads a register of 1, 2 or 4 slots. Each of the first `count` slots has the bytes with bits in `mask`, at its offset
+/// from `source`. A load is not wider than a slot: loads that cross lines take twice as long.
 template <std::size_t Slots>
 [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] inline wide_bytes load_slots(
     const std::byte* source, const std::int64_t (&offsets)[Slots], std::size_t count,
@@ -147,7 +147,7 @@ template <std::size_t Slots>
   }
 }
 
-/// The way back.
+/// Stores the slots of a register in the same way.
 template <std::size_t Slots>
 [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] inline void store_slots(
     std::byte* destination, const std::int64_t (&offsets)[Slots], std::size_t count, std::uint64_t mask,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Leaves for runs with registers of 64 bytes.
+// These leaves move runs with registers of 64 bytes.
 #pragma once
 
 #include <cstddef>
@@ -14,14 +14,14 @@
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
-/// Bytes of the shortest run that goes past the caches: the ends of shorter ones take longer than that saves. Measured.
+/// Bytes of the shortest run that goes past the caches: the ends of shorter runs cost more than it saves (measured).
 inline constexpr std::size_t least_streamed_run = 512;
-/// Bytes of the longest run that is not left to memcpy(), which takes up to a third longer beyond the second-level cache.
+/// Bytes of the longest run copied without memcpy(), which takes up to a third longer beyond the second-level cache.
 inline constexpr std::size_t longest_wide_run = 4096;
 
 #if defined(__GNUC__) && defined(__x86_64__)
 
-/// Copies past the caches what is less than a line; where bytes are not at multiples of 16, as usual.
+/// Copies less than a line past the caches. Bytes that are not at multiples of 16 are stored as usual.
 [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] inline void stream_end(
     std::byte* destination, const std::byte* source, std::size_t size) noexcept {
   constexpr std::size_t width = sizeof(register_bytes);
@@ -32,7 +32,7 @@ inline constexpr std::size_t longest_wide_run = 4096;
   }
 }
 
-/// Copies past the caches, in whole lines of 64 bytes but for the ends. Requires at least one line.
+/// Copies past the caches, in whole lines of 64 bytes except at the ends. Requires at least one line.
 [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] inline void stream_wide_run(
     std::byte* destination, const std::byte* source, std::size_t size) noexcept {
   constexpr std::size_t line = sizeof(wide_bytes);
@@ -74,15 +74,15 @@ inline constexpr std::size_t longest_wide_run = 4096;
   std::memcpy(destination + end, &value, sizeof(value));
 }
 
-/// As move_runs(), or, where a run `IsElement`, as move_strided().
+/// Does the same as move_runs(), or, if `IsElement`, the same as move_strided().
 template <bool IsElement>
 [[gnu::target("avx512vl,avx512bw,avx512vbmi")]] void move_wide_runs(const tile& t, const std::byte* source,
                                                                     std::byte* destination) {
   constexpr std::size_t least = 32;
   const std::size_t size = (IsElement ? 1 : static_cast<std::size_t>(t.inner.extent)) * t.element_size;
   const bool streams = t.streamed && size >= least_streamed_run;
-  // The longer axis in the inner loop, since a loop over two runs costs as much as these; but lines that go past the caches
-  // are written in order.
+  // The inner loop has the longer axis, because a loop over two runs costs as much as the runs. But lines that go past the
+  // caches are written in order.
   const bool swaps = IsElement && !streams && t.inner.extent < t.outer.extent;
   const auto [count, step_from, step_to] = IsElement && !swaps ? t.inner : t.outer;
   const tile_axis outer = swaps ? t.inner : IsElement ? t.outer : tile_axis{};
@@ -107,7 +107,7 @@ template <bool IsElement>
   }
 }
 
-/// As move_masked().
+/// Does the same as move_masked().
 [[gnu::target("avx512vl,avx512bw,avx512vbmi")]] inline void move_wide_masked(std::byte* destination,
                                                                              const std::byte* source,
                                                                              const std::byte* mask,

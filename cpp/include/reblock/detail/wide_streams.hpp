@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Leaves for a few streams with registers of 64 bytes.
+// These leaves move a few streams with registers of 64 bytes.
 #pragma once
 
 #include <algorithm>
@@ -20,12 +20,12 @@
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
-/// The streams of a tile, for registers of 64 bytes.
+/// A wide_shape describes the streams of a tile, for registers of 64 bytes.
 struct wide_shape {
   std::int64_t streams;
   std::int64_t row_bytes;
-  bool side_by_side;  ///< each row of a stream ends where that of the next stream begins
-  std::int64_t rows;  ///< of each stream
+  bool side_by_side;  ///< each row of a stream ends where the next stream's row begins
+  std::int64_t rows;  ///< rows of each stream
 
   static constexpr wide_shape of(const tile& t, bool separates) noexcept {
     const auto size = static_cast<std::int64_t>(t.element_size);
@@ -37,14 +37,14 @@ struct wide_shape {
   }
 };
 
-/// Bytes of the shortest rows of some number of streams from which leaves with registers of 64 bytes are faster. Measured:
-/// bench/instruction_sets.md has the figures.
+/// wide_limits has the bytes of the shortest rows for which leaves with registers of 64 bytes are faster. They depend on the
+/// number of streams. The figures are measured: see bench/instruction_sets.md.
 struct wide_limits {
   static constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
 
-  std::int64_t than_baseline = never;  ///< than the baseline's leaves
-  std::int64_t interleaved = never;    ///< than looking bytes up, where streams become one row
-  std::int64_t separated = never;      ///< and where one row becomes streams
+  std::int64_t than_baseline = never;  ///< faster than the baseline's leaves
+  std::int64_t interleaved = never;    ///< faster than looking bytes up, if streams become one row
+  std::int64_t separated = never;      ///< faster than looking bytes up, if one row becomes streams
 
   static constexpr wide_limits of(const wide_shape& shape) noexcept {
     if (shape.row_bytes <= 32) return of_short_rows(shape);
@@ -63,11 +63,11 @@ struct wide_limits {
   }
 
  private:
-  /// Of rows of which several fit into a register. What is looked up has windows for several streams if these lie side by
-  /// side, and if their rows fill them.
+  /// Returns the limits of rows that are shorter than a register. A lookup has windows for several streams if the streams
+  /// lie side by side and their rows fill the windows.
   static constexpr wide_limits of_short_rows(const wide_shape& shape) noexcept {
-    constexpr std::int64_t any = 8;            // shorter ones have not been measured
-    constexpr std::int64_t least_tile = 1800;  // bytes; smaller ones take less than a call of the leaf
+    constexpr std::int64_t any = 8;            // shorter rows have not been measured
+    constexpr std::int64_t least_tile = 1800;  // bytes; smaller tiles take less than a call of the leaf
     if (shape.rows * shape.streams * shape.row_bytes < least_tile) return {any};
     const bool apart = !shape.side_by_side;
     const bool fills = shape.row_bytes == 16;
@@ -97,22 +97,22 @@ constexpr bool beats_lookups(const wide_shape& shape, bool separates) noexcept {
 
 #if defined(__GNUC__) && defined(__x86_64__)
 
-/// Of a row of Count registers, where the lanes of another such row come from: Lane is a byte, or a word of 4. The first
-/// row has an element of each of some streams in turn, or each stream by itself, in a slot. Each register is picked from
-/// every pair of the others, and then chosen from what has been picked, and from the last one if that has no pair.
+/// wide_picks make a row of Count registers from another row of Count registers, lane by lane. Lane is a byte, or a word of 4
+/// bytes. The source row has an element of each stream in turn, or each stream in a slot. A register first picks lanes from
+/// every pair of source registers. Then it chooses lanes from these picks, and from the last register if it has no pair.
 template <class Lane, std::size_t Count>
 struct wide_picks {
   static constexpr std::size_t lanes = 64 / sizeof(Lane);
   static constexpr std::size_t pairs = Count == 1 ? 1 : Count / 2;
   static constexpr std::size_t choices = (Count - 1) / 2;
 
-  Lane places[Count][lanes];  ///< in a pair of registers, the first one's lanes first
-  /// Of what has been chosen before, and then of the next pair's picks, or of the last register.
+  Lane places[Count][lanes];  ///< in a pair of registers, the first register's lanes first
+  /// Lanes of the choice before, and then of the next pair's picks, or of the last register.
   Lane chosen[Count][choices == 0 ? 1 : choices][lanes];
 };
 
-/// For `streams` streams with elements of `element` lanes, each in a slot of `slot` lanes: `separates` them, or takes
-/// them in turn.
+/// Makes the picks for `streams` streams with elements of `element` lanes, each in a slot of `slot` lanes. They separate the
+/// streams if `separates`, or else interleave them.
 template <class Lane, std::size_t Count>
 constexpr wide_picks<Lane, Count> make_wide_picks(std::size_t streams, std::size_t slot, std::size_t element,
                                                   bool separates) noexcept {
@@ -123,7 +123,7 @@ constexpr wide_picks<Lane, Count> make_wide_picks(std::size_t streams, std::size
     const std::size_t index = separates ? i % slot / element : i / element;
     const std::size_t from = separates ? (index * streams + i / slot) * element
                                        : index % streams * slot + index / streams * element;
-    const std::size_t place = (from + i % element) % (Count * lanes);  // some lanes may be anything
+    const std::size_t place = (from + i % element) % (Count * lanes);  // some lanes may have any value
     const std::size_t lane = i % lanes;
     made.places[i / lanes][lane] = static_cast<Lane>(place % (2 * lanes));
     for (std::size_t choice = 0; choice < picks::choices; ++choice) {
@@ -135,7 +135,7 @@ constexpr wide_picks<Lane, Count> make_wide_picks(std::size_t streams, std::size
   return made;
 }
 
-/// The same, for elements of 1, 2, 4 and 8 lanes, by the logarithms of these.
+/// Has the picks for elements of 1, 2, 4 and 8 lanes, indexed by the logarithm of the lanes.
 template <class Lane, std::size_t Count, std::size_t Streams, std::size_t Slots, bool Separates>
 [[gnu::visibility("hidden")]] inline constexpr auto wide_picks_of = [] {
   std::array<wide_picks<Lane, Count>, 4> made{};
@@ -146,7 +146,7 @@ template <class Lane, std::size_t Count, std::size_t Streams, std::size_t Slots,
   return made;
 }();
 
-/// Wide picks in registers.
+/// Holds wide_picks in registers.
 template <class Lane, std::size_t Count>
 struct loaded_picks {
   using picks = wide_picks<Lane, Count>;
@@ -185,13 +185,13 @@ struct loaded_picks {
   }
 };
 
-/// How the streams of a tile lie in registers: several of them in one where their rows are short.
+/// wide_slots says how the streams of a tile lie in registers. If rows are short, a register has several streams.
 struct wide_slots {
   std::size_t streams;
-  std::size_t slots;  ///< of a register
+  std::size_t slots;  ///< slots of a register
   std::size_t count;  ///< registers
-  /// Whether each register has as many streams: then register k has the streams k, k + count, ..., and what a register
-  /// has is put in turn by itself, then registers are as single streams are. Else streams follow each other.
+  /// Whether all registers have equally many streams. Then register k has the streams k, k + count, ...: each register is
+  /// interleaved by itself, and then registers are interleaved like single streams. Else streams follow each other.
   bool are_even;
 
   static constexpr wide_slots of(const wide_shape& shape) noexcept {
@@ -203,21 +203,21 @@ struct wide_slots {
   constexpr std::size_t stream_at(std::size_t k, std::size_t slot) const noexcept {
     return are_even ? slot * count + k : k * slots + slot;
   }
-  /// Of register `k`.
+  /// Counts the streams in register `k`.
   constexpr std::size_t streams_in(std::size_t k) const noexcept {
     return are_even || k + 1 < count ? slots : streams - k * slots;
   }
 };
 
-/// The least factor of a number from 2 on.
+/// Returns the least factor, from 2 on, of a number.
 constexpr std::size_t least_factor(std::size_t number) noexcept {
   std::size_t factor = 2;
   while (number % factor != 0) ++factor;
   return factor;
 }
 
-/// From Count registers, one stream in each, to the row of their elements in turn, or the way back: a step for each
-/// factor of their number. Six streams make three, each of two elements in turn, and these the row.
+/// Interleaves Count registers, with one stream in each, or separates them again. There is a step for each factor of Count.
+/// For example, six streams become three, each with two streams' elements in turn, and these three become the row.
 template <class Lane, std::size_t Count, bool Separates, std::size_t Left = Count>
 struct wide_steps {
   static constexpr std::size_t factor = least_factor(Left);
@@ -257,7 +257,7 @@ struct wide_steps<Lane, Count, Separates, 1> {
       wide_bytes (&)[Count]) const noexcept {}
 };
 
-/// Where the bytes of a tile's registers are, in the row and in the streams.
+/// A wide_placement says where the bytes of a tile's registers are, in the row and in the streams.
 struct wide_placement {
   static constexpr std::size_t most = 16;  ///< registers
 
@@ -265,7 +265,7 @@ struct wide_placement {
   std::int64_t offsets[most][4];  ///< of the streams, by registers and slots
   std::uint64_t stream_mask;      ///< bytes of a slot
   std::uint64_t row_masks[most];  ///< bytes of each register; 0: none
-  std::size_t last;               ///< from the first to the last registers of a stream
+  std::size_t last;               ///< bytes from the first to the last registers of a stream
 
   wide_placement(const tile& t, bool separates) noexcept;
 };
@@ -288,7 +288,7 @@ struct wide_placement {
   last = row_bytes < width ? 0 : row_bytes - width;
 }
 
-/// Uneven slots have picks of their own: of so many streams in so many slots.
+/// Uneven slots have picks of their own, for each number of streams and slots.
 template <class Lane, std::size_t Count, bool Separates>
 const wide_picks<Lane, Count>* uneven_picks(const wide_slots& shape, std::size_t log_element) noexcept {
   const wide_picks<Lane, Count>* found = nullptr;
@@ -318,15 +318,15 @@ struct uneven_step : loaded_picks<Lane, Count> {
       : loaded_picks<Lane, Count>(*uneven_picks<Lane, Count, Separates>(shape, log_element)) {}
 };
 
-/// The streams of a tile that takes an element of each in turn, or `Separates` what has been so. `Slots`: 0 for rows that
-/// fill registers. `Uneven`: see wide_slots.
+/// Moves a tile that interleaves streams or, if `Separates`, separates them. `Slots`: 0 for rows that fill registers.
+/// `Uneven`: see wide_slots.
 template <class Lane, std::size_t Count, std::size_t Slots, bool Separates, bool Uneven>
 [[gnu::target("avx512vl,avx512bw,avx512vbmi")]] void move_wide_streams(const tile& t, const std::byte* source,
                                                                        std::byte* destination) {
   constexpr std::size_t width = sizeof(wide_bytes);
   const wide_placement placed(t, Separates);
   const auto log_element = static_cast<std::size_t>(std::countr_zero(t.element_size / sizeof(Lane)));
-  // copies, which no store to the destination can change
+  // copies: no store to the destination can change them
   const std::size_t in_last = placed.shape.streams_in(Count - 1);
   const std::uint64_t stream_mask = placed.stream_mask;
   const std::size_t last = Slots == 0 ? placed.last : 0;
@@ -380,13 +380,13 @@ template <class Lane, std::size_t Count, std::size_t Slots, bool Separates, bool
           }
         }
         if (at == last) break;
-        at = at + width < last ? at + width : last;  // the last goes over what the one before has done
+        at = at + width < last ? at + width : last;  // the last step overlaps the step before
       }
     }
   }
 }
 
-/// The leaf for so many registers of so many slots, or 0 where rows fill registers; or null.
+/// Returns the leaf for a number of registers and of slots (0 if rows fill registers), or null.
 template <bool Separates>
 leaf_function choose_wide_leaf(const wide_slots& shape, std::size_t slots,
                                std::size_t element_size) noexcept {
@@ -438,8 +438,8 @@ leaf_function choose_wide_leaf(const wide_slots& shape, std::size_t slots,
   }
 }
 
-/// The leaf that interleaves, or separates, so many streams by registers of 64 bytes where that is faster than the
-/// baseline's, or null.
+/// Returns the leaf that interleaves, or separates, the tile's streams with registers of 64 bytes, if it is faster than the
+/// baseline's leaf, or null.
 template <bool Separates>
 leaf_function choose_wide_leaf(const tile& t) noexcept {
   const wide_shape shape = wide_shape::of(t, Separates);

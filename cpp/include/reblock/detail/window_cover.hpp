@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Which windows of the source have the bytes of a part of a pattern.
+// A window_cover chooses the windows of the source that have the bytes of a part of a pattern.
 #pragma once
 
 #include <algorithm>
@@ -16,11 +16,11 @@
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
-/// Patterns that differ in where they begin alone, and are looked up together.
+/// Siblings are patterns that differ only in where they begin. They are looked up together.
 struct sibling_axis {
   static constexpr std::size_t most = 4;
 
-  std::size_t axis = 0;  ///< of the layout that they are a part of
+  std::size_t axis = 0;  ///< axis of the layout that has the siblings
   std::size_t extent = 1;
   std::int32_t source_stride = 0;       ///< bytes, not negative
   std::int64_t destination_stride = 0;  ///< bytes
@@ -28,15 +28,15 @@ struct sibling_axis {
   friend constexpr bool operator==(const sibling_axis&, const sibling_axis&) = default;
 };
 
-/// Windows that have some units of the source, and where they have them. Each begins with the first unit that those
-/// before it do not have.
+/// A window_cover holds windows with some units of the source, and the units' places in them. Each window begins with the
+/// first unit that earlier windows do not have.
 class window_cover {
  public:
   static constexpr std::size_t most_units = 256;
   [[gnu::visibility("hidden")]] static constexpr std::uint16_t nowhere = 0xffff;
 
   window_cover() noexcept {}  // NOLINT(modernize-use-equals-default): it is large, see pattern()
-  /// Windows lie within one of the `runs`, which are upwards and have all units and their siblings.
+  /// Each window lies within one of the `runs`. These are in ascending order and have all units and their siblings.
   window_cover(std::size_t window_bytes, std::size_t unit, std::span<const source_bytes> runs,
                const sibling_axis& siblings) noexcept
       : window_bytes_(static_cast<std::int32_t>(window_bytes)),
@@ -50,11 +50,10 @@ class window_cover {
     if (fits_) anywhere_ = first->begin;
   }
 
-  /// Whether a window fits anywhere.
+  /// Tells whether a window fits anywhere.
   bool fits() const noexcept { return fits_; }
 
-  /// Goes on with `units` and their siblings for as long as `most` windows have them. Returns how many of the units
-  /// these have.
+  /// Covers more of `units` and their siblings with at most `most` windows. Returns how many of the units are covered.
   std::size_t extend(std::span<const std::int32_t> units, std::size_t most) noexcept {
     while (covered_ < units.size()) {
       const std::int32_t first = units[covered_];
@@ -79,11 +78,11 @@ class window_cover {
   std::int32_t offset(std::size_t window) const noexcept {
     return window < count_ ? offsets_[window] : anywhere_;
   }
-  /// Of units and their siblings in turn: bytes from the first of the windows, as they lie one after the other.
+  /// Returns the places of units and their siblings in turn: bytes from the first window, if windows follow each other.
   std::span<const std::uint16_t> places() const noexcept { return places_; }
 
  private:
-  /// Covers units that follow each other, and their siblings, if for each sibling one window has them all.
+  /// Covers contiguous units and their siblings, if for each sibling one window has all units.
   bool cover_run(std::int32_t first, std::size_t count, std::size_t most) noexcept {
     const std::int32_t bytes = static_cast<std::int32_t>(count) * unit_;
     const std::int32_t last_sibling =
@@ -118,7 +117,7 @@ class window_cover {
     return begin >= offsets_[window] && begin + bytes - offsets_[window] <= window_bytes_;
   }
 
-  /// Makes a window that has the bytes the recent one. Returns whether there is one, be it new.
+  /// Finds a window with the bytes, or adds one, and makes it the recent window. Returns whether there is such a window.
   bool find(std::int32_t begin, std::int32_t bytes, std::size_t most) noexcept {
     std::size_t window = following_[recent_];
     for (std::size_t tried = 0; tried < count_; ++tried) {
@@ -148,7 +147,7 @@ class window_cover {
   std::size_t recent_ = 0;  ///< the window of the last unit
   std::array<std::int32_t, lookups::most_windows> offsets_;
   std::array<std::uint8_t, lookups::most_windows>
-      following_;  ///< the one that had the next units the last time
+      following_;  ///< the window that had the next units the last time
   std::array<std::uint16_t, most_units> places_;
 };
 

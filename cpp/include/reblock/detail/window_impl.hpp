@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// unfold and fold on views: what window.hpp declares of the engine.
+// This header defines the engine's functions of window.hpp: unfold and fold on views.
 #pragma once
 
 #include <reblock/detail/arguments_impl.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The movers of blocks, compiled once for each instruction set. A namespace has what differs, the text that is included there
-// the rest.
+// This header compiles the movers of blocks once for each instruction set. A namespace for each set has the code that
+// differs and includes the common text.
 #pragma once
 
 #include <algorithm>
