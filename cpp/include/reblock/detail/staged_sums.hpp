@@ -62,8 +62,7 @@ class staged_sums {
   std::array<plane_axis, max_rank - 2> axes_;
   bool is_single_ = true;      ///< whether there is one plane, and phases are joined
   std::size_t innermost_ = 0;  ///< axis of the image
-  bool copies_ =
-      false;  ///< whether sums have a buffer of their own, since the innermost axis has several phases or gaps
+  bool copies_ = false;        ///< whether sums have a buffer of their own, for phases or gaps there
   std::array<std::int64_t, 2> column_strides_;  ///< of n and c, bytes
   std::int64_t column_offset_ = 0;              ///< of the first element, bytes
   axis_values output_strides_;                  ///< of n, c and the spatial axes, bytes
