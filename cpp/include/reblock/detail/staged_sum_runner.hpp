@@ -168,10 +168,12 @@ class staged_sum_runner {
       }
       skip_source(moves, begin, axis.window_stride);
       skip_source(moves, t * axis.cycle, axis.offset_stride);
-      moves.destination_offset += (begin - origin) * window_stride;
+      // Without windows the product may exceed any integer, and the offset is not used.
+      moves.destination_offset =
+          wrapping_add(moves.destination_offset, wrapping_multiply(begin - origin, window_stride));
     }
     if (!is_full) clear(planes);
-    bring_parts(0, moves, columns, planes);
+    if (!is_empty(moves, sums_.element_size_)) bring_parts(0, moves, columns, planes);
   }
 
   /// Brings parts of a chunk. If phases are joined and the last plane has fewer phases, this plane is a part of its own.
