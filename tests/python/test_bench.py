@@ -13,6 +13,7 @@ import pytest
 import reblock
 
 BENCH = Path(__file__).parents[2] / "bench"
+TELLS_OF_COMPILERS = sys.platform.startswith("linux") and shutil.which("c++") is not None
 SMALL = ("--quick", "--seconds", "0.01", "--peers", "numpy,no_such_peer")
 
 
@@ -158,10 +159,7 @@ def compile_costs(*arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.skipif(  # bench/compile.py asks Linux what a compiler has taken
-    not sys.platform.startswith("linux") or shutil.which("c++") is None,
-    reason="it asks Linux what a compiler has taken",
-)
+@pytest.mark.skipif(not TELLS_OF_COMPILERS, reason="Linux alone tells what a c++ has taken")
 def test_what_a_compiler_has_to_do_is_told_beside_another_checkout(tmp_path: Path) -> None:
     path = tmp_path / "costs.json"
     other = tmp_path / "other"
