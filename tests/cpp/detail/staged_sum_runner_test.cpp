@@ -121,7 +121,7 @@ TEST_CASE("boxes by way of planes hold the sums of fold, and nothing else is wri
       all.count(sums);
       const test::drawn_terms<T> terms(random, drawn);
       strided_bytes image = terms.before;
-      run_staged_sums(sums, {0, sums.boxes()}, terms.columns.first(), image.first());
+      fill_boxes(sums, {0, sums.boxes()}, terms.columns.first(), image.first());
       CHECK(terms.holds_sums(image));
     });
   }
@@ -174,7 +174,7 @@ TEST_CASE("boxes give the same whoever fills them, in which order") {
       const auto half = sums.boxes() / 2;
       test::thread_executor{2}.run(2, [&](std::size_t i) {
         const index_range some = i == 0 ? index_range{0, half} : index_range{half, sums.boxes()};
-        run_staged_sums(sums, some, terms.columns.first(), image.first());
+        fill_boxes(sums, some, terms.columns.first(), image.first());
       });
       CHECK(terms.holds_sums(image));
     });
@@ -191,7 +191,7 @@ TEST_CASE("each element is written by one box") {
     std::vector<int> written(terms.before.elements());
     for (std::int64_t box = 0; box < sums.boxes(); ++box) {
       strided_bytes image = terms.before;
-      run_staged_sums(sums, {box, box + 1}, terms.columns.first(), image.first());
+      fill_boxes(sums, {box, box + 1}, terms.columns.first(), image.first());
       for (std::size_t i = 0; i < written.size(); ++i) {
         const bool differs =
             std::memcmp(image.element(i), terms.before.element(i), sizeof(std::uint64_t)) != 0;
@@ -228,7 +228,7 @@ TEST_CASE("strides, dilations and paddings that reach far beyond the image") {
             std::mt19937 random(1);
             const test::drawn_terms<float> terms(random, drawn);
             strided_bytes image = terms.before;
-            run_staged_sums(sums, {0, sums.boxes()}, terms.columns.first(), image.first());
+            fill_boxes(sums, {0, sums.boxes()}, terms.columns.first(), image.first());
             CHECK(terms.holds_sums(image));
           }
         }

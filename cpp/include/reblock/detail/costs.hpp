@@ -72,4 +72,22 @@ struct mover_costs {
   }
 };
 
+/// Limits and weights of fold, measured in the same way.
+struct sum_costs {
+  /// Columns are summed in place by runs of offsets or of channels from so many bytes on, and where more windows than this
+  /// follow each other and overlap.
+  static constexpr std::int64_t least_offsets_run = 64;
+  static constexpr std::int64_t least_channels_run = 16;
+  static constexpr std::int64_t few_windows = 2;
+  /// A staged box with runs of so many bytes, read and written, takes twice as long as one with endless runs. One call moves so
+  /// many bytes in its own time.
+  static constexpr double short_read = 32;
+  static constexpr double short_written = 128;
+  static constexpr double call = 1024;
+  /// Bytes of a run of the image up to which a box may grow along it first.
+  static constexpr std::int64_t first_run = 256;
+  /// The share of a box inside the image from which on that part is filled without the buffer.
+  static constexpr double mostly_inside = 0.75;
+};
+
 }  // namespace reblock::inline REBLOCK_NAMESPACE::detail

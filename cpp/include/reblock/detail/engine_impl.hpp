@@ -75,8 +75,10 @@ struct chunked_moves {
   }
 };
 
+/// Sums of either kind that are run in chunks of boxes.
+template <class Sums>
 struct chunked_sums {
-  const gather& sums;
+  const Sums& sums;
   std::int64_t chunks;
   const std::byte* source;
   std::byte* destination;
@@ -84,9 +86,7 @@ struct chunked_sums {
   void run(std::size_t chunk) const noexcept {
     const auto i = static_cast<std::int64_t>(chunk);
     const std::int64_t boxes = sums.boxes();
-    for (std::int64_t box = share(boxes, i, chunks); box < share(boxes, i + 1, chunks); ++box) {
-      sums.fill_box(box, source, destination);
-    }
+    fill_boxes(sums, {share(boxes, i, chunks), share(boxes, i + 1, chunks)}, source, destination);
   }
 };
 
@@ -186,29 +186,10 @@ inline void run_chunks_of_windows(const window_move& moves, const std::byte* sou
       });
 }
 
-inline void run_sums(const gather& sums, const std::byte* source, std::byte* destination,
-                     const executor_reference& executor, std::int64_t concurrency) {
-  const chunked_sums chunked{sums, std::min(sums.boxes(), concurrency), source, destination};
-  if (chunked.chunks > 0) run_chunks(executor, chunked);
-}
-
-struct chunked_staged_sums {
-  const staged_sums& sums;
-  std::int64_t chunks;
-  const std::byte* source;
-  std::byte* destination;
-
-  void run(std::size_t chunk) const noexcept {
-    const auto i = static_cast<std::int64_t>(chunk);
-    const std::int64_t boxes = sums.boxes();
-    run_staged_sums(sums, {share(boxes, i, chunks), share(boxes, i + 1, chunks)}, source, destination);
-  }
-};
-
-inline void run_chunks_of_staged_sums(const staged_sums& sums, const std::byte* source,
-                                      std::byte* destination, const executor_reference& executor,
-                                      std::int64_t concurrency) {
-  const chunked_staged_sums chunked{sums, std::min(sums.boxes(), concurrency), source, destination};
+template <class Sums>
+void run_chunks_of_sums(const Sums& sums, const std::byte* source, std::byte* destination,
+                        const executor_reference& executor, std::int64_t concurrency) {
+  const chunked_sums<Sums> chunked{sums, std::min(sums.boxes(), concurrency), source, destination};
   if (chunked.chunks > 0) run_chunks(executor, chunked);
 }
 
@@ -289,9 +270,9 @@ REBLOCK_ENGINE_DEFINITION void run(const void* operation, const void* source, vo
       static_cast<std::int64_t>(std::min(by.concurrency(by.executor), detail::most_chunks));
   if (concurrency == 0) return;  // the executor threw
   if (how.holds == detail::any_plan::kind::sums) {
-    detail::run_sums(how.sums, from, to, by, concurrency);
+    detail::run_chunks_of_sums(how.sums, from, to, by, concurrency);
   } else if (how.holds == detail::any_plan::kind::staged_sums) {
-    detail::run_chunks_of_staged_sums(how.staged, from, to, by, concurrency);
+    detail::run_chunks_of_sums(how.staged, from, to, by, concurrency);
   } else if (how.moves.by == detail::move_plan::kind::blocks) {
     detail::run_chunks_of_blocks(how.moves.blocks, from, to, by, concurrency);
   } else if (how.moves.by == detail::move_plan::kind::windows) {

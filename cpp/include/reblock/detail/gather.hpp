@@ -19,6 +19,7 @@
 
 #include <reblock/axis_values.hpp>
 #include <reblock/detail/configuration.hpp>
+#include <reblock/detail/costs.hpp>
 #include <reblock/detail/engine.hpp>
 #include <reblock/detail/gather_axis.hpp>
 #include <reblock/detail/layout.hpp>
@@ -54,8 +55,7 @@ inline bool sums_in_place(const sum_request& sums) noexcept {
   const auto windows = [&](std::size_t d) -> const layout_axis& { return moves.axes[2 + spatial + d]; };
   const std::size_t last = spatial - 1;
   if (windows(last).source_stride == size) {
-    constexpr std::int64_t few = 2;
-    if (windows(last).extent <= few) return false;
+    if (windows(last).extent <= sum_costs::few_windows) return false;
     for (std::size_t d = 0; d < spatial; ++d) {
       if (offsets(d).extent == 1 || windows(d).extent == 1) continue;
       const std::int64_t stride = windows(d).bound_step;
@@ -63,14 +63,12 @@ inline bool sums_in_place(const sum_request& sums) noexcept {
     }
     return false;
   }
-  constexpr std::int64_t least_run = 64;       // bytes of offsets
-  constexpr std::int64_t least_channels = 16;  // bytes
   const std::int64_t phases = windows(last).extent > 1 ? windows(last).bound_step : 1;
   const bool by_offsets = offsets(last).source_stride == size && sums.output_strides[2 + last] == size &&
                           (offsets(last).extent == 1 || offsets(last).bound_step == 1) &&
-                          std::min(phases, offsets(last).extent) * size >= least_run;
+                          std::min(phases, offsets(last).extent) * size >= sum_costs::least_offsets_run;
   const bool by_channels = moves.axes[1].source_stride == size && sums.output_strides[1] == size &&
-                           sums.extents[1] * size >= least_channels;
+                           sums.extents[1] * size >= sum_costs::least_channels_run;
   return by_offsets || by_channels;
 }
 
@@ -326,6 +324,11 @@ inline void gather::fill_by_buffer(const columns_of_windows& from, const box& so
   alignas(64) std::byte buffer[box_bytes + readable_slack];
   alignas(64) std::byte spare[block_buffer_bytes + readable_slack];
   fill_by_buffer(columns_, some, columns, places, buffer, spare);
+}
+
+inline void fill_boxes(const gather& sums, const index_range& boxes, const std::byte* columns,
+                       std::byte* image) noexcept {
+  for (std::int64_t box = boxes.begin; box < boxes.end; ++box) sums.fill_box(box, columns, image);
 }
 
 }  // namespace reblock::inline REBLOCK_NAMESPACE::detail

@@ -15,6 +15,7 @@
 #include <reblock/detail/blocks.hpp>
 #include <reblock/detail/checked.hpp>
 #include <reblock/detail/configuration.hpp>
+#include <reblock/detail/costs.hpp>
 #include <reblock/detail/layout.hpp>
 #include <reblock/detail/piecewise_sum.hpp>
 #include <reblock/detail/plan_blocks.hpp>
@@ -214,8 +215,7 @@ class staged_sum_runner {
       const index_range some = inside(d);
       share *= static_cast<double>(some.end - some.begin) / static_cast<double>(parts_[2 + d].count);
     }
-    constexpr double most = 0.75;
-    return share > most;
+    return share > sum_costs::mostly_inside;
   }
 
   /// Fills a box of one plane. Places whose windows lie inside the image are filled separately, without the buffer.
@@ -438,8 +438,8 @@ class staged_sum_runner {
   alignas(64) std::array<std::byte, block_buffer_bytes + readable_slack> spare_;
 };
 
-[[gnu::noinline]] inline void run_staged_sums(const staged_sums& sums, const index_range& boxes,
-                                              const std::byte* columns, std::byte* image) noexcept {
+[[gnu::noinline]] inline void fill_boxes(const staged_sums& sums, const index_range& boxes,
+                                         const std::byte* columns, std::byte* image) noexcept {
   staged_sum_runner runner(sums);
   for (std::int64_t box = boxes.begin; box < boxes.end; ++box) runner.fill_box(box, columns, image);
 }

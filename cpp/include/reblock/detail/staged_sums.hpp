@@ -19,6 +19,7 @@
 #include <reblock/detail/blocks.hpp>
 #include <reblock/detail/checked.hpp>
 #include <reblock/detail/configuration.hpp>
+#include <reblock/detail/costs.hpp>
 #include <reblock/detail/engine.hpp>
 #include <reblock/detail/layout.hpp>
 #include <reblock/detail/plan.hpp>
@@ -208,7 +209,8 @@ inline double staged_sums::short_runs(const axis_values& box) const noexcept {
       }
     }
   }
-  return (1 + 32.0 / static_cast<double>(read)) * (1 + 128.0 / static_cast<double>(written));
+  return (1 + sum_costs::short_read / static_cast<double>(read)) *
+         (1 + sum_costs::short_written / static_cast<double>(written));
 }
 
 /// Doubles one axis at a time while there is room: the axis that makes the cost of a byte least. Returns this cost, without
@@ -221,8 +223,7 @@ inline double staged_sums::choose_box(axis_values& box) const noexcept {
     if (!fits(some)) return std::numeric_limits<double>::infinity();
     double places = 1;
     for (const std::int64_t count : some) places *= static_cast<double>(count);
-    constexpr double call = 1024;  // bytes that are moved in the time of a call
-    return (buffer_bytes(some) + call) / places * short_runs(some);
+    return (buffer_bytes(some) + sum_costs::call) / places * short_runs(some);
   };
   const auto grow = [&](const axis_values& from, std::size_t i) {
     axis_values grown = from;
@@ -230,7 +231,7 @@ inline double staged_sums::choose_box(axis_values& box) const noexcept {
     return grown;
   };
   // first grows the innermost axes of the image, up to `run` bytes
-  for (const std::int64_t run : {1, 256}) {
+  for (const std::int64_t run : {std::int64_t{1}, sum_costs::first_run}) {
     axis_values chosen = smallest;
     std::int64_t written = element_size_;
     for (std::size_t k = 0; k < chosen.size() && written < run; ++k) {
