@@ -18,12 +18,14 @@ struct mover_costs {
   /// A call of a mover, and the last step of a mover that must not go beyond the end.
   double call = 12;
   double last_step = 20;
-  /// Bytes per cycle in squares of elements of 1, 2, 4 and 8 bytes, by registers of 16 and of 32 bytes.
-  std::array<double, 4> narrow_squares = {6.5, 7, 7, 5.5};
-  std::array<double, 4> wide_squares = {10, 8.5, 8.5, 7.5};
+  /// Bytes per cycle in squares of elements of 1, 2, 4, 8 and 16 bytes, by registers of 16, 32 and 64 bytes.
+  std::array<std::array<double, 5>, 3> squares = {
+      {{6.5, 7.5, 9, 8.5, 7.5}, {10, 9.5, 11.5, 11.5, 11.5}, {10, 9.5, 11.5, 13, 14}}};
   /// Bytes per cycle when few streams are interleaved or separated, if their number is a power of two.
   double narrow_streams = 6;
   double wide_streams = 8;
+  /// Bytes per cycle of the leaf of elements of 16 bytes.
+  double strided_16 = 6;
   /// Few rows at any places: each register that is shuffled, and each column that is stored in one or two pieces.
   double few_rows_step = 4;
   double one_store = 1.2;

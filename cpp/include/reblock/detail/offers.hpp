@@ -8,7 +8,9 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <limits>
+#include <span>
 
 #include <reblock/detail/blocks.hpp>
 #include <reblock/detail/configuration.hpp>
@@ -62,13 +64,35 @@ struct axis_chain {
   }
 };
 
+inline constexpr std::int64_t lane_bytes = 16;
+
+/// A square_width is a width of registers that transpose squares.
+struct square_width {
+  std::int64_t lanes;  ///< of a register
+  std::size_t column;  ///< in the table of costs
+  block_mover (*mover)(std::size_t size);
+};
+
+/// Returns the widths that a processor with this set can use.
+inline std::span<const square_width> square_widths(instruction_set set) noexcept {
+  static constexpr square_width widths[] = {
+      {1, 0, baseline::square_mover},
+#if defined(__GNUC__) && defined(__x86_64__)
+      {2, 1, avx2::square_mover},
+      {4, 2, avx512::square_mover},
+#endif
+  };
+  const std::size_t usable = set >= instruction_set::avx512 ? 3 : set >= instruction_set::avx2 ? 2 : 1;
+  return std::span(widths).first(std::min(usable, std::size(widths)));
+}
+
 /// block_offers compares movers for one layout. The layout is simplified and has no bounds.
 class block_offers {
  public:
   block_offers(const layout& l, std::int64_t element_size, instruction_set set) noexcept
       : layout_(l),
         size_(element_size),
-        side_(element_size > 0 ? std::max<std::int64_t>(1, 16 / element_size) : 1),
+        side_(element_size > 0 ? std::max<std::int64_t>(1, lane_bytes / element_size) : 1),
         set_(set),
         costs_(mover_costs::of(set)),
         bytes_(static_cast<double>(total_bytes(l, element_size))) {}
@@ -106,7 +130,7 @@ class block_offers {
   /// Finds the axes along which the destination is contiguous (rows), and those along which the source is (columns). No
   /// axis is in both lists. Each list ends as soon as its axes fill whole lines.
   void find_chains() noexcept {
-    if (!has_squares(size_)) return;
+    if (size_ != lane_bytes && !has_squares(size_)) return;
     const std::size_t row = find_axis(&layout_axis::destination_stride, size_);
     const std::size_t column = find_axis(&layout_axis::source_stride, size_);
     if (row == no_axis || column == no_axis || row == column) return;
@@ -229,22 +253,23 @@ class block_offers {
     constexpr std::int64_t most_rows = 64;  // so that a line of each row fits into the first-level cache
     set_out(move, columns_, most_streams, rows_, most_rows);
     const auto log = static_cast<std::size_t>(log2(static_cast<std::size_t>(size_)));
-    double each = waste(rows_of(move), side_) / costs_.narrow_squares[log];
-    move.mover = baseline::square_mover(static_cast<std::size_t>(size_));
-#if defined(__GNUC__) && defined(__x86_64__)
-    const double wide = waste(rows_of(move), 2 * side_) / costs_.wide_squares[log];
-    if (set_ >= instruction_set::avx2 && rows_of(move) >= 2 * side_ && wide < each) {
-      each = wide;
-      move.mover = avx2::square_mover(static_cast<std::size_t>(size_));
+    double each = std::numeric_limits<double>::infinity();
+    for (const square_width& by : square_widths(set_)) {
+      const std::int64_t tall = side_ * by.lanes;
+      if (rows_of(move) < tall) continue;
+      const double cost = waste(rows_of(move), tall) / costs_.squares[by.column][log];
+      if (cost >= each) continue;
+      each = cost;
+      move.mover = by.mover(static_cast<std::size_t>(size_));
     }
-#endif
     // takes whole lines of the side whose lines are more likely to evict each other from a cache
     const auto zeros = [](std::int64_t stride) {
       return std::countr_zero(static_cast<std::uint64_t>(stride));
     };
     const layout_axis& row = layout_.axes[rows_.axes[0]];
     const layout_axis& column = layout_.axes[columns_.axes[0]];
-    move.by_destination = zeros(column.destination_stride) > zeros(row.source_stride);
+    move.by_destination = zeros(column.destination_stride) > zeros(row.source_stride) ||
+                          (columns_of(move) < 4 * side_ && columns_of(move) < rows_of(move));
     offer.cost = bytes_ * each * waste(columns_of(move), side_) + calls_of(move) * costs_.call;
     return offer;
   }

@@ -179,7 +179,8 @@ inline double cost_of(const plan& p, const mover_costs& costs) noexcept {
                                       : costs.element / static_cast<double>(size);
     return bytes * (each + costs.bounded_row / row);
   }
-  if (size >= 16 || (is_run && !p.repeats())) return 0;
+  if (size > 16 || (is_run && !p.repeats())) return 0;
+  if (size == 16) return bytes / costs.strided_16;
   if (p.repeats()) {
     const repetition& r = p.repeated;
     const auto piece = static_cast<double>(r.bytes * r.siblings.extent) * static_cast<double>(r.extent);

@@ -25,8 +25,9 @@ inline constexpr std::size_t width = 16;  // bytes of a register
 using register_type = register_bytes;
 using detail::zip;
 
-inline register_type load_lanes(const std::byte* source, const std::int64_t* offsets, std::size_t) noexcept {
-  return load(source + offsets[0]);
+template <class Row>
+register_type load_lanes(const Row& row, std::size_t first, std::size_t) noexcept {
+  return load(row(first));
 }
 inline register_type load_strided_lanes(const std::byte* source, std::size_t, std::size_t size) noexcept {
   return size < width ? load_part(source, size) : load(source);
@@ -50,7 +51,9 @@ register_bytes lane(register_type v) noexcept {
 }
 inline register_type repeat_lane(register_bytes v) noexcept { return v; }
 
-#include <reblock/detail/simd/transposition.inc>
+#include <reblock/detail/simd/squares.inc>
+
+#include <reblock/detail/simd/few_streams.inc>
 
 }  // namespace baseline
 
@@ -68,9 +71,10 @@ namespace ssse3 {
 inline constexpr std::size_t width = 16;
 using register_type = register_bytes;
 using detail::zip;
-[[gnu::always_inline]] inline register_type load_lanes(const std::byte* source, const std::int64_t* offsets,
+template <class Row>
+[[gnu::always_inline]] inline register_type load_lanes(const Row& row, std::size_t first,
                                                        std::size_t) noexcept {
-  return load(source + offsets[0]);
+  return load(row(first));
 }
 [[gnu::always_inline]] inline register_type load_strided_lanes(const std::byte* source, std::size_t,
                                                                std::size_t size) noexcept {
@@ -86,7 +90,9 @@ template <std::size_t>
 }
 [[gnu::always_inline]] inline register_type repeat_lane(register_bytes v) noexcept { return v; }
 
-#include <reblock/detail/simd/transposition.inc>
+#include <reblock/detail/simd/squares.inc>
+
+#include <reblock/detail/simd/few_streams.inc>
 
 }  // namespace ssse3
 
@@ -109,26 +115,17 @@ inline constexpr std::size_t width = 32;
 using register_type [[gnu::vector_size(32)]] = std::uint8_t;
 using detail::zip;  // for single lanes
 
-template <int Size, bool Upper, int... K>
-[[gnu::always_inline]] inline register_type zip_lanes(register_type a, register_type b,
-                                                      std::integer_sequence<int, K...>) noexcept {
-  return __builtin_shufflevector(
-      a, b, (K / 16 * 16 + (Upper ? 8 : 0) + K % 16 / (2 * Size) * Size + K % Size + K / Size % 2 * 32)...);
-}
-template <std::size_t Size, bool Upper>
-[[gnu::always_inline]] inline register_type zip(register_type a, register_type b) noexcept {
-  return zip_lanes<static_cast<int>(Size), Upper>(a, b, std::make_integer_sequence<int, 32>{});
-}
+#include <reblock/detail/simd/wide_lanes.inc>
 
 template <int... K>
 [[gnu::always_inline]] inline register_type join_lanes(register_bytes low, register_bytes high,
                                                        std::integer_sequence<int, K...>) noexcept {
   return __builtin_shufflevector(low, high, K...);
 }
-[[gnu::always_inline]] inline register_type load_lanes(const std::byte* source, const std::int64_t* offsets,
+template <class Row>
+[[gnu::always_inline]] inline register_type load_lanes(const Row& row, std::size_t first,
                                                        std::size_t stride) noexcept {
-  return join_lanes(load(source + offsets[0]), load(source + offsets[stride]),
-                    std::make_integer_sequence<int, 32>{});
+  return join_lanes(load(row(first)), load(row(first + stride)), std::make_integer_sequence<int, 32>{});
 }
 [[gnu::always_inline]] inline register_type load_strided_lanes(const std::byte* source, std::size_t stride,
                                                                std::size_t size) noexcept {
@@ -152,9 +149,47 @@ template <std::size_t Lane>
   return lane_from<16 * static_cast<int>(Lane)>(v, std::make_integer_sequence<int, 16>{});
 }
 
-#include <reblock/detail/simd/transposition.inc>
+#include <reblock/detail/simd/squares.inc>
+
+#include <reblock/detail/simd/few_streams.inc>
 
 }  // namespace avx2
+
+#if defined(__clang__)
+#pragma clang attribute pop
+#pragma clang attribute push(__attribute__((target("avx512f,avx512bw,avx512vl"))), apply_to = function)
+#else
+#pragma GCC pop_options
+#pragma GCC push_options
+#pragma GCC target("avx512f,avx512bw,avx512vl")
+#endif
+
+namespace avx512 {
+
+inline constexpr std::size_t width = 64;
+using register_type [[gnu::vector_size(64)]] = std::uint8_t;
+
+#include <reblock/detail/simd/wide_lanes.inc>
+
+template <class Whole, class Part, int... K>
+[[gnu::always_inline]] inline Whole join_parts(Part low, Part high,
+                                               std::integer_sequence<int, K...>) noexcept {
+  return __builtin_shufflevector(low, high, K...);
+}
+template <class Row>
+[[gnu::always_inline]] inline register_type load_lanes(const Row& row, std::size_t first,
+                                                       std::size_t stride) noexcept {
+  using half [[gnu::vector_size(32)]] = std::uint8_t;
+  constexpr auto half_places = std::make_integer_sequence<int, 32>{};
+  const half low = join_parts<half>(load(row(first)), load(row(first + stride)), half_places);
+  const half high =
+      join_parts<half>(load(row(first + 2 * stride)), load(row(first + 3 * stride)), half_places);
+  return join_parts<register_type>(low, high, std::make_integer_sequence<int, 64>{});
+}
+
+#include <reblock/detail/simd/squares.inc>
+
+}  // namespace avx512
 
 #if defined(__clang__)
 #pragma clang attribute pop
