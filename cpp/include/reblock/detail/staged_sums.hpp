@@ -112,10 +112,8 @@ inline staged_sums::staged_sums(const sum_request& sums, const sum_functions& su
     axis.extent = sums.extents[2 + d];
     axis.offset_stride = offsets.source_stride;
     axis.window_stride = windows.source_stride;
-    constexpr std::int64_t long_run = 64;  // bytes of phases that already follow each other in the columns
-    axis.is_joined =
-        axis.planes == 1 || (innermost_ == 2 + d && axis.dilation == 1 &&
-                             axis.offset_stride == element_size_ && axis.cycle * element_size_ >= long_run);
+    axis.is_joined = axis.planes == 1 || (axis.dilation == 1 &&
+                                          (innermost_ != 2 + d || axis.offset_stride == element_size_));
     is_single_ = is_single_ && axis.planes == 1 && axis.reach() == 0;
     places_[2 + d] = axis.places();
   }
