@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The types of the parameters of `reblock.dask`."""
+
+from collections.abc import Sequence
+from typing import Any, Literal, SupportsIndex, TypeAlias
+
+import dask.array as da
+import numpy as np
+import numpy.typing as npt
+
+import reblock
+
+IntOrInts: TypeAlias = SupportsIndex | Sequence[SupportsIndex] | npt.NDArray[np.integer[Any]]
+Order: TypeAlias = Literal["DCR", "CRD", 0, 1] | reblock.DepthSpaceOrder
+Blocks: TypeAlias = slice | Sequence[Any] | npt.NDArray[np.integer[Any]] | None
+Array: TypeAlias = npt.NDArray[Any]
+Input: TypeAlias = da.Array | npt.ArrayLike

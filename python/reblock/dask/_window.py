@@ -1,0 +1,323 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`unfold` and `fold` of Dask arrays."""
+
+from typing import Any, SupportsIndex
+
+import dask.array as da
+
+import reblock
+from reblock.dask._call import call_by_layout, empty_result, is_crd, per_axis, split_axes
+from reblock.dask._chunks import borders, ranges, rechunk
+from reblock.dask._parts import map_parts
+from reblock.dask._sliding import SlidingWindow
+from reblock.dask._types import Array, Blocks, Input, IntOrInts, Order
+
+
+def unfold(
+    x: Input,
+    window_sizes: IntOrInts,
+    *,
+    strides: IntOrInts = 1,
+    dilations: IntOrInts = 1,
+    start_padding: IntOrInts = 0,
+    end_padding: IntOrInts = 0,
+    order: Order = "CRD",
+    blocks: Blocks = None,
+    channel_axis: SupportsIndex = 1,
+    layout: str | None = None,
+    out_layout: str | None = None,
+    threads: SupportsIndex | None = 1,
+) -> da.Array:
+    """Copy every position of a sliding window into a column (im2col), the adjoint of `fold`.
+
+    This is `reblock.unfold`, with ``K`` elements in the window and ``L`` positions of it.
+
+    The spatial axes are flattened in the result, so that it is chunked into stripes: one for each
+    chunk of the leading spatial axis, the first along which there is more than one block. A stripe
+    has the blocks that would begin in its chunk if there were no padding. What they cover beyond
+    the chunk is cut off its neighbours and sent over.
+
+    Parameters
+    ----------
+    x : dask.array.Array or array_like
+        Shape ``(N, C, S_1, ..., S_k)``, with 1 to 6 spatial axes. Any dtype without Python objects;
+        elements are moved bit for bit. The spatial axes but the leading one need a single chunk;
+        along the other axes, any chunks will do.
+    window_sizes : int or sequence of int
+        Elements of the window, for all spatial axes or one for each; at least 1. This holds for the
+        following parameters too.
+    strides : int or sequence of int, default 1
+        Elements from one block to the next; at least 1.
+    dilations : int or sequence of int, default 1
+        Elements from one element of the window to the next; at least 1.
+    start_padding, end_padding : int or sequence of int, default 0
+        Implicit zeros before and behind each spatial axis; at least 0. A zero is all bits 0 in any
+        dtype.
+    order : {"CRD", "DCR"} or DepthSpaceOrder, default "CRD"
+        Whether the channel (CRD) or the window position (DCR) is the slow index in the rows; DCR
+        needs a single chunk along the channels or the rows.
+    blocks : slice, (start, stop), or a sequence of these, optional
+        Which blocks to take, as in `reblock`: all where it is not given.
+    channel_axis : int, default 1
+        The axis of the channels in `x`; any axis but 0. A negative one counts from the
+        end.
+    layout, out_layout : str, optional
+        The axes of the argument and of the result, a letter each, as in `reblock`: "NHWC", "CHW" or
+        "NLC". Not beside another `channel_axis` than 1.
+    threads : int or None, default 1
+        How many threads each task may use, at least 1; where None, as many as
+        `reblock.get_num_threads` says where the task runs.
+
+    Returns
+    -------
+    dask.array.Array
+        Shape ``(N, C*K, L)``, of the dtype of `x`. Its chunks are larger than those of `x` as it is
+        larger than `x`.
+
+    Raises
+    ------
+    ValueError
+        As `reblock.unfold`, and for chunks of unknown sizes: at the call.
+    TypeError
+        As `reblock.unfold`: at the call.
+
+    Warns
+    -----
+    dask.array.PerformanceWarning
+        If `x` has to be rechunked.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> import reblock.dask
+    >>> x = da.zeros((1, 3, 224, 224), chunks=(1, 3, 112, 224))
+    >>> reblock.dask.unfold(x, 16, strides=16).chunks
+    ((1,), (768,), (98, 98))
+    """
+    return call_by_layout(
+        "unfold",
+        _unfold,
+        x,
+        (layout, out_layout),
+        channel_axis,
+        window_sizes=window_sizes,
+        strides=strides,
+        dilations=dilations,
+        start_padding=start_padding,
+        end_padding=end_padding,
+        order=order,
+        blocks=blocks,
+        threads=threads,
+    )
+
+
+def fold(
+    columns: Input,
+    output_sizes: IntOrInts,
+    window_sizes: IntOrInts,
+    *,
+    strides: IntOrInts = 1,
+    dilations: IntOrInts = 1,
+    start_padding: IntOrInts = 0,
+    end_padding: IntOrInts = 0,
+    order: Order = "CRD",
+    blocks: Blocks = None,
+    channel_axis: SupportsIndex = 1,
+    layout: str | None = None,
+    out_layout: str | None = None,
+    threads: SupportsIndex | None = 1,
+) -> da.Array:
+    """Sum overlapping blocks up into an image (col2im), the adjoint of `unfold`.
+
+    This is `reblock.fold`, with ``K`` elements in the window and ``L`` positions of it.
+
+    The result is chunked along the leading spatial axis, the first along which there is more than
+    one block, and has one chunk along the others; `fold` of `unfold` gives the chunks of the image
+    back where they are multiples of the strides. Each chunk takes all columns that reach into it,
+    from its own chunk of `columns` and from the neighbours, so that its sums have the same terms in
+    the same order as those of `reblock.fold`.
+
+    Parameters
+    ----------
+    columns : dask.array.Array or array_like
+        Shape ``(N, C*K, L)``. A dtype that `reblock.fold` can sum. Along axis 1, chunks are needed
+        that are multiples of ``K``; along axis 2, multiples of the number of blocks per step along
+        the leading axis; along the batch, any chunks will do. `unfold` makes such chunks.
+    output_sizes : int or sequence of int
+        The spatial extents of the result, for all spatial axes or one for each. Where it is an int,
+        the first sequence among the parameters that follow tells the number of spatial axes;
+        without one there is a single axis.
+    window_sizes : int or sequence of int
+        Elements of the window, for all spatial axes or one for each; at least 1. This holds for the
+        following parameters too.
+    strides : int or sequence of int, default 1
+        Elements from one block to the next; at least 1.
+    dilations : int or sequence of int, default 1
+        Elements from one element of the window to the next; at least 1.
+    start_padding, end_padding : int or sequence of int, default 0
+        Elements before and behind each spatial axis that are summed up by no one; at least 0.
+    order : {"CRD", "DCR"} or DepthSpaceOrder, default "CRD"
+        Whether the channel (CRD) or the window position (DCR) is the slow index in the rows; DCR
+        needs a single chunk along the channels or the rows.
+    blocks : slice, (start, stop), or a sequence of these, optional
+        Which blocks to take, as in `reblock`: all where it is not given.
+    channel_axis : int, default 1
+        The axis of the channels in the result; any axis but 0. A negative one counts from the
+        end.
+    layout, out_layout : str, optional
+        The axes of the argument and of the result, a letter each, as in `reblock`: "NHWC", "CHW" or
+        "NLC". Not beside another `channel_axis` than 1.
+    threads : int or None, default 1
+        How many threads each task may use, at least 1; where None, as many as
+        `reblock.get_num_threads` says where the task runs.
+
+    Returns
+    -------
+    dask.array.Array
+        Shape ``(N, C, *output_sizes)``, of the dtype of `columns`.
+
+    Raises
+    ------
+    ValueError
+        As `reblock.fold`, and for chunks of unknown sizes: at the call.
+    TypeError
+        As `reblock.fold`: at the call.
+
+    Warns
+    -----
+    dask.array.PerformanceWarning
+        If `columns` has to be rechunked.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> import reblock.dask
+    >>> columns = da.zeros((1, 768, 196), chunks=(1, 768, 98))
+    >>> reblock.dask.fold(columns, (224, 224), 16, strides=16).chunks
+    ((1,), (3,), (112, 112), (224,))
+    """
+    return call_by_layout(
+        "fold",
+        _fold,
+        columns,
+        (layout, out_layout),
+        channel_axis,
+        output_sizes=output_sizes,
+        window_sizes=window_sizes,
+        strides=strides,
+        dilations=dilations,
+        start_padding=start_padding,
+        end_padding=end_padding,
+        order=order,
+        blocks=blocks,
+        threads=threads,
+    )
+
+
+def _unfold(
+    array: da.Array,
+    *,
+    order: Order,
+    blocks: Blocks,
+    channel_axis: SupportsIndex,
+    threads: SupportsIndex | None,
+    **window: IntOrInts,
+) -> da.Array:
+    options: dict[str, Any] = {"order": order, "channel_axis": channel_axis, "threads": threads}
+    meta = empty_result(reblock.unfold, array, window | options | {"blocks": blocks})
+    channels, spatial = split_axes(array.ndim, channel_axis)
+    sliding = SlidingWindow.of([array.shape[axis] for axis in spatial], window)
+    if blocks is not None:
+        part = sliding.part(blocks)
+        if part is None:
+            return _zeros(array, meta)
+        covered, sliding = part
+        index = [slice(None)] * array.ndim
+        for d, each in zip(spatial, covered, strict=True):
+            index[d] = slice(*each)
+        array = array[tuple(index)]
+    leading, axis = sliding.axes[sliding.lead], spatial[sliding.lead]
+    grains = {d: array.shape[d] for d in spatial if d != axis}
+    if not is_crd(order) and sliding.elements > 1:
+        grains[channels] = array.shape[channels]
+    array = rechunk("x", array, grains)
+
+    stripes = ranges(leading.positions, map(leading.position_at, borders(array.chunks[axis])))
+    parts = []
+    for stripe in stripes:
+        rows, local = leading.rows_of(stripe)
+        parts.append((rows, sliding.with_lead(local).keywords() | options))
+    return map_parts(
+        reblock.unfold,
+        array,
+        parts,
+        source_axes=(0, channels, axis),
+        target_axes=(0, 1, 2),
+        chunks=(
+            array.chunks[0],
+            tuple(size * sliding.elements for size in array.chunks[channels]),
+            tuple((last - first) * sliding.row for first, last in stripes),
+        ),
+        meta=meta,
+    )
+
+
+def _fold(
+    array: da.Array,
+    *,
+    output_sizes: IntOrInts,
+    order: Order,
+    blocks: Blocks,
+    channel_axis: SupportsIndex,
+    threads: SupportsIndex | None,
+    **window: IntOrInts,
+) -> da.Array:
+    options: dict[str, Any] = {"order": order, "channel_axis": channel_axis, "threads": threads}
+    given = {"output_sizes": output_sizes, "blocks": blocks} | window | options
+    meta = empty_result(reblock.fold, array, given)
+    channels, spatial = split_axes(meta.ndim, channel_axis)
+    sliding = SlidingWindow.of(per_axis(output_sizes, len(spatial)), window)
+    if blocks is not None:
+        part = sliding.part(blocks)
+        if part is None:
+            return _zeros(array, meta)
+        reached, sliding = part
+        of_part: dict[str, Any] = sliding.keywords() | options
+        image = _fold(array, output_sizes=sliding.sizes(), blocks=None, **of_part)
+        around = [(0, 0)] * image.ndim
+        for d, (first, last) in zip(spatial, reached, strict=True):
+            around[d] = (first, meta.shape[d] - last)
+        padded: da.Array = da.pad(image, around)
+        return padded
+    leading, axis, row = sliding.axes[sliding.lead], spatial[sliding.lead], sliding.row
+    together = not is_crd(order) and sliding.elements > 1
+    array = rechunk("columns", array, {1: array.shape[1] if together else sliding.elements, 2: row})
+
+    cuts = (border // row for border in borders(array.chunks[2]))
+    stripes = ranges(leading.size, map(leading.row_at, cuts))
+    parts = []
+    for rows in stripes:
+        (first, last), local = leading.positions_of(rows)
+        stripe = sliding.with_lead(local)
+        keywords = {"output_sizes": stripe.sizes()} | stripe.keywords() | options
+        parts.append(((first * row, last * row), keywords))
+    chunks: list[tuple[int, ...]] = [(size,) for size in meta.shape]
+    chunks[0] = array.chunks[0]
+    chunks[channels] = tuple(size // sliding.elements for size in array.chunks[1])
+    chunks[axis] = tuple(last - first for first, last in stripes)
+    return map_parts(
+        reblock.fold,
+        array,
+        parts,
+        source_axes=(0, 1, 2),
+        target_axes=(0, channels, axis),
+        chunks=chunks,
+        meta=meta,
+    )
+
+
+def _zeros(array: da.Array, meta: Array) -> da.Array:
+    """Return the result of a call without window positions."""
+    shape = (array.shape[0], *meta.shape[1:])
+    result: da.Array = da.zeros(shape, dtype=array.dtype, chunks=shape)
+    return result
