@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The operators from one `.npy` file to another, in pieces."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+from hypothesis import given
+from PIL import Image
+
+import oracle
+import reblock
+from commands import assert_refused, names, noise, run
+from patterns import Pattern, patterns
+from reblock import _convert
+
+WindowCase = tuple[tuple[int, ...], list[int], dict[str, Any], int]
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> WindowCase:
+    """Draw the shape of an image, its sizes, a window that fits it, a channel axis."""
+    axes = draw(st.integers(1, 3))
+
+    def per_axis(low: int, high: int) -> list[int]:
+        return draw(st.lists(st.integers(low, high), min_size=axes, max_size=axes))
+
+    window = {
+        "window_sizes": per_axis(1, 3),
+        "strides": per_axis(1, 4),
+        "dilations": per_axis(1, 3),
+        "start_padding": per_axis(0, 6),
+        "end_padding": per_axis(0, 6),
+    }
+    sizes = [
+        max(size, dilation * (extent - 1) + 1 - start - end)
+        for size, extent, _, dilation, start, end in zip(
+            per_axis(0, 7), *window.values(), strict=True
+        )
+    ]
+    channel_axis = draw(st.integers(1, axes + 1)) - draw(st.sampled_from((0, axes + 2)))
+    batch, channels = draw(st.integers(0, 3)), draw(st.integers(0, 3))
+    shape = oracle.channels_at((batch, channels, *sizes), channel_axis)
+    return shape, sizes, window, channel_axis
+
+
+def in_pieces(work: _convert.Work, x: oracle.Array) -> oracle.Array:
+    """Return what the work makes of the array, in pieces of a few bytes."""
+    result = np.full(work.shape, 7, x.dtype)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_convert, "PIECE", 64)
+        _convert.run(work, x, result)
+    return result
+
+
+@given(cases(), st.sampled_from(("DCR", "CRD")))
+def test_pieces_make_the_whole(case: WindowCase, order: Any) -> None:
+    shape, sizes, parameters, axis = case
+    window = _convert.Window(**parameters)
+    axes = _convert.Axes(axis)
+    x = noise(*shape, dtype=np.int16)
+    columns = reblock.unfold(x, **parameters, order=order, channel_axis=axis)
+    assert np.array_equal(in_pieces(_convert.unfold(window, order, axes, shape), x), columns)
+    folded = reblock.fold(columns, sizes, **parameters, order=order, channel_axis=axis)
+    work = _convert.fold(sizes, window, order, axes, columns.shape)
+    assert np.array_equal(in_pieces(work, columns), folded)
+
+    block = parameters["window_sizes"]
+    space_sizes = [size * extent for size, extent in zip(sizes, block, strict=True)]
+    space = noise(*oracle.channels_at((shape[0], shape[axis], *space_sizes), axis))
+    depth = reblock.space_to_depth(space, block, order=order, channel_axis=axis)
+    there = _convert.depth_space("space_to_depth", block, order, axes, space.shape)
+    back = _convert.depth_space("depth_to_space", block, order, axes, depth.shape)
+    assert np.array_equal(in_pieces(there, space), depth)
+    assert np.array_equal(in_pieces(back, depth), space)
+
+
+@given(cases(), st.sampled_from(("DCR", "CRD")), st.data())
+def test_pieces_of_any_layout_make_the_whole(
+    case: WindowCase, order: Any, data: st.DataObject
+) -> None:
+    shape, sizes, parameters, axis = case
+    window = _convert.Window(**parameters)
+    shape = oracle.channels_second(shape, axis)
+    batch, channels = data.draw(st.sampled_from([shape[:2], (1, shape[1]), (shape[0], 1), (1, 1)]))
+    in_order = "NC" + "ZYX"[: len(sizes)]
+
+    def image() -> str:
+        letters = data.draw(st.permutations(in_order))
+        left_out = {n for n, extent in zip("NC", (batch, channels), strict=True) if extent == 1}
+        spatial = iter(in_order[2:])
+        kept = [n if n in "NC" else next(spatial) for n in letters]
+        return "".join(n for n in kept if n not in data.draw(st.sampled_from([left_out, set()])))
+
+    layout, columns_layout = image(), "".join(data.draw(st.permutations("CL")))
+    if batch != 1 or "N" in layout:
+        columns_layout = "N" + columns_layout
+    x = oracle.arrange(noise(batch, channels, *sizes, dtype=np.int16), in_order, layout)
+    axes = _convert.Axes(1, layout, columns_layout)
+    columns = reblock.unfold(x, **parameters, order=order, layout=layout, out_layout=columns_layout)
+    assert np.array_equal(in_pieces(_convert.unfold(window, order, axes, x.shape), x), columns)
+    there = axes._replace(layout=columns_layout, out_layout=layout)
+    for way in (there, _convert.Axes(1, columns_layout)):
+        folded = reblock.fold(columns, sizes, **parameters, order=order, **way.keywords())
+        work = _convert.fold(sizes, window, order, way, columns.shape)
+        assert np.array_equal(in_pieces(work, columns), folded)
+
+    block = parameters["window_sizes"]
+    space = oracle.arrange(
+        noise(batch, channels, *(s * b for s, b in zip(sizes, block, strict=True))),
+        in_order,
+        layout,
+    )
+    depth_layout = data.draw(st.sampled_from([None, in_order]))
+    there = _convert.Axes(1, layout, depth_layout)
+    depth = reblock.space_to_depth(space, block, order=order, **there.keywords())
+    work = _convert.depth_space("space_to_depth", block, order, there, space.shape)
+    assert np.array_equal(in_pieces(work, space), depth)
+    back = _convert.Axes(1, work.layout, layout)
+    work = _convert.depth_space("depth_to_space", block, order, back, depth.shape)
+    assert np.array_equal(in_pieces(work, depth), space)
+
+
+def test_large_arrays_are_cut() -> None:
+    work = _convert.depth_space("depth_to_space", 2, "DCR", _convert.Axes(), (2, 64, 512, 512))
+    pieces = list(work.pieces(2 * 2 * 64 * 512 * 512 * 4))
+    assert len(pieces) == 16
+    assert pieces[0].source[:3] == (slice(0, 1), slice(None), slice(0, 64))
+
+
+def test_there_and_back(array: Path, tmp_path: Path) -> None:
+    x = np.load(array)
+    space, depth = tmp_path / "space.npy", tmp_path / "depth.npy"
+    result = run("depth-to-space", array, space, "--block-size", 2, "--order", "CRD")
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert result.stdout == f"{space}: (2, 1, 6, 10), uint8\n"
+    assert np.array_equal(np.load(space), reblock.depth_to_space(x, 2, order="CRD"))
+    run("space-to-depth", space, depth, "--block-size", "2,2", "--order", "CRD")
+    assert depth.read_bytes() == array.read_bytes()
+    assert names(tmp_path) == {"in.npy", "space.npy", "depth.npy"}
+
+
+@given(patterns("rearrange"))
+def test_pieces_of_a_pattern_make_the_whole(pattern: Pattern) -> None:
+    x = noise(*pattern.input_shape, dtype=np.uint16)
+    work = _convert.rearrange(pattern.text, pattern.axes_lengths, x.shape)
+    assert np.array_equal(in_pieces(work, x), pattern.oracle(x))
+
+
+def test_patterns_from_file_to_file(array: Path, tmp_path: Path) -> None:
+    x, out = np.load(array), tmp_path / "out.npy"
+    result = run("rearrange", array, out, "n (c d) h w -> n h (w d) c", "d=2")
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert result.stdout == f"{out}: (2, 3, 10, 2), uint8\n"
+    expected = x.reshape(2, 2, 2, 3, 5).transpose(0, 3, 4, 2, 1).reshape(2, 3, 10, 2)
+    assert np.array_equal(np.load(out), expected)
+
+
+def test_patterns_on_images(tmp_path: Path) -> None:
+    """An image has rows, columns and channels, without a batch."""
+    photo, planes, again = (tmp_path / name for name in ("a.png", "b.npy", "c.png"))
+    pixels = noise(6, 8, 3)
+    Image.fromarray(pixels).save(photo)
+    run("rearrange", photo, planes, "h w c -> c h w")
+    assert np.array_equal(np.load(planes), pixels.transpose(2, 0, 1))
+    run("rearrange", planes, again, "c h w -> h w c")
+    with Image.open(again) as image:
+        assert np.array_equal(np.asarray(image), pixels)
+    run("rearrange", planes, again, "c h w -> h (c w)", "--force")
+    with Image.open(again) as image:
+        assert np.array_equal(np.asarray(image), pixels.transpose(0, 2, 1).reshape(6, 24))
+
+
+def test_patterns_that_do_not_fit_are_refused(array: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.npy"
+    assert_refused(
+        run("rearrange", array, out, "a b -> b a"),
+        f"cannot use {array}: x must have 2 axes for pattern 'a b -> b a', got 4:"
+        " shape (2, 4, 3, 5)",
+    )
+    assert "'d:2' is not like h=2" in run("rearrange", array, out, "a b -> b a", "d:2").stderr
+    assert names(tmp_path) == {"in.npy"}
+
+
+def test_columns_and_back(array: Path, tmp_path: Path) -> None:
+    x = np.load(array)
+    columns, sums = tmp_path / "columns.npy", tmp_path / "sums.npy"
+    window = "--window-sizes 2,3 --strides 1,2 --dilations 2,1 --start-padding 1 --end-padding 0,1"
+    parameters: dict[str, Any] = {
+        "window_sizes": (2, 3),
+        "strides": (1, 2),
+        "dilations": (2, 1),
+        "start_padding": 1,
+        "end_padding": (0, 1),
+        "channel_axis": -1,
+    }
+    run("unfold", array, columns, *window.split(), "--channel-axis", -1)
+    expected = reblock.unfold(x, **parameters)
+    assert np.array_equal(np.load(columns), expected)
+    options = ("--output-sizes", "4,3", *window.split(), "--channel-axis", -1, "--wrap")
+    assert run("fold", columns, sums, *options).exit_code == 0
+    assert np.array_equal(np.load(sums), reblock.fold(expected, (4, 3), **parameters))
+
+
+@pytest.mark.parametrize("dtype", [">f4", "c16", "?", "M8[s]", [("a", "i2"), ("b", "u1")]])
+def test_every_dtype_is_kept(dtype: Any, tmp_path: Path) -> None:
+    x = noise(2, 4, 3, 5).astype(dtype)
+    np.save(tmp_path / "in.npy", np.asfortranarray(x))
+    run("depth-to-space", tmp_path / "in.npy", tmp_path / "out.npy", "--block-size", 2)
+    out = np.load(tmp_path / "out.npy")
+    assert out.dtype == x.dtype
+    assert np.array_equal(out, reblock.depth_to_space(x, 2))
+
+
+def test_empty_arrays(tmp_path: Path) -> None:
+    np.save(tmp_path / "in.npy", np.zeros((0, 4, 2, 2), np.float32))
+    run("depth-to-space", tmp_path / "in.npy", tmp_path / "out.npy", "--block-size", 2)
+    assert np.load(tmp_path / "out.npy").shape == (0, 1, 4, 4)
