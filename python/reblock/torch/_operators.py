@@ -136,6 +136,45 @@ class Operator:
         return result
 
 
+def define_operator(
+    name: str,
+    parameters: str,
+    *,
+    kernel: Callable[..., torch.Tensor],
+    make: Callable[..., torch.Tensor],
+    run_batches: Callable[..., Any],
+    adjoint: Callable[..., torch.Tensor],
+) -> Operator:
+    """Define ``torch.ops.reblock.name``, with `parameters` in its schema behind the tensor.
+
+    `make` returns a tensor like the result, whose elements have any values. `run_batches` is the
+    rule for vmap. `kernel` and `adjoint` are as in `Operator`.
+    """
+
+    def setup_context(
+        ctx: Any,
+        inputs: tuple[Any, ...],
+        output: torch.Tensor,  # noqa: ARG001 - torch gives it by name
+    ) -> None:
+        x, *ctx.values = inputs
+        ctx.shape = x.shape
+
+    def backward(ctx: Any, gradient: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
+        return adjoint(gradient, ctx.shape, *ctx.values), *(None for _ in ctx.values)
+
+    custom = torch.library.custom_op(
+        f"reblock::{name}",
+        kernel,
+        mutates_args=(),
+        device_types="cpu",
+        schema=f"(Tensor x, {parameters}) -> Tensor",
+    )
+    custom.register_fake(make)
+    custom.register_vmap(run_batches)
+    custom.register_autograd(backward, setup_context=setup_context)
+    return Operator(kernel, custom, adjoint)
+
+
 @dataclass(frozen=True)
 class Function:
     """A function of `reblock` on tensors, with arguments as it takes them, all by place.
@@ -284,35 +323,20 @@ def _function(
         if "N" in layout:
             each = x.shape[source + 1]
             if "N" not in out_layout and each != 1:
-                return custom(x.select(source, 0), *values), None  # an error
+                return operator.custom(x.select(source, 0), *values), None  # an error
             x = x.flatten(source, source + 1)
         if layouts is not None:
             for key, letters in (("layout", layout), ("out_layout", out_layout)):
                 arguments[key] = letters if "N" in letters else "N" + letters
-        result = custom(x, *arguments.values())
+        result = operator.custom(x, *arguments.values())
         if "N" in out_layout:
             result = result.unflatten(target, (batches, each))
         return result, target
 
-    def setup_context(
-        ctx: Any,
-        inputs: tuple[Any, ...],
-        output: torch.Tensor,  # noqa: ARG001 - torch gives it by name
-    ) -> None:
-        x, *ctx.values = inputs
-        ctx.shape = x.shape
-
-    def backward(ctx: Any, gradient: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
-        return adjoint(gradient, ctx.shape, *ctx.values), *(None for _ in ctx.values)
-
-    schema = f"(Tensor x, {listed}) -> Tensor"
-    custom = torch.library.custom_op(
-        f"reblock::{name}", kernel, mutates_args=(), device_types="cpu", schema=schema
+    operator = define_operator(
+        name, listed, kernel=kernel, make=make, run_batches=run_batches, adjoint=adjoint
     )
-    custom.register_fake(make)
-    custom.register_vmap(run_batches)
-    custom.register_autograd(backward, setup_context=setup_context)
-    return Function(parameters, peer, run, Operator(kernel, custom, adjoint))
+    return Function(parameters, peer, run, operator)
 
 
 def _form_of(x: torch.Tensor, arguments: dict[str, Any]) -> torch.memory_format:

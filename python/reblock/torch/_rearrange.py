@@ -11,7 +11,7 @@ import torch
 
 import reblock
 from reblock._patterns import Axes, Use, lengths_in, named, shape_of, spelled
-from reblock.torch._operators import Operator
+from reblock.torch._operators import define_operator
 from reblock.torch._tensors import bits, require_dense_on_the_cpu, tensor
 
 _Int = int | np.integer[Any]
@@ -191,31 +191,15 @@ def _run_batches(
     left, right = axes.spelled().split("->")
     given = named(lengths)
     pattern = f"batch {left}-> batch {right}"
-    return _custom(x, pattern, call.use, list(given), list(given.values()), call.threads), 0
+    moved = _move.custom(x, pattern, call.use, list(given), list(given.values()), call.threads)
+    return moved, 0
 
 
-def _setup_context(
-    ctx: Any,
-    inputs: tuple[Any, ...],
-    output: torch.Tensor,  # noqa: ARG001 - torch gives it by name
-) -> None:
-    x, *ctx.values = inputs
-    ctx.shape = x.shape
-
-
-def _backward(ctx: Any, gradient: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
-    return _adjoint(gradient, ctx.shape, *ctx.values), *(None for _ in ctx.values)
-
-
-_PARAMETERS = "str pattern, str use, str[] names, SymInt[] lengths, int? threads"
-_custom = torch.library.custom_op(
-    "reblock::rearrange",
-    _run,
-    mutates_args=(),
-    device_types="cpu",
-    schema=f"(Tensor x, {_PARAMETERS}) -> Tensor",
+_move = define_operator(
+    "rearrange",
+    "str pattern, str use, str[] names, SymInt[] lengths, int? threads",
+    kernel=_run,
+    make=_make,
+    run_batches=_run_batches,
+    adjoint=_adjoint,
 )
-_custom.register_fake(_make)
-_custom.register_vmap(_run_batches)
-_custom.register_autograd(_backward, setup_context=_setup_context)
-_move = Operator(_run, _custom, _adjoint)
