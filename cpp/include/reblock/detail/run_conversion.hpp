@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// A run_conversion converts contiguous elements of one type to contiguous elements of another type:
+//
+//     result = cast(x * scale + bias)
+//
+// The arithmetic is that of float, or of double: is_converted_in_double(). Product and sum are rounded separately. The
+// cast rounds once, to nearest, ties to even. A cast to integers saturates, and makes 0 of a NaN. Without scale and bias,
+// conversions between integers and bool wrap, and all others are a cast alone, with a single rounding.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+#include <reblock/data_type.hpp>
+#include <reblock/detail/configuration.hpp>
+#include <reblock/detail/element_type.hpp>
+#include <reblock/detail/instruction_set.hpp>
+#include <reblock/detail/run_steps.hpp>
+#include <reblock/detail/simd/conversions.hpp>
+
+namespace reblock::inline REBLOCK_NAMESPACE::detail {
+
+/// repeated_factors holds the same scale and bias for all elements of a run. The identity is x * 1 + -0.0, which keeps
+/// the sign of zero.
+template <std::floating_point Value>
+struct repeated_factors {
+  alignas(64) std::array<Value, 64 / sizeof(Value)> scale;
+  alignas(64) std::array<Value, 64 / sizeof(Value)> bias;
+
+  constexpr explicit repeated_factors(Value by = Value(1), Value plus = -Value(0)) noexcept {
+    scale.fill(by);
+    bias.fill(plus);
+  }
+  run_factors all() const noexcept {
+    return {reinterpret_cast<const std::byte*>(scale.data()), reinterpret_cast<const std::byte*>(bias.data()),
+            0};
+  }
+};
+template <std::floating_point Value>
+[[gnu::visibility("hidden")]] inline constexpr repeated_factors<Value> identity_factors{};
+
+/// Returns the step for single elements that makes float or double of them.
+template <class Value>
+run_step single_making_step(element_type from) noexcept {
+  switch (from) {
+    case element_type::boolean: return make_values<bool, Value>;
+    case element_type::uint8: return make_values<std::uint8_t, Value>;
+    case element_type::int8: return make_values<std::int8_t, Value>;
+    case element_type::uint16: return make_values<std::uint16_t, Value>;
+    case element_type::int16: return make_values<std::int16_t, Value>;
+    case element_type::float16: return make_values<float16, Value>;
+    case element_type::bfloat16: return make_values<bfloat16, Value>;
+    case element_type::float32: return make_values<float, Value>;
+    default: break;
+  }
+  if constexpr (std::same_as<Value, double>) {
+    switch (from) {
+      case element_type::uint32: return make_values<std::uint32_t, Value>;
+      case element_type::int32: return make_values<std::int32_t, Value>;
+      case element_type::uint64: return make_values<std::uint64_t, Value>;
+      case element_type::int64: return make_values<std::int64_t, Value>;
+      case element_type::float64: return make_values<double, Value>;
+      default: break;
+    }
+  }
+  return nullptr;
+}
+
+/// Returns the step for single elements that makes them of float or double.
+template <class Value>
+run_step single_storing_step(element_type to) noexcept {
+  switch (to) {
+    case element_type::boolean: return make_elements<bool, Value>;
+    case element_type::uint8: return make_elements<std::uint8_t, Value>;
+    case element_type::int8: return make_elements<std::int8_t, Value>;
+    case element_type::uint16: return make_elements<std::uint16_t, Value>;
+    case element_type::int16: return make_elements<std::int16_t, Value>;
+    case element_type::float16: return make_elements<float16, Value>;
+    case element_type::bfloat16: return make_elements<bfloat16, Value>;
+    default: break;
+  }
+  if constexpr (std::same_as<Value, double>) {
+    switch (to) {
+      case element_type::uint32: return make_elements<std::uint32_t, Value>;
+      case element_type::int32: return make_elements<std::int32_t, Value>;
+      case element_type::uint64: return make_elements<std::uint64_t, Value>;
+      case element_type::int64: return make_elements<std::int64_t, Value>;
+      case element_type::float32: return make_elements<float, Value>;
+      default: break;
+    }
+  }
+  return nullptr;
+}
+
+constexpr run_step widening_step(element_type from) noexcept {
+  switch (from) {
+    case element_type::boolean: return widen_integers<bool>;
+    case element_type::uint8: return widen_integers<std::uint8_t>;
+    case element_type::int8: return widen_integers<std::int8_t>;
+    case element_type::uint16: return widen_integers<std::uint16_t>;
+    case element_type::int16: return widen_integers<std::int16_t>;
+    case element_type::uint32: return widen_integers<std::uint32_t>;
+    case element_type::int32: return widen_integers<std::int32_t>;
+    default: return nullptr;  // they have 64 bits
+  }
+}
+
+constexpr run_step narrowing_step(element_type to) noexcept {
+  if (to == element_type::boolean) return narrow_integers<bool>;
+  switch (size_of(to)) {
+    case 1: return narrow_integers<std::uint8_t>;
+    case 2: return narrow_integers<std::uint16_t>;
+    case 4: return narrow_integers<std::uint32_t>;
+    default: return nullptr;  // they have 64 bits
+  }
+}
+
+constexpr run_step copying_step(std::size_t size) noexcept {
+  switch (size) {
+    case 1: return copy_run<1>;
+    case 2: return copy_run<2>;
+    case 4: return copy_run<4>;
+    default: return copy_run<8>;
+  }
+}
+
+/// A run_conversion is trivially copyable. It converts in one step, or in two: elements become values (float, double or
+/// integers of 64 bits) in a small buffer, and these become elements.
+class run_conversion {
+ public:
+  run_conversion() noexcept = default;
+  /// `has_factors` says whether runs have a scale or a bias. Requires types other than none.
+  run_conversion(element_type from, element_type to, bool has_factors,
+                 instruction_set set = usable_instruction_set()) noexcept
+      : source_size_(static_cast<std::uint8_t>(size_of(from))),
+        destination_size_(static_cast<std::uint8_t>(size_of(to))),
+        is_double_(is_converted_in_double(from, to)) {
+    const bool are_whole = !is_floating(from) && !is_floating(to);
+    if (!has_factors && (from == to || are_whole)) {
+      const bool has_boolean = from == element_type::boolean || to == element_type::boolean;
+      if (from == to || (!has_boolean && source_size_ == destination_size_)) {
+        first_ = copying_step(source_size_);
+        return;
+      }
+      value_size_ = 8;
+      first_ = widening_step(from);
+      second_ = narrowing_step(to);
+      if (first_ == nullptr) std::swap(first_, second_);
+      return;
+    }
+    value_size_ = is_double_ ? 8 : 4;
+    if (from != (is_double_ ? element_type::float64 : element_type::float32) || has_factors) {
+      first_ = making_step(from, to, has_factors, set);
+    }
+    if (to != (is_double_ ? element_type::float64 : element_type::float32)) second_ = storing_step(to, set);
+    if (first_ == nullptr) std::swap(first_, second_);
+  }
+
+  /// Whether scale and bias are arrays of double, otherwise of float.
+  constexpr bool is_double() const noexcept { return is_double_; }
+  constexpr std::size_t source_size() const noexcept { return source_size_; }
+  constexpr std::size_t destination_size() const noexcept { return destination_size_; }
+
+  /// Converts without scale and bias.
+  void operator()(const std::byte* source, std::byte* destination, std::size_t count) const noexcept {
+    (*this)(source, destination, count,
+            is_double_ ? identity_factors<double>.all() : identity_factors<float>.all());
+  }
+  /// Converts `count` elements, at any alignment. Source and destination must not share memory.
+  void operator()(const std::byte* source, std::byte* destination, std::size_t count,
+                  const run_factors& factors) const noexcept {
+    if (second_ == nullptr) return first_(source, destination, count, factors);
+    alignas(64) std::array<std::byte, buffer_bytes> values;
+    const std::size_t at_once = buffer_bytes / value_size_;
+    for (std::size_t i = 0; i < count; i += at_once) {
+      const std::size_t some = std::min(at_once, count - i);
+      first_(source + i * source_size_, values.data(), some, factors.from(i));
+      second_(values.data(), destination + i * destination_size_, some, factors);
+    }
+  }
+
+ private:
+  static constexpr std::size_t buffer_bytes = 2048;
+
+  static run_step making_step(element_type from, element_type to, bool has_factors,
+                              instruction_set set) noexcept {
+    const bool is_double = is_converted_in_double(from, to);
+    if (!has_factors && to != element_type::float64) {
+      if (from == element_type::uint64) return make_traced_doubles<std::uint64_t>;
+      if (from == element_type::int64) return make_traced_doubles<std::int64_t>;
+    }
+    run_step found = nullptr;
+#if defined(__GNUC__) && defined(__x86_64__)
+    if (set == instruction_set::avx512) found = avx512::conversions::find_making_step(from, is_double);
+    if (set == instruction_set::avx2) found = avx2::conversions::find_making_step(from, is_double);
+#else
+    static_cast<void>(set);
+#endif
+    if (found != nullptr) return found;
+    return is_double ? single_making_step<double>(from) : single_making_step<float>(from);
+  }
+  run_step storing_step(element_type to, instruction_set set) const noexcept {
+    run_step found = nullptr;
+#if defined(__GNUC__) && defined(__x86_64__)
+    if (set == instruction_set::avx512) found = avx512::conversions::find_storing_step(to, is_double_);
+    if (set == instruction_set::avx2) found = avx2::conversions::find_storing_step(to, is_double_);
+#else
+    static_cast<void>(set);
+#endif
+    if (found != nullptr) return found;
+    return is_double_ ? single_storing_step<double>(to) : single_storing_step<float>(to);
+  }
+
+  run_step first_ = nullptr;
+  run_step second_ = nullptr;  ///< or null
+  std::uint8_t source_size_ = 0;
+  std::uint8_t destination_size_ = 0;
+  std::uint8_t value_size_ = 0;
+  bool is_double_ = false;
+};
+static_assert(std::is_trivially_copyable_v<run_conversion>);
+
+}  // namespace reblock::inline REBLOCK_NAMESPACE::detail

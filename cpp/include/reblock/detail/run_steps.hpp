@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// This header has the two steps of a conversion for single elements: an element becomes a value, and a value becomes an
+// element. The registers of simd/conversions.hpp give the same results.
+#pragma once
+
+#include <bit>
+#include <cfloat>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+
+#include <reblock/data_type.hpp>
+#include <reblock/detail/compiler.hpp>
+#include <reblock/detail/configuration.hpp>
+#include <reblock/detail/half.hpp>
+
+namespace reblock::inline REBLOCK_NAMESPACE::detail {
+
+/// The factors of a run: value i becomes value * scale[i] + bias[i]. Both are arrays of values: float or double.
+struct run_factors {
+  const std::byte* scale;
+  const std::byte* bias;
+  /// Bytes from the factors of an element to those of the next. 0: all elements have the same; then 64 bytes hold copies.
+  std::size_t step;
+
+  constexpr run_factors from(std::size_t element) const noexcept {
+    return {scale + element * step, bias + element * step, step};
+  }
+};
+
+/// A step of a conversion for `count` contiguous elements. Only steps that make float or double of elements use factors.
+using run_step = void (*)(const std::byte* source, std::byte* destination, std::size_t count,
+                          const run_factors& factors);
+
+/// Keeps the compiler from fusing the operation that made `value` with the next one.
+template <std::floating_point Value>
+[[gnu::always_inline]] inline Value apart(Value value) noexcept {
+#if defined(__GNUC__) && (defined(__x86_64__) || (defined(__i386__) && defined(__SSE2_MATH__)))
+  __asm__("" : "+x"(value));
+  return value;
+#elif defined(__GNUC__) && defined(__aarch64__)
+  __asm__("" : "+w"(value));
+  return value;
+#else
+  volatile Value stored = value;
+  return stored;
+#endif
+}
+
+/// Rounds to a float so that a second rounding, to a narrower format, is as if there had been no first one: an inexact
+/// result is the neighbour with an odd last bit.
+inline float round_to_odd(double value) noexcept {
+  const float nearest = rounded(static_cast<float>(value));
+  const double back = nearest;
+  auto bits = std::bit_cast<std::uint32_t>(nearest);
+  const double magnitude = value < 0 ? -value : value;
+  const double reached = back < 0 ? -back : back;
+  if (reached > magnitude) --bits;
+  if (reached > magnitude || reached < magnitude) bits |= 1;  // neither for a NaN
+  return std::bit_cast<float>(bits);
+}
+
+/// From here on, values are integers.
+template <std::floating_point Value>
+inline constexpr Value least_whole = std::same_as<Value, float> ? Value(8388608) : Value(4503599627370496);
+
+/// Rounds to the nearest integer, ties to even.
+template <std::floating_point Value>
+Value round_to_integer(Value value) noexcept {
+  if (value >= least_whole<Value> || value <= -least_whole<Value>) return value;
+  const Value shift = value < 0 ? -least_whole<Value> : least_whole<Value>;
+  return rounded(apart(rounded(value + shift)) - shift);
+}
+
+/// Returns the nearest integer of type T, ties to even. Values beyond the range of T become its limits; a NaN becomes 0.
+template <std::integral T, std::floating_point Value>
+T saturated(Value value) noexcept {
+  using limits = std::numeric_limits<T>;
+  if (!(value == value)) return 0;
+  constexpr Value low = static_cast<Value>(limits::min());
+  constexpr Value behind = static_cast<Value>(limits::max() / 2 + 1) * 2;  // exact, unlike max()
+  if (value <= low) return limits::min();
+  if (value >= behind) return limits::max();
+  value = round_to_integer(value);
+  return value >= behind ? limits::max() : static_cast<T>(value);
+}
+
+/// Reads an element. Bytes of bool other than 0 are true.
+template <class T>
+T read_element(const std::byte* source) noexcept {
+  if constexpr (std::same_as<T, bool>) {
+    return *source != std::byte{0};
+  } else {
+    T value;
+    std::memcpy(&value, source, sizeof(T));
+    return value;
+  }
+}
+
+template <class T, class Value>
+Value to_value(const T& element) noexcept {
+  if constexpr (half<T>) {
+    return static_cast<Value>(to_float(element));
+  } else {
+    return static_cast<Value>(element);
+  }
+}
+
+template <class T, class Value>
+void write_value(std::byte* destination, Value value) noexcept {
+  T element;
+  if constexpr (half<T>) {
+    if constexpr (std::same_as<Value, double>) {
+      round_to(element, round_to_odd(value));
+    } else {
+      round_to(element, value);
+    }
+  } else if constexpr (std::same_as<T, bool>) {
+    element = value != 0;  // a NaN is not 0
+  } else if constexpr (std::integral<T>) {
+    element = saturated<T>(value);
+  } else {
+    element = static_cast<T>(value);
+  }
+  std::memcpy(destination, &element, sizeof(T));
+}
+
+/// Makes values of elements, and multiplies and adds.
+template <class T, class Value>
+void make_values(const std::byte* source, std::byte* values, std::size_t count, const run_factors& factors) {
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto scale = read<Value>(factors.scale + i * factors.step);
+    const auto bias = read<Value>(factors.bias + i * factors.step);
+    const Value product = apart(rounded(to_value<T, Value>(read_element<T>(source + i * sizeof(T))) * scale));
+    write(values + i * sizeof(Value), rounded(product + bias));
+  }
+}
+
+/// Makes elements of values.
+template <class T, class Value>
+void make_elements(const std::byte* values, std::byte* destination, std::size_t count, const run_factors&) {
+  for (std::size_t i = 0; i < count; ++i) {
+    write_value<T>(destination + i * sizeof(T), read<Value>(values + i * sizeof(Value)));
+  }
+}
+
+/// Makes doubles of integers of 64 bits, so that a rounding to a narrower format is as if the integer had been rounded:
+/// bits that a double does not hold leave a trace in its last bit.
+template <class T>
+void make_traced_doubles(const std::byte* source, std::byte* values, std::size_t count, const run_factors&) {
+  constexpr std::uint64_t lost = 0x7ff;
+  for (std::size_t i = 0; i < count; ++i) {
+    const T element = read_element<T>(source + i * sizeof(T));
+    auto bits = static_cast<std::uint64_t>(element);
+    constexpr T most = T{1} << 53;
+    const bool is_exact = element <= most && (std::is_unsigned_v<T> || element >= static_cast<T>(0 - most));
+    if (!is_exact && (bits & lost) != 0) bits = (bits & ~lost) | (lost + 1);
+    write(values + i * sizeof(double), static_cast<double>(static_cast<T>(bits)));
+  }
+}
+
+/// Widens integers and bool to 64 bits.
+template <class T>
+void widen_integers(const std::byte* source, std::byte* values, std::size_t count, const run_factors&) {
+  for (std::size_t i = 0; i < count; ++i) {
+    write(values + i * 8, static_cast<std::uint64_t>(read_element<T>(source + i * sizeof(T))));
+  }
+}
+
+/// Narrows integers of 64 bits: they wrap. For bool, it tells whether they are not 0.
+template <class T>
+void narrow_integers(const std::byte* values, std::byte* destination, std::size_t count, const run_factors&) {
+  for (std::size_t i = 0; i < count; ++i) {
+    write(destination + i * sizeof(T), static_cast<T>(read<std::uint64_t>(values + i * 8)));
+  }
+}
+
+template <std::size_t Size>
+void copy_run(const std::byte* source, std::byte* destination, std::size_t count, const run_factors&) {
+  std::memcpy(destination, source, count * Size);
+}
+
+}  // namespace reblock::inline REBLOCK_NAMESPACE::detail

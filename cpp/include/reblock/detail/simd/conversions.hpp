@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// This header compiles the steps of conversions once for each instruction set that has registers for them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include <reblock/data_type.hpp>
+#include <reblock/detail/compiler.hpp>
+#include <reblock/detail/configuration.hpp>
+#include <reblock/detail/element_type.hpp>
+#include <reblock/detail/run_steps.hpp>
+
+#if defined(__GNUC__) && defined(__x86_64__)
+
+namespace reblock::inline REBLOCK_NAMESPACE::detail {
+
+#if defined(__clang__)
+#pragma clang attribute push(__attribute__((target("avx2,f16c"))), apply_to = function)
+#else
+#pragma GCC push_options
+#pragma GCC target("avx2,f16c")
+#endif
+
+namespace avx2::conversions {
+
+using floats [[gnu::vector_size(32)]] = float;
+using doubles [[gnu::vector_size(32)]] = double;
+using words [[gnu::vector_size(32)]] = std::uint32_t;
+using signed_words [[gnu::vector_size(32)]] = std::int32_t;
+using longs [[gnu::vector_size(32)]] = std::int64_t;
+using half_floats [[gnu::vector_size(16)]] = float;
+using half_words [[gnu::vector_size(16)]] = std::int32_t;
+using pairs [[gnu::vector_size(16)]] = std::uint16_t;
+using bytes [[gnu::vector_size(8)]] = std::uint8_t;
+
+template <class Register>
+[[gnu::always_inline]] inline Register load_as(const std::byte* source) noexcept {
+  Register value;
+  std::memcpy(&value, source, sizeof(value));
+  return value;
+}
+[[gnu::always_inline]] inline words widen_bytes(const std::byte* source) noexcept {
+#if defined(__clang__)
+  return __builtin_convertvector(load_as<bytes>(source), words);
+#else
+  using register_chars [[gnu::vector_size(16)]] = char;
+  using half_longs [[gnu::vector_size(16)]] = long long;
+  return (words)__builtin_ia32_pmovzxbd256((register_chars)half_longs{read<long long>(source), 0});
+#endif
+}
+[[gnu::always_inline]] inline words widen_pairs(const std::byte* source) noexcept {
+#if defined(__clang__)
+  return __builtin_convertvector(load_as<pairs>(source), words);
+#else
+  using shorts [[gnu::vector_size(16)]] = short;
+  return (words)__builtin_ia32_pmovzxwd256(load_as<shorts>(source));
+#endif
+}
+[[gnu::always_inline]] inline floats widen_halves(const std::byte* source) noexcept {
+  return __builtin_ia32_vcvtph2ps256(load_as<eight_halves>(source));
+}
+[[gnu::always_inline]] inline void store_halves(std::byte* destination, floats values) noexcept {
+  const auto halves = __builtin_ia32_vcvtps2ph256(values, 0);  // ties to even
+  std::memcpy(destination, &halves, sizeof(halves));
+}
+/// Stores the lower bits of words.
+/// @{
+[[gnu::always_inline]] inline void store_pairs(std::byte* destination, words values) noexcept {
+  const pairs narrow = __builtin_convertvector(values, pairs);
+  std::memcpy(destination, &narrow, sizeof(narrow));
+}
+[[gnu::always_inline]] inline void store_bytes(std::byte* destination, words values) noexcept {
+  const bytes narrow = __builtin_convertvector(__builtin_convertvector(values, pairs), bytes);
+  std::memcpy(destination, &narrow, sizeof(narrow));
+}
+/// @}
+[[gnu::always_inline]] inline half_floats lower_half(floats v) noexcept {
+  return __builtin_shufflevector(v, v, 0, 1, 2, 3);
+}
+[[gnu::always_inline]] inline half_floats upper_half(floats v) noexcept {
+  return __builtin_shufflevector(v, v, 4, 5, 6, 7);
+}
+[[gnu::always_inline]] inline floats join_halves(half_floats a, half_floats b) noexcept {
+  return __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7);
+}
+[[gnu::always_inline]] inline doubles widen_floats(half_floats v) noexcept {
+#if defined(__clang__)
+  return __builtin_convertvector(v, doubles);
+#else
+  return __builtin_ia32_cvtps2pd256(v);
+#endif
+}
+[[gnu::always_inline]] inline half_floats narrow_doubles(doubles v) noexcept {
+  return __builtin_convertvector(v, half_floats);
+}
+
+#include <reblock/detail/simd/conversion.inc>
+
+}  // namespace avx2::conversions
+
+#if defined(__clang__)
+#pragma clang attribute pop
+#pragma clang attribute push(__attribute__((target("avx512vl,avx512bw,avx512vbmi,f16c"))), \
+                             apply_to = function)
+#else
+#pragma GCC pop_options
+#pragma GCC push_options
+#pragma GCC target("avx512vl,avx512bw,avx512vbmi,f16c")
+#endif
+
+namespace avx512::conversions {
+
+using floats [[gnu::vector_size(64)]] = float;
+using doubles [[gnu::vector_size(64)]] = double;
+using words [[gnu::vector_size(64)]] = std::uint32_t;
+using signed_words [[gnu::vector_size(64)]] = std::int32_t;
+using longs [[gnu::vector_size(64)]] = std::int64_t;
+using half_floats [[gnu::vector_size(32)]] = float;
+using half_words [[gnu::vector_size(32)]] = std::int32_t;
+using pairs [[gnu::vector_size(32)]] = std::uint16_t;
+using bytes [[gnu::vector_size(16)]] = std::uint8_t;
+using shorts [[gnu::vector_size(32)]] = short;
+#if !defined(__clang__)
+using register_chars [[gnu::vector_size(16)]] = char;
+using ints [[gnu::vector_size(64)]] = int;
+#endif
+
+template <class Register>
+[[gnu::always_inline]] inline Register load_as(const std::byte* source) noexcept {
+  Register value;
+  std::memcpy(&value, source, sizeof(value));
+  return value;
+}
+[[gnu::always_inline]] inline words widen_bytes(const std::byte* source) noexcept {
+#if defined(__clang__)
+  return __builtin_convertvector(load_as<bytes>(source), words);
+#else
+  return (words)__builtin_ia32_pmovzxbd512_mask(load_as<register_chars>(source), ints{}, 0xffff);
+#endif
+}
+[[gnu::always_inline]] inline words widen_pairs(const std::byte* source) noexcept {
+#if defined(__clang__)
+  return __builtin_convertvector(load_as<pairs>(source), words);
+#else
+  return (words)__builtin_ia32_pmovzxwd512_mask(load_as<shorts>(source), ints{}, 0xffff);
+#endif
+}
+[[gnu::always_inline]] inline floats widen_halves(const std::byte* source) noexcept {
+#if defined(__clang__)
+  constexpr std::uint16_t all = 0xffff;
+#else
+  constexpr std::int16_t all = -1;
+#endif
+  constexpr int current_rounding = 4;  // the result is exact
+  return __builtin_ia32_vcvtph2ps512_mask(load_as<shorts>(source), floats{}, all, current_rounding);
+}
+[[gnu::always_inline]] inline void store_halves(std::byte* destination, floats values) noexcept {
+  const auto halves = __builtin_ia32_vcvtps2ph512_mask(values, 0, shorts{}, 0xffff);  // ties to even
+  std::memcpy(destination, &halves, sizeof(halves));
+}
+[[gnu::always_inline]] inline void store_pairs(std::byte* destination, words values) noexcept {
+#if defined(__clang__)
+  const pairs narrow = __builtin_convertvector(values, pairs);
+#else
+  const auto narrow = __builtin_ia32_pmovdw512_mask((ints)values, shorts{}, 0xffff);
+#endif
+  std::memcpy(destination, &narrow, sizeof(narrow));
+}
+[[gnu::always_inline]] inline void store_bytes(std::byte* destination, words values) noexcept {
+#if defined(__clang__)
+  const bytes narrow = __builtin_convertvector(values, bytes);
+#else
+  const auto narrow = __builtin_ia32_pmovdb512_mask((ints)values, register_chars{}, 0xffff);
+#endif
+  std::memcpy(destination, &narrow, sizeof(narrow));
+}
+[[gnu::always_inline]] inline half_floats lower_half(floats v) noexcept {
+  return __builtin_shufflevector(v, v, 0, 1, 2, 3, 4, 5, 6, 7);
+}
+[[gnu::always_inline]] inline half_floats upper_half(floats v) noexcept {
+  return __builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15);
+}
+[[gnu::always_inline]] inline floats join_halves(half_floats a, half_floats b) noexcept {
+  return __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+}
+[[gnu::always_inline]] inline doubles widen_floats(half_floats v) noexcept {
+#if defined(__clang__)
+  return __builtin_convertvector(v, doubles);
+#else
+  constexpr int current_rounding = 4;
+  return __builtin_ia32_cvtps2pd512_mask(v, doubles{}, -1, current_rounding);
+#endif
+}
+[[gnu::always_inline]] inline half_floats narrow_doubles(doubles v) noexcept {
+  return __builtin_convertvector(v, half_floats);
+}
+
+#include <reblock/detail/simd/conversion.inc>
+
+}  // namespace avx512::conversions
+
+#if defined(__clang__)
+#pragma clang attribute pop
+#else
+#pragma GCC pop_options
+#endif
+
+}  // namespace reblock::inline REBLOCK_NAMESPACE::detail
+
+#endif
