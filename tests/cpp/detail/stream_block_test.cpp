@@ -27,14 +27,16 @@ using namespace detail;
 using test::draw;
 
 constexpr std::size_t element_sizes[] = {1, 2, 4, 8};
+constexpr std::size_t square_sizes[] = {1, 2, 4, 8, 16};
 constexpr std::size_t lane = 16;  // bytes
 constexpr std::size_t guard_bytes = 64;
 
 /// The movers as they were compiled for one instruction set.
 struct compiled_movers {
   std::string name;
-  std::size_t lanes;  ///< of a register
-  block_mover (*squares)(std::size_t size);
+  std::size_t lanes;                         ///< of a register
+  block_mover (*squares)(std::size_t size);  ///< may return null
+  /// The movers of few streams, or null: not all sets have them.
   block_mover (*few_streams)(std::size_t size, std::size_t few, bool are_rows);
   block_mover (*few_rows)(std::size_t size, std::size_t few);
 };
@@ -42,13 +44,16 @@ struct compiled_movers {
 /// Those that this processor can run.
 std::vector<compiled_movers> all_compiled() {
   std::vector<compiled_movers> all = {
-      {"baseline", 1, baseline::square_mover, baseline::few_streams_mover, baseline::few_rows_mover}};
+      {"baseline", 1, baseline::square_mover<>, baseline::few_streams_mover, baseline::few_rows_mover}};
 #if defined(__GNUC__) && defined(__x86_64__)
   if (detect_instruction_set() >= instruction_set::ssse3) {
-    all.push_back({"ssse3", 1, ssse3::square_mover, ssse3::few_streams_mover, ssse3::few_rows_mover});
+    all.push_back({"ssse3", 1, ssse3::square_mover<>, ssse3::few_streams_mover, ssse3::few_rows_mover});
   }
   if (detect_instruction_set() >= instruction_set::avx2) {
-    all.push_back({"avx2", 2, avx2::square_mover, avx2::few_streams_mover, avx2::few_rows_mover});
+    all.push_back({"avx2", 2, avx2::square_mover<>, avx2::few_streams_mover, avx2::few_rows_mover});
+  }
+  if (detect_instruction_set() >= instruction_set::avx512) {
+    all.push_back({"avx512", 4, avx512::square_mover<>, nullptr, nullptr});
   }
 #endif
   return all;
@@ -175,9 +180,10 @@ std::vector<std::size_t> counts(std::size_t least, std::size_t step, std::size_t
 
 TEST_CASE("squares make columns of rows, a line of either side at a time") {
   std::mt19937 random(1);
-  const std::vector<std::byte> bytes = test::draw_bytes(random, 1 << 18);
+  const std::vector<std::byte> bytes = test::draw_bytes(random, 1 << 19);
   for (const compiled_movers& compiled : all_compiled()) {
-    for (const std::size_t size : element_sizes) {
+    for (const std::size_t size : square_sizes) {
+      if (compiled.squares(size) == nullptr) continue;
       const std::size_t side = lane / size;
       const std::size_t tall = side * compiled.lanes;
       const std::size_t line = 64 / size;
@@ -207,6 +213,7 @@ TEST_CASE("squares make columns of rows, a line of either side at a time") {
 template <class F>
 void for_few_streams(F&& f) {
   for (const compiled_movers& compiled : all_compiled()) {
+    if (compiled.few_streams == nullptr) continue;
     for (const std::size_t size : element_sizes) {
       for (std::size_t few = 2; few <= lane / size; ++few) {
         for (const std::int64_t repeats : {1, 3}) f(compiled, size, few, repeats);

@@ -20,7 +20,7 @@ struct mover_costs {
   double last_step = 20;
   /// Bytes per cycle in squares of elements of 1, 2, 4, 8 and 16 bytes, by registers of 16, 32 and 64 bytes.
   std::array<std::array<double, 5>, 3> squares = {
-      {{6.5, 7.5, 9, 8.5, 7.5}, {10, 9.5, 11.5, 11.5, 11.5}, {10, 9.5, 11.5, 13, 14}}};
+      {{6.5, 7.5, 9, 8.5, 7.5}, {10, 9.5, 11.5, 11.5, 11.5}, {0, 0, 11.5, 13, 14}}};
   /// Bytes per cycle when few streams are interleaved or separated, if their number is a power of two.
   double narrow_streams = 6;
   double wide_streams = 8;

@@ -68,18 +68,18 @@ inline constexpr std::int64_t lane_bytes = 16;
 
 /// A square_width is a width of registers that transpose squares.
 struct square_width {
-  std::int64_t lanes;  ///< of a register
-  std::size_t column;  ///< in the table of costs
-  block_mover (*mover)(std::size_t size);
+  std::int64_t lanes;                      ///< of a register
+  std::size_t column;                      ///< in the table of costs
+  block_mover (*mover)(std::size_t size);  ///< may return null
 };
 
 /// Returns the widths that a processor with this set can use.
-inline std::span<const square_width> square_widths(instruction_set set) noexcept {
+inline std::span<const square_width> squares_of(instruction_set set) noexcept {
   static constexpr square_width widths[] = {
-      {1, 0, baseline::square_mover},
+      {1, 0, baseline::square_mover<>},
 #if defined(__GNUC__) && defined(__x86_64__)
-      {2, 1, avx2::square_mover},
-      {4, 2, avx512::square_mover},
+      {2, 1, avx2::square_mover<>},
+      {4, 2, avx512::square_mover<>},
 #endif
   };
   const std::size_t usable = set >= instruction_set::avx512 ? 3 : set >= instruction_set::avx2 ? 2 : 1;
@@ -254,13 +254,14 @@ class block_offers {
     set_out(move, columns_, most_streams, rows_, most_rows);
     const auto log = static_cast<std::size_t>(log2(static_cast<std::size_t>(size_)));
     double each = std::numeric_limits<double>::infinity();
-    for (const square_width& by : square_widths(set_)) {
+    for (const square_width& by : squares_of(set_)) {
       const std::int64_t tall = side_ * by.lanes;
-      if (rows_of(move) < tall) continue;
+      const block_mover mover = by.mover(static_cast<std::size_t>(size_));
+      if (mover == nullptr || rows_of(move) < tall) continue;
       const double cost = waste(rows_of(move), tall) / costs_.squares[by.column][log];
       if (cost >= each) continue;
       each = cost;
-      move.mover = by.mover(static_cast<std::size_t>(size_));
+      move.mover = mover;
     }
     // takes whole lines of the side whose lines are more likely to evict each other from a cache
     const auto zeros = [](std::int64_t stride) {
