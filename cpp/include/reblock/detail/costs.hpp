@@ -81,6 +81,10 @@ struct sum_costs {
   static constexpr std::int64_t least_offsets_run = 64;
   static constexpr std::int64_t least_channels_run = 16;
   static constexpr std::int64_t few_windows = 2;
+  /// Phases of an axis with few windows are brought side by side. So are phases of the innermost axis, if each window has a
+  /// run of them of so many bytes.
+  static constexpr std::int64_t few_joined_windows = 16;
+  static constexpr std::int64_t least_joined_run = 16;
   /// A staged box with runs of so many bytes, read and written, takes twice as long as one with endless runs. One call moves so
   /// many bytes in its own time.
   static constexpr double short_read = 32;

@@ -112,8 +112,12 @@ inline staged_sums::staged_sums(const sum_request& sums, const sum_functions& su
     axis.extent = sums.extents[2 + d];
     axis.offset_stride = offsets.source_stride;
     axis.window_stride = windows.source_stride;
-    axis.is_joined = axis.planes == 1 || (axis.dilation == 1 &&
-                                          (innermost_ != 2 + d || axis.offset_stride == element_size_));
+    const bool are_few = axis.windows <= sum_costs::few_joined_windows;
+    const bool is_long = axis.cycle * element_size_ >= sum_costs::least_joined_run;
+    axis.is_joined = axis.planes == 1 ||
+                     (axis.dilation == 1 &&
+                      (innermost_ == 2 + d ? axis.offset_stride == element_size_ && (is_long || are_few)
+                                           : innermost_ >= 2 && are_few));
     is_single_ = is_single_ && axis.planes == 1 && axis.reach() == 0;
     places_[2 + d] = axis.places();
   }
