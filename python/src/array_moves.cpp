@@ -12,14 +12,18 @@ namespace {
 
 using detail::placement;
 
-void move(const void* source, const placement& from, void* destination,
-          const view_values& destination_strides, pool_executor executor) {
+detail::operation plan_of(const placement& from, const view_values& destination_strides) {
   detail::layout moves;
   for (std::size_t i = 0; i < from.extents.size(); ++i) {
     moves.add({from.extents[i], from.strides[i], destination_strides[i]});
   }
   moves.source_run = detail::dense_run(from.extents, from.strides, from.element_size);
-  detail::operation(moves, from.element_size).run(source, destination, executor);
+  return {moves, from.element_size};
+}
+
+void move(const void* source, const placement& from, void* destination,
+          const view_values& destination_strides, pool_executor executor) {
+  plan_of(from, destination_strides).run(source, destination, executor);
 }
 
 /// The elements of a source without their repetitions, and where they are in a copy that is packed.
@@ -67,18 +71,30 @@ std::size_t array_moves::merge() noexcept {
   return rank_;
 }
 
-void array_moves::run(const py::array& input, py::array& output, const char* name, bool given,
-                      std::size_t threads) {
-  if (output.size() == 0) return;
-  const std::int64_t size = input.itemsize();
-  placement from{address_of(input), {}, {}, size};
-  placement to{address_of(output), {}, {}, size};
+placement array_moves::source_in(const py::array& input) const {
+  placement from{address_of(input), {}, {}, input.itemsize()};
   for (std::size_t i = 0; i < rank_; ++i) {
     from.extents.push_back(axes_[i].extent);
     from.strides.push_back(axes_[i].from);
-    to.strides.push_back(axes_[i].to);
   }
-  to.extents = from.extents;
+  return from;
+}
+
+view_values array_moves::destination_strides() const {
+  view_values strides;
+  for (std::size_t i = 0; i < rank_; ++i) strides.push_back(axes_[i].to);
+  return strides;
+}
+
+detail::operation array_moves::plan(const py::array& input) const {
+  return plan_of(source_in(input), destination_strides());
+}
+
+void array_moves::run(const py::array& input, py::array& output, const char* name, bool given,
+                      std::size_t threads) {
+  if (output.size() == 0) return;
+  placement from = source_in(input);
+  const placement to{address_of(output), from.extents, destination_strides(), from.element_size};
   if (given && !is_c_contiguous(output)) check_overlap(output, to, name);
   const bool apart =
       !given || lie_apart(input, output) || detail::share_memory(from, to) == detail::overlap::none;

@@ -25,6 +25,9 @@ class array_moves {
   /// Merges axes wherever they lie, if there are more than can be moved: returns how many are left.
   std::size_t merge() noexcept;
 
+  /// A plan of the moves. Requires at most 16 axes, arrays that are not empty, and an output that does not overlap itself.
+  detail::operation plan(const py::array& input) const;
+
   /// Moves the elements from `input` to `output`, as if the two shared no memory. ValueError where `output`, which is
   /// called `name` and may be `given` by the caller, overlaps itself. Requires at most 16 axes.
   void run(const py::array& input, py::array& output, const char* name, bool given, std::size_t threads);
@@ -35,6 +38,9 @@ class array_moves {
     std::int64_t from;
     std::int64_t to;
   };
+
+  detail::placement source_in(const py::array& input) const;
+  view_values destination_strides() const;
 
   static constexpr std::size_t most = 64;
   std::array<axis, most> axes_;  // of which there are `rank_`

@@ -15,7 +15,9 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "words.hpp"
@@ -41,6 +43,9 @@ inline std::span<PyObject* const> items(PyObject* tuple) {
 
 /// Keyword arguments whose names are no parameter's, with their values.
 using other_keywords = std::vector<std::pair<py::handle, py::handle>>;
+
+/// What is bound to the parameters of a function, one after the other.
+using bound_arguments = std::span<const py::handle>;
 
 /// The names that a call's arguments are bound to. It lives as long as the process.
 class signature {
@@ -105,8 +110,9 @@ class signature {
   }
   std::size_t find(PyObject* name) const {
     for (std::size_t i = 0; i < names_.size(); ++i) {
-      if (names_[i] == name) return i;  // both are interned but for names that were made up
+      if (names_[i] == name) return i;
     }
+    if (PyUnicode_CHECK_INTERNED(name) != 0) return names_.size();  // as those above are; others were made up
     for (std::size_t i = 0; i < names_.size(); ++i) {
       if (PyUnicode_Compare(names_[i], name) == 0) return i;
     }
@@ -148,8 +154,8 @@ auto apply(Function&& function, const std::array<py::handle, Count>& bound) {
   }(std::make_index_sequence<Count>{});
 }
 
-/// A function of handles that Python can call; as a method it takes its object first. It takes other keywords where
-/// its last parameter is such.
+/// A function of handles that Python can call; as a method it takes its object first. Its last parameter may be
+/// other_keywords, which it takes then, or bound_arguments, which are the handles once more.
 template <auto Function, bool IsMethod = false>
 class function;
 
@@ -181,13 +187,17 @@ class function<Function, IsMethod> {
                         PyObject* keywords) noexcept {
     return without_exceptions([&] {
       const auto positional = static_cast<std::size_t>(count);
-      std::array<py::handle, sizeof...(Arguments) - (takes_others ? 1 : 0)> bound;
-      other_keywords others;
+      std::array<py::handle, (std::size_t{0} + ... + std::size_t{std::same_as<Arguments, py::handle>})> bound;
+      [[maybe_unused]] std::conditional_t<takes_others, other_keywords, std::monostate> others;
       if constexpr (IsMethod) bound[0] = self;
+      other_keywords* to_others = nullptr;
+      if constexpr (takes_others) to_others = &others;
       names->bind({values, positional}, items(keywords), {values + positional, items(keywords).size()},
-                  std::span(bound).subspan(IsMethod ? 1 : 0), takes_others ? &others : nullptr);
+                  std::span(bound).subspan(IsMethod ? 1 : 0), to_others);
       if constexpr (takes_others) {
         return apply([&others](auto... each) { return Function(each..., others); }, bound);
+      } else if constexpr ((std::same_as<Arguments, bound_arguments> || ...)) {
+        return apply([&bound](auto... each) { return Function(each..., bound); }, bound);
       } else {
         return apply(Function, bound);
       }
@@ -200,7 +210,7 @@ class function<Function, IsMethod> {
             METH_FASTCALL | METH_KEYWORDS, doc};
   }
 
-  static constexpr bool takes_others = (!std::same_as<Arguments, py::handle> || ...);
+  static constexpr bool takes_others = (std::same_as<Arguments, const other_keywords&> || ...);
   static inline const signature* names = nullptr;
   static inline PyMethodDef definition{};
 };

@@ -152,6 +152,15 @@ py::object to_result(py::handle x, const py::array& input, py::handle out, const
   return output;
 }
 
+checked_arrays::checked_arrays(const py::array& input, py::handle out, const axis_values& output_extents)
+    : source(input),
+      output(to_output(out, input.dtype(), array_shape(output_extents))),
+      is_new(out.is_none()) {
+  if (is_new) return;
+  if (!is_c_contiguous(output)) check_overlap(output, placement_of(output), "out");
+  source = apart_from(input, output);
+}
+
 void provide_pages(void* begin, py::ssize_t size) noexcept {
   // NumPy asks for huge pages from 4 MiB on. Linux clears one towards the byte that was touched first, and
   // is faster upwards than downwards: so the last byte of each is touched before the others are.

@@ -107,21 +107,38 @@ struct operands {
 /// the library of `x`.
 py::object to_result(py::handle x, const py::array& input, py::handle out, const py::array& output);
 
+/// The arrays that an operator moves between, after their checks.
+struct checked_arrays {
+  py::array source;  ///< the input, or a copy of it
+  py::array output;
+  bool is_new;  ///< whether the output was allocated
+
+  /// Finds or makes the output of the input's dtype.
+  checked_arrays(const py::array& input, py::handle out, const axis_values& output_extents);
+
+  operands where() { return {strides_of(source), strides_of(output), source.data(), output.mutable_data()}; }
+
+  /// Calls `operate(executor)` for an executor of up to `threads` threads.
+  template <class Operate>
+  void move(std::size_t threads, Operate&& operate) {
+    const py::ssize_t new_bytes = is_new ? output.nbytes() : 0;
+    void* const begin = output.mutable_data();
+    move_bytes(std::max(source.nbytes(), output.nbytes()), threads, [&](pool_executor executor) {
+      provide_pages(begin, new_bytes);
+      operate(executor);
+    });
+  }
+};
+
 /// Runs an operator on arrays: `operate(operands, executor)` for an executor of up to `threads` threads.
 /// Returns `out` itself where it is given, else an array of the library of `x`, of which `input` is a view.
 template <class Operate>
 py::object run(py::handle x, const py::array& input, py::handle out, const axis_values& output_extents,
                std::size_t threads, Operate&& operate) {
-  py::array output = to_output(out, input.dtype(), array_shape(output_extents));
-  if (!out.is_none() && !is_c_contiguous(output)) check_overlap(output, placement_of(output), "out");
-  const py::array source = out.is_none() ? input : apart_from(input, output);
-  const operands where{strides_of(source), strides_of(output), source.data(), output.mutable_data()};
-  const py::ssize_t new_bytes = out.is_none() ? output.nbytes() : 0;
-  move_bytes(std::max(source.nbytes(), output.nbytes()), threads, [&](pool_executor executor) {
-    provide_pages(where.output, new_bytes);
-    operate(where, executor);
-  });
-  return to_result(x, input, out, output);
+  checked_arrays arrays(input, out, output_extents);
+  const operands where = arrays.where();
+  arrays.move(threads, [&](pool_executor executor) { operate(where, executor); });
+  return to_result(x, input, out, arrays.output);
 }
 
 }  // namespace reblock::python

@@ -3,8 +3,8 @@
 #include "axis_names.hpp"
 #include "function.hpp"
 #include "gate.hpp"
+#include "planned_call.hpp"
 #include "register.hpp"
-#include "threads.hpp"
 
 namespace reblock::python {
 
@@ -277,18 +277,23 @@ result<depth_space_geometry> geometry_of(depth_space_direction direction, const 
 
 template <depth_space_direction Direction>
 py::object move(py::handle x, py::handle block_size, py::handle order, py::handle channel_axis,
-                py::handle layout, py::handle out_layout, py::handle out, py::handle threads) {
+                py::handle layout, py::handle out_layout, py::handle, py::handle, bound_arguments arguments) {
   const py::array input = to_input(x, "x");
-  const py::ssize_t itemsize = input.itemsize();  // known before the GIL is released: it counts references
-  const call_axes axes = depth_space_axes(layout, out_layout, Direction);
-  const auto geometry = geometry_of(Direction, extents_of(input), "x", itemsize, axes, block_size,
-                                    to_order(order), channel_axis);
-  const axis_values extents = axes.output.shape_of(value_or_raise(geometry).output_extents());
-  return run(x, input, out, extents, to_threads(threads), [&](const operands& where, pool_executor executor) {
-    detail::operation(geometry->moves(axes.input.to_operator(where.input_strides, 0),
-                                      axes.output.to_operator(where.output_strides, 0), itemsize),
-                      itemsize)
-        .run(where.input, where.output, executor);
+  constexpr auto function = Direction == depth_space_direction::depth_to_space
+                                ? planned_function::depth_to_space
+                                : planned_function::space_to_depth;
+  return run_planned(function, input, arguments, [&] {
+    const std::int64_t itemsize = input.itemsize();
+    const call_axes axes = depth_space_axes(layout, out_layout, Direction);
+    const auto geometry = geometry_of(Direction, extents_of(input), "x", itemsize, axes, block_size,
+                                      to_order(order), channel_axis);
+    return described_call{axes.output.shape_of(value_or_raise(geometry).output_extents()),
+                          [axes, geometry = *geometry, itemsize](const operands& where) {
+                            return detail::operation(
+                                geometry.moves(axes.input.to_operator(where.input_strides, 0),
+                                               axes.output.to_operator(where.output_strides, 0), itemsize),
+                                itemsize);
+                          }};
   });
 }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <array>
 #include <memory>
 #include <string>
 #include <utility>
@@ -6,6 +7,7 @@
 #include "arguments.hpp"
 #include "array_moves.hpp"
 #include "axes_pattern.hpp"
+#include "call_memory.hpp"
 #include "foreign.hpp"
 #include "function.hpp"
 #include "gate.hpp"
@@ -264,13 +266,39 @@ template <pattern_use Use>
 py::object rearrange(py::handle x, py::handle pattern, py::handle out, py::handle threads,
                      const other_keywords& axes_lengths) {
   const py::array input = to_input(x, "x");
+  const std::size_t wanted_threads = to_threads(threads);
+  const std::array<py::handle, 4> arguments{x, pattern, out, threads};
+  const call_key key(Use == pattern_use::rearrange ? planned_function::rearrange : planned_function::repeat,
+                     input, arguments, axes_lengths);
+  const auto run = [&](py::array& output, const detail::operation& plan) {
+    const void* source = input.data();
+    void* destination = output.mutable_data();
+    const py::ssize_t bytes = output.nbytes();
+    move_bytes(bytes, wanted_threads, [&](pool_executor executor) {
+      if (out.is_none()) provide_pages(destination, bytes);
+      plan.run(source, destination, executor);
+    });
+    return to_result(x, input, out, output);
+  };
+  // An output that may share memory with the input, or with itself, is checked anew in each call.
+  const auto is_apart = [&](const py::array& output) { return out.is_none() || lie_apart(input, output); };
+
+  if (const remembered_call* known = find_call(key); known != nullptr) {
+    py::array output = to_output(out, input.dtype(), array_shape(known->output_extents));
+    known = find_call(key);  // once more, since the checks of `out` may have run any code of Python
+    if (known != nullptr && is_apart(output)) return run(output, known->plan);
+  }
   const kept_pattern kept = remember<Use>(pattern);
   const axes_pattern& axes = *kept;
   const array_shape shape(input);
   const axes_pattern::extents extents = axes.fit(shape, axes_lengths);
-  const std::size_t wanted_threads = to_threads(threads);
   py::array output = to_output(out, input.dtype(), axes.result_shape(shape, extents, input.itemsize()));
-  axes.moves(input, output, extents).run(input, output, "out", !out.is_none(), wanted_threads);
+  array_moves moves = axes.moves(input, output, extents);
+  if (key.complete() && output.ndim() <= static_cast<py::ssize_t>(max_rank) && output.size() != 0 &&
+      is_apart(output)) {
+    return run(output, remember_call(key, extents_of(output), [&] { return moves.plan(input); }).plan);
+  }
+  moves.run(input, output, "out", !out.is_none(), wanted_threads);
   return to_result(x, input, out, output);
 }
 

@@ -3,8 +3,8 @@
 #include "axis_names.hpp"
 #include "function.hpp"
 #include "gate.hpp"
+#include "planned_call.hpp"
 #include "register.hpp"
-#include "threads.hpp"
 
 namespace reblock::python {
 
@@ -402,20 +402,22 @@ result<window_geometry> fold_geometry(const axis_values& shape, const char* name
 
 py::object unfold_array(py::handle x, py::handle window_sizes, py::handle strides, py::handle dilations,
                         py::handle start_padding, py::handle end_padding, py::handle order, py::handle blocks,
-                        py::handle channel_axis, py::handle layout, py::handle out_layout, py::handle out,
-                        py::handle threads) {
+                        py::handle channel_axis, py::handle layout, py::handle out_layout, py::handle,
+                        py::handle, bound_arguments arguments) {
   const py::array input = to_input(x, "x");
-  const py::ssize_t itemsize = input.itemsize();  // known before the GIL is released: it counts references
-  const call_axes axes = unfold_axes(layout, out_layout, static_cast<std::size_t>(input.ndim()));
-  const window parameters =
-      to_function_window(window_sizes, strides, dilations, start_padding, end_padding, order, blocks);
-  const auto geometry = unfold_geometry(extents_of(input), "x", itemsize, axes, parameters, channel_axis);
-  const axis_values columns = axes.output.shape_of(value_or_raise(geometry).columns());
-  return run(x, input, out, columns, to_threads(threads), [&](const operands& where, pool_executor executor) {
-    detail::operation(geometry->moves(axes.input.to_operator(where.input_strides, 0),
-                                      axes.output.to_operator(where.output_strides, 0), itemsize),
-                      itemsize)
-        .run(where.input, where.output, executor);
+  return run_planned(planned_function::unfold, input, arguments, [&] {
+    const std::int64_t itemsize = input.itemsize();
+    const call_axes axes = unfold_axes(layout, out_layout, static_cast<std::size_t>(input.ndim()));
+    const window parameters =
+        to_function_window(window_sizes, strides, dilations, start_padding, end_padding, order, blocks);
+    const auto geometry = unfold_geometry(extents_of(input), "x", itemsize, axes, parameters, channel_axis);
+    return described_call{axes.output.shape_of(value_or_raise(geometry).columns()),
+                          [axes, geometry = *geometry, itemsize](const operands& where) {
+                            return detail::operation(
+                                geometry.moves(axes.input.to_operator(where.input_strides, 0),
+                                               axes.output.to_operator(where.output_strides, 0), itemsize),
+                                itemsize);
+                          }};
   });
 }
 
@@ -423,25 +425,26 @@ py::object fold_array(py::handle columns, py::handle output_sizes, py::handle wi
                       py::handle strides, py::handle dilations, py::handle start_padding,
                       py::handle end_padding, py::handle order, py::handle blocks, py::handle accumulate,
                       py::handle channel_axis, py::handle layout, py::handle out_layout, py::handle out,
-                      py::handle threads) {
+                      py::handle, bound_arguments arguments) {
   const py::array input = to_input(columns, "columns");
-  const detail::summation sum = summation_of(input.dtype(), "columns");
-  call_axes axes = fold_axes(layout, out_layout);
-  const window parameters =
-      to_function_window(window_sizes, strides, dilations, start_padding, end_padding, order, blocks);
-  const fold_options options{.accumulate = to_bool(accumulate, "accumulate")};
-  const auto geometry = fold_geometry(extents_of(input), "columns", input.itemsize(), axes, output_sizes,
-                                      parameters, channel_axis);
-  const axis_values image = axes.output.shape_of(value_or_raise(geometry).image());
-  if (options.accumulate && out.is_none()) {
-    throw py::value_error("out must be given with accumulate=True, which adds to what it holds, got None");
-  }
-  return run(
-      columns, input, out, image, to_threads(threads), [&](const operands& where, pool_executor executor) {
-        detail::operation(geometry->sums(axes.input.to_operator(where.input_strides, 0),
-                                         axes.output.to_operator(where.output_strides, 0), sum, options))
-            .run(where.input, where.output, executor);
-      });
+  return run_planned(planned_function::fold, input, arguments, [&] {
+    const detail::summation sum = summation_of(input.dtype(), "columns");
+    call_axes axes = fold_axes(layout, out_layout);
+    const window parameters =
+        to_function_window(window_sizes, strides, dilations, start_padding, end_padding, order, blocks);
+    const fold_options options{.accumulate = to_bool(accumulate, "accumulate")};
+    const auto geometry = fold_geometry(extents_of(input), "columns", input.itemsize(), axes, output_sizes,
+                                        parameters, channel_axis);
+    const axis_values image = axes.output.shape_of(value_or_raise(geometry).image());
+    if (options.accumulate && out.is_none()) {
+      throw py::value_error("out must be given with accumulate=True, which adds to what it holds, got None");
+    }
+    return described_call{image, [axes, geometry = *geometry, sum, options](const operands& where) {
+                            return detail::operation(geometry.sums(
+                                axes.input.to_operator(where.input_strides, 0),
+                                axes.output.to_operator(where.output_strides, 0), sum, options));
+                          }};
+  });
 }
 
 py::object unfold_shape(py::handle shape, py::handle window_sizes, py::handle strides, py::handle dilations,

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "call_memory.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <memory>
+
+#include "axis_names.hpp"
+
+namespace reblock::python {
+
+namespace {
+
+/// What an argument is: the lowest byte of its first word.
+enum class kind : std::uint8_t {
+  none,
+  default_axis,
+  output,
+  boolean,
+  integer,
+  real,
+  text,
+  tuple,
+  type,
+};
+
+constexpr std::int64_t first_word(kind which, std::int64_t size = 0) noexcept {
+  return static_cast<std::int64_t>(which) + size * 256;
+}
+
+/// The last calls of a thread.
+class call_list {
+ public:
+  const remembered_call* find(const call_key& key) noexcept {
+    for (std::size_t i = 0; i < count_; ++i) {
+      const std::size_t at = (last_ + i) % count_;  // from the one that was found last on
+      if (call(at)->key == key) {
+        last_ = at;
+        return call(at);
+      }
+    }
+    return nullptr;
+  }
+
+  void* room() noexcept {
+    last_ = next_;
+    next_ = (next_ + 1) % capacity;
+    count_ = std::max(count_, last_ + 1);
+    return calls_[last_].data();
+  }
+
+ private:
+  static constexpr std::size_t capacity = 8;  // of 12 KiB each
+
+  struct alignas(remembered_call) room_for_one : std::array<std::byte, sizeof(remembered_call)> {};
+
+  const remembered_call* call(std::size_t i) const noexcept {
+    return std::launder(reinterpret_cast<const remembered_call*>(calls_[i].data()));
+  }
+
+  std::array<room_for_one, capacity> calls_;  // of which there are `count_`
+  std::size_t count_ = 0;
+  std::size_t next_ = 0;
+  std::size_t last_ = 0;
+};
+
+/// Not made before the first call: most threads of a process make none.
+call_list& calls_of_thread() {
+  thread_local const auto calls = std::make_unique_for_overwrite<call_list>();
+  return *calls;
+}
+
+}  // namespace
+
+// NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): a word is written before it counts
+call_key::call_key(planned_function function, const py::array& input, bound_arguments arguments,
+                   const other_keywords& others) noexcept {
+  add(static_cast<std::int64_t>(function));
+  const auto* const array = py::detail::array_proxy(input.ptr());
+  add(array->nd);
+  for (int i = 0; i < array->nd; ++i) {
+    add(array->dimensions[i]);
+    add(array->strides[i]);
+  }
+  const py::dtype dtype = input.dtype();
+  if (dtype.num() < 0) complete_ = false;  // of which several dtypes may have the same
+  add(dtype.num());
+  add(dtype.byteorder());
+  add(input.itemsize());
+
+  const std::size_t out_place = arguments.size() - 2;
+  for (const py::handle parameter : arguments.subspan(1, out_place - 1)) add_argument(parameter);
+  for (const auto& [name, value] : others) {
+    add_argument(name);
+    add_argument(value);
+  }
+  const py::handle out = arguments[out_place];
+  if (out.is_none()) {
+    add(first_word(kind::none));
+    return;
+  }
+  if (!py::isinstance<py::array>(out)) {
+    complete_ = false;
+    return;
+  }
+  // Each call checks the shape and the dtype of `out`.
+  const auto* const output = py::detail::array_proxy(out.ptr());
+  add(first_word(kind::output, output->nd));
+  for (int i = 0; i < output->nd; ++i) add(output->strides[i]);
+}
+
+bool call_key::operator==(const call_key& other) const noexcept {
+  return size_ == other.size_ &&
+         std::memcmp(words_.data(), other.words_.data(), size_ * sizeof(words_[0])) == 0;
+}
+
+void call_key::add(std::int64_t word) noexcept {
+  if (size_ == capacity) {
+    complete_ = false;
+  } else {
+    words_[size_++] = word;
+  }
+}
+
+void call_key::add_argument(py::handle argument) noexcept {
+  PyObject* const object = argument.ptr();
+  const PyTypeObject* const type = Py_TYPE(object);
+  if (!complete_) return;
+  if (argument.is_none()) {
+    add(first_word(kind::none));
+  } else if (type == &PyLong_Type) {
+    int overflow = 0;
+    add(first_word(kind::integer));
+    add(PyLong_AsLongLongAndOverflow(object, &overflow));
+    if (overflow != 0) complete_ = false;
+  } else if (argument.is(default_channel_axis())) {
+    add(first_word(kind::default_axis));
+  } else if (type == &PyBool_Type) {
+    add(first_word(kind::boolean, object == Py_True ? 1 : 0));
+  } else if (type == &PyFloat_Type) {
+    add(first_word(kind::real));
+    add(std::bit_cast<std::int64_t>(PyFloat_AS_DOUBLE(object)));
+  } else if (type == &PyUnicode_Type && PyUnicode_IS_COMPACT_ASCII(object)) {
+    const py::ssize_t length = PyUnicode_GET_LENGTH(object);
+    add(first_word(kind::text, length));
+    const auto* const letters = static_cast<const char*>(PyUnicode_DATA(object));
+    for (py::ssize_t i = 0; i < length && complete_; i += static_cast<py::ssize_t>(sizeof(std::int64_t))) {
+      std::int64_t word = 0;
+      std::memcpy(&word, letters + i,
+                  static_cast<std::size_t>(std::min<py::ssize_t>(length - i, sizeof(word))));
+      add(word);
+    }
+  } else if (type == &PyTuple_Type) {
+    add(first_word(kind::tuple, PyTuple_GET_SIZE(object)));
+    for (PyObject* const item : items(object)) add_argument(item);
+  } else if (PyType_Check(object) != 0 &&
+             (reinterpret_cast<PyTypeObject*>(object)->tp_flags & Py_TPFLAGS_HEAPTYPE) == 0) {
+    add(first_word(kind::type));  // such as numpy.float32, which lives as long as the process
+    add(static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(object)));
+  } else {
+    complete_ = false;
+  }
+}
+
+const remembered_call* find_call(const call_key& key) noexcept {
+  return key.complete() ? calls_of_thread().find(key) : nullptr;
+}
+
+void* room_for_call() { return calls_of_thread().room(); }
+
+}  // namespace reblock::python

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Each thread remembers the plans of its last calls. A call that is like one of them needs no plan, and its parameters need
+// no checks: it costs little more than the new array.
+#pragma once
+
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <type_traits>
+
+#include <reblock/reblock.hpp>
+
+#include "function.hpp"
+
+namespace reblock::python {
+
+namespace py = pybind11;
+
+/// The functions whose calls are remembered.
+enum class planned_function : std::uint8_t {
+  depth_to_space,
+  space_to_depth,
+  unfold,
+  fold,
+  rearrange,
+  repeat
+};
+
+/// The values that the plan of a call depends on. It refers to no object of Python, which could change or be gone.
+class call_key {
+ public:
+  /// For a call with an input, parameters, `out`, `threads`, and other keywords. `input` is a view of the first argument. The
+  /// plan does not depend on `threads`.
+  call_key(planned_function function, const py::array& input, bound_arguments arguments,
+           const other_keywords& others = {}) noexcept;
+
+  /// Whether the key has all values. Those of some arguments are not looked at, such as the items of a list.
+  bool complete() const noexcept { return complete_; }
+  bool operator==(const call_key& other) const noexcept;
+
+ private:
+  void add(std::int64_t word) noexcept;
+  void add_argument(py::handle argument) noexcept;
+
+  static constexpr std::size_t capacity = 96;
+  std::array<std::int64_t, capacity> words_;  // of which there are `size_`
+  std::size_t size_ = 0;
+  bool complete_ = true;
+};
+
+/// A call with its plan.
+struct remembered_call {
+  call_key key;
+  axis_values output_extents;
+  detail::operation plan;
+};
+static_assert(std::is_trivially_copyable_v<remembered_call>);
+
+/// The call of this thread that has an equal key, or null. It stays until any code of Python runs, which may call again.
+const remembered_call* find_call(const call_key& key) noexcept;
+
+/// Room for a call of this thread, in place of the oldest one.
+void* room_for_call();
+
+/// Remembers a call. Requires a complete key.
+template <class Plan>
+const remembered_call& remember_call(const call_key& key, const axis_values& output_extents, Plan&& plan) {
+  return *new (room_for_call()) remembered_call{key, output_extents, plan()};
+}
+
+}  // namespace reblock::python

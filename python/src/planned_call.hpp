@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// How an operator's function runs: by a plan that its thread remembers, or by a new one.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <utility>
+
+#include "call_memory.hpp"
+#include "function.hpp"
+#include "gate.hpp"
+#include "threads.hpp"
+
+namespace reblock::python {
+
+/// A call whose parameters have been checked.
+template <class Plan>
+struct described_call {
+  axis_values output_extents;
+  Plan plan;  ///< makes a detail::operation for the strides of operands
+};
+template <class Plan>
+described_call(axis_values, Plan) -> described_call<Plan>;
+
+/// Runs a call of a function, whose arguments are the input, parameters, `out` and `threads`. `input` is a view of the first
+/// argument. `describe` checks the parameters and returns a described_call. It is called only where it has to be: what it
+/// returns depends on nothing but `input` without its elements, the parameters, and whether `out` is None.
+template <class Describe>
+py::object run_planned(planned_function function, const py::array& input, bound_arguments arguments,
+                       Describe&& describe) {
+  const py::handle out = arguments[arguments.size() - 2];
+  const std::size_t threads = to_threads(arguments.back());
+  const call_key key(function, input, arguments);
+
+  std::optional<decltype(describe())> described;
+  const auto known = [&]() -> const auto& {
+    if (!described) described.emplace(describe());
+    return *described;
+  };
+  const remembered_call* remembered = find_call(key);
+  checked_arrays arrays(input, out,
+                        remembered != nullptr ? remembered->output_extents : known().output_extents);
+  const operands where = arrays.where();
+  const auto run = [&](const detail::operation& plan) {
+    arrays.move(threads, [&](pool_executor executor) { plan.run(where.input, where.output, executor); });
+    return to_result(arguments.front(), input, out, arrays.output);
+  };
+
+  if (!key.complete() || !arrays.source.is(input)) return run(known().plan(where));
+  remembered = find_call(key);  // once more, since the checks of `out` may have run any code of Python
+  if (remembered != nullptr) return run(remembered->plan);
+  const auto& call = known();
+  return run(remember_call(key, call.output_extents, [&] { return call.plan(where); }).plan);
+}
+
+}  // namespace reblock::python

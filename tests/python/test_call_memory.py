@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A thread remembers the plans of its last calls; no result or error depends on what it remembers.
+
+A new thread remembers nothing, so that it tells what a call gives by itself.
+"""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache, partial
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import reblock
+from calls import SAMPLES, Call
+from calls import operator as name_of
+from layouts import random_bytes
+from oracle import Array
+
+PATTERN = "n (i j c) h w -> n c (h i) (w j)"
+
+# Each call differs from another one in a single argument. Some calls are refused.
+PLANS: dict[str, tuple[str, tuple[Any, ...], list[dict[str, Any]]]] = {
+    "blocks": (
+        "depth_to_space",
+        (2,),
+        [
+            {"order": "CRD"},
+            {"order": 1},
+            {"order": "crd"},
+            {"channel_axis": 1},
+            {"channel_axis": 2},
+            {"channel_axis": True},
+            {"layout": "NCHW"},
+            {"layout": "NHWC"},
+            {"layout": "NCHW", "out_layout": "NHWC"},
+            {"layout": "NCHW", "channel_axis": 1},
+            {"block_size": (2, 2)},
+            {"block_size": [2, 2]},
+            {"block_size": (2, 3)},
+            {"block_size": ((2,), 2)},
+            {"block_size": 2.0},
+            {"block_size": True},
+            {"block_size": 10**30},
+            {"threads": 2},
+            {"threads": 0},
+        ],
+    ),
+    "windows": (
+        "unfold",
+        (2,),
+        [
+            {"strides": 2},
+            {"strides": (1, 2)},
+            {"dilations": 2},
+            {"start_padding": 1},
+            {"end_padding": 1},
+            {"order": "DCR"},
+            {"blocks": (0, 2)},
+            {"blocks": ((0, 2), None)},
+            {"blocks": slice(0, 2)},
+            {"blocks": (0, 9)},
+            {"out_layout": "NLC"},
+            {"window_sizes": 9},
+        ],
+    ),
+    "sums": (
+        "fold",
+        ((4, 4), (3, 2)),
+        [
+            {"strides": (1, 1)},
+            {"strides": (1, 3), "dilations": 1, "end_padding": (0, 6)},
+            {"order": "DCR"},
+            {"accumulate": False},
+            {"accumulate": True},
+            {"layout": "NCL", "out_layout": "NHWC"},
+            {"blocks": ((0, 2), (0, 3))},
+            {"output_sizes": (4, 5)},
+        ],
+    ),
+    "patterns": (
+        "rearrange",
+        (PATTERN,),
+        [{"i": 2, "j": 2}, {"i": 4, "j": 1}, {"j": 2, "i": 2}, {"i": 2}, {"i": 2, "j": 2, "k": 1}],
+    ),
+}
+
+
+def outcome(work: Callable[[], Array]) -> Any:
+    """Return the result, or the error."""
+    try:
+        result = work()
+    except Exception as error:  # noqa: BLE001 - whatever it is has to be the same each time
+        return type(error), str(error)
+    return result.dtype, result.shape, result.tobytes()
+
+
+@cache
+def inputs(name: str) -> list[Array]:
+    image = [(2, 36, 4, 6), (2, 4, 6, 36), (1, 36, 4, 6)]
+    arrays = []
+    for seed, shape in enumerate([(2, 36, 6), (2, 36, 9)] if name == "sums" else image):
+        values = np.arange(np.prod(shape), dtype=np.int64).reshape(shape) * 7 + seed
+        wide = np.repeat(values, 2, -1)[..., ::2]
+        arrays += [values.astype(d) for d in ("i1", "<i4", ">i4", "<f4", "c8")]
+        arrays += [wide, values[::-1], values.T.copy().T]
+    return arrays
+
+
+def work(name: str, array: int, change: int) -> Callable[[], Array]:
+    operator, arguments, changes = PLANS[name]
+    keywords = dict(changes[change])
+    if "output_sizes" in keywords:
+        arguments = (keywords.pop("output_sizes"), *arguments[1:])
+    elif keywords.keys() & {"block_size", "window_sizes"}:
+        arguments = ()
+    return partial(getattr(reblock, operator), inputs(name)[array], *arguments, **keywords)
+
+
+@cache
+def alone(name: str, array: int, change: int) -> Any:
+    """Return the outcome in a thread that has made no other call."""
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(outcome, work(name, array, change)).result()
+
+
+@pytest.mark.parametrize("name", PLANS)
+@given(data=st.data())
+def test_any_calls_one_after_the_other(name: str, data: st.DataObject) -> None:
+    arrays, changes = (range(len(those)) for those in (inputs(name), PLANS[name][2]))
+    drawn = st.tuples(st.sampled_from(arrays), st.sampled_from(changes))
+    calls = data.draw(st.lists(drawn, min_size=2, max_size=12))
+    for call in [*calls, *calls]:
+        assert outcome(work(name, *call)) == alone(name, *call)
+
+
+@pytest.mark.parametrize("call", SAMPLES, ids=name_of)
+def test_outputs_of_any_strides(call: Call) -> None:
+    x = random_bytes(int(np.prod(call.input_shape)), 0).reshape(call.input_shape)
+    expected = call.oracle(x)
+    for _ in range(2):
+        for order in ("C", "F"):
+            out = np.empty(call.output_shape, np.uint8, order)
+            assert call(x, out=out) is out
+            assert np.array_equal(out, expected)
+        gaps = np.zeros((*call.output_shape, 2), np.uint8)
+        call(x, out=gaps[..., 0])
+        assert np.array_equal(gaps[..., 0], expected)
+        assert not gaps[..., 1].any()
+        assert np.array_equal(call(x), expected)
+
+
+def test_an_output_over_the_input() -> None:
+    memory = np.arange(32, dtype=np.uint8)
+    for _ in range(3):
+        x, out = memory[:16].reshape(1, 4, 2, 2), memory[8:24].reshape(1, 1, 4, 4)
+        expected = reblock.depth_to_space(x.copy(), 2)
+        assert np.array_equal(reblock.depth_to_space(x, 2, out=out), expected)
+        apart = np.empty_like(out)
+        reblock.depth_to_space(x.copy(), 2, out=apart)
+
+
+def test_an_output_over_itself() -> None:
+    x = np.arange(16, dtype=np.uint8).reshape(1, 4, 2, 2)
+    out = np.lib.stride_tricks.as_strided(np.empty(16, np.uint8), (1, 1, 4, 4), (0, 0, 0, 1))
+    for _ in range(2):
+        with pytest.raises(ValueError, match="out must not overlap itself"):
+            reblock.depth_to_space(x, 2, out=out)
+
+
+def test_a_list_that_changes() -> None:
+    x = np.arange(64).reshape(1, 16, 2, 2)
+    block_size = [2, 2]
+    for change in ([2, 2], [4, 1], [1, 4]):
+        block_size[:] = change
+        assert np.array_equal(
+            reblock.depth_to_space(x, block_size), reblock.depth_to_space(x, tuple(change))
+        )
+
+
+def test_more_shapes_than_are_remembered() -> None:
+    for extent in [*range(1, 20), *range(1, 20)]:
+        x = np.arange(4 * extent).reshape(1, 4, extent, 1)
+        expected = x.reshape(2, 2, extent).transpose(2, 0, 1).reshape(1, 1, 2 * extent, 2)
+        assert np.array_equal(reblock.depth_to_space(x, 2), expected)
+
+
+def test_a_reference_to_no_argument_is_kept() -> None:
+    class Text(str):
+        __slots__ = ("__weakref__",)
+
+    order: Any = Text("CRD")
+    x = np.zeros((1, 4, 2, 2))
+    alive = weakref.ref(order), weakref.ref(x)
+    reblock.depth_to_space(x, 2, order=order)
+    reblock.depth_to_space(x, (2, 2))
+    del order, x
+    gc.collect()
+    assert [reference() for reference in alive] == [None, None]
