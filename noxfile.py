@@ -4,7 +4,9 @@
 import os
 import shutil
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import nox
@@ -44,7 +46,8 @@ def instruction_sets(session: nox.Session) -> None:
     operators = ("depth_space", "dtypes", "memory", "threads", "window")
     for instruction_set in ("baseline", "ssse3", "avx2"):
         files = [f"tests/python/test_{name}.py" for name in operators]
-        arguments = ("-n", "auto", *files, *session.posargs)
+        # A third of the usual examples: all other tests draw as many as always.
+        arguments = ("-n", "auto", "--hypothesis-profile=few", *files, *session.posargs)
         session.run("pytest", *arguments, env={"REBLOCK_ISA": instruction_set})
 
 
@@ -75,10 +78,13 @@ def integrations(session: nox.Session) -> None:
         "xarray>=2025.1",
         "zarr>=3",
     )
-    install_package(session, "dask,demo,docs,onnx,test,torch", *others, *CMAKE)
+    extras = "dask,demo,docs,onnx,test,torch"
+    # Most modules of these packages are never imported: they need not be compiled.
+    install_package(session, extras, *others, *CMAKE, "pytest-xdist>=3", "--no-compile")
     given = [session.posargs] if session.posargs else [["tests/python/integrations"], ["docs"]]
     for arguments in given:
-        session.run("pytest", *arguments)
+        # The code of a page runs in order, in one process.
+        session.run("pytest", "-n", "auto", "--dist=loadfile", *arguments)
 
 
 @nox.session
@@ -197,9 +203,12 @@ def install(session: nox.Session) -> None:
     """Build the C++ examples on the library as it is installed, by GCC and by Clang."""
     session.install(*CMAKE, "pkgconf>=2", "pytest>=8", "pytest-xdist>=3")
     provide(session, "/usr/include/tbb/tbb.h", "libtbb-dev")
-    for compiler in ["g++", *newest_clang(session)]:
+    first = "g++"
+    for compiler in [first, *newest_clang(session)]:
+        # What does not depend on the compiler is tested with the first one alone.
+        chosen = () if compiler == first else ("-m", "not one_compiler")
         session.run(
-            *("pytest", "tests/install", "-k", "not wheel", "-n", "auto"),
+            *("pytest", "tests/install", "-k", "not wheel", *chosen, "-n", "auto"),
             *session.posargs,
             env={"CXX": compiler},
         )
@@ -308,14 +317,16 @@ def fuzz(session: nox.Session) -> None:
             *(compiler, "-std=c++20", "-O1", "-g", "-Icpp/include", "-DREBLOCK_COMPILED"),
             *("-fsanitize=fuzzer,address,undefined", "-fno-sanitize-recover=all", "-o"),
         )
-        # Once for all targets: it takes a minute.
-        library = "build/fuzz/engine.o"
-        session.run(*build, library, "-c", "cpp/src/engine.cpp", external=True)
+        library = "build/fuzz/engine.o"  # once for all targets: it takes a minute
+        objects = {target: f"build/fuzz/{target}.o" for target in targets}
+        commands = [(*build, library, "-c", "cpp/src/engine.cpp")]
+        commands += [(*build, made, "-c", f"tests/fuzz/{t}.cpp") for t, made in objects.items()]
+        run_at_once(session, [partial(session.run, *c, external=True) for c in commands])
         for target, sources in targets.items():
-            program = f"build/fuzz/{target}"
-            made_of = (f"tests/fuzz/{target}.cpp", *sources, library)
-            session.run(*build, program, *made_of, external=True)
-            run_fuzzer(session, target, program)
+            made_of = (objects[target], *sources, library)
+            session.run(*build, f"build/fuzz/{target}", *made_of, external=True)
+        fuzzers = [partial(run_fuzzer, session, t, f"build/fuzz/{t}") for t in targets]
+        run_at_once(session, fuzzers)
 
 
 @nox.session
@@ -341,6 +352,15 @@ def fuzz_python(session: nox.Session) -> None:
                 "ASAN_OPTIONS": "detect_leaks=0",
             },
         )
+
+
+def run_at_once(session: nox.Session, works: Sequence[Callable[[], object]]) -> None:
+    """Run several commands, as many at once as there are processors; fail if one of them fails."""
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        done = [pool.submit(work) for work in works]
+    failed = [each for each in done if each.exception() is not None]
+    if failed:
+        session.error(f"{len(failed)} of {len(works)} commands failed")
 
 
 def run_fuzzer(

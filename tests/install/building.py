@@ -42,9 +42,12 @@ def run(*command: str | Path, **variables: str) -> str:
 
 
 def configure(source: Path, build: Path, *arguments: str) -> None:
-    """Configure a project so that warnings, also those inside of reblock's headers, are errors."""
+    """Configure a project so that warnings, also those inside of reblock's headers, are errors.
+
+    It is built without optimization, which takes a fourth of the time, unless an argument asks.
+    """
     run(
-        *("cmake", "-G", "Ninja", "-S", source, "-B", build, "-DCMAKE_BUILD_TYPE=Release"),
+        *("cmake", "-G", "Ninja", "-S", source, "-B", build, "-DCMAKE_BUILD_TYPE=Debug"),
         *(f"-DCMAKE_{language}_FLAGS={WARNINGS}" for language in ("C", "CXX")),
         "--no-warn-unused-cli",
         "-DCMAKE_NO_SYSTEM_FROM_IMPORTED=ON",

@@ -93,6 +93,7 @@ def test_pkg_config_of_the_static_library(prefix: Path, tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.one_compiler
 @pytest.mark.parametrize(("shared", "made"), [("ON", {".so"}), ("OFF", {".a"})])
 def test_a_project_may_want_one_form(shared: str, made: set[str], tmp_path: Path) -> None:
     run(

@@ -56,7 +56,11 @@ every_example = pytest.mark.parametrize(
 def test_an_example_against_the_installed_package(
     example: str, prefix: Path, tmp_path: Path
 ) -> None:
-    build_and_test(EXAMPLES / example, tmp_path, f"-Dreblock_ROOT={prefix}")
+    # One with all operators is optimized, so that compilers see more and warn of more.
+    kind = "Release" if example == "directml" else "Debug"
+    build_and_test(
+        EXAMPLES / example, tmp_path, f"-Dreblock_ROOT={prefix}", f"-DCMAKE_BUILD_TYPE={kind}"
+    )
 
 
 @every_example
@@ -86,6 +90,7 @@ def find_package(arguments: str, prefix: Path, directory: Path, *then: str) -> s
     return " ".join((done.stdout + done.stderr).split())
 
 
+@pytest.mark.one_compiler
 def test_each_library_is_a_component(prefix: Path, compiled_prefix: Path, tmp_path: Path) -> None:
     say = 'message(STATUS "found: ${reblock_FOUND}, ${reblock_compiled_FOUND}, ${reblock_c_FOUND}")'
     (tmp_path / "with").mkdir()
@@ -102,6 +107,7 @@ def test_each_library_is_a_component(prefix: Path, compiled_prefix: Path, tmp_pa
         assert "found: " not in refused
 
 
+@pytest.mark.one_compiler
 @pytest.mark.parametrize(
     ("version", "fits"),
     [
@@ -120,6 +126,7 @@ def test_find_package_refuses_another_version(
     assert f"found: {int(fits)}, {VERSION}" in find_package(version, prefix, tmp_path, say)
 
 
+@pytest.mark.one_compiler
 def test_pkg_config(prefix: Path, tmp_path: Path) -> None:
     assert pkg_config(prefix, "--modversion", "reblock") == [VERSION]
     assert pkg_config(prefix, "--libs", "reblock") == []
@@ -143,6 +150,7 @@ def test_a_library_and_a_program_of_other_options(
     )
 
 
+@pytest.mark.one_compiler
 def test_one_file_includes_the_implementation(tmp_path: Path) -> None:
     implementation = tmp_path / "implementation.cpp"
     implementation.write_text("#include <reblock/implementation.hpp>\n", encoding="utf-8")
@@ -152,6 +160,7 @@ def test_one_file_includes_the_implementation(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.one_compiler
 def test_the_single_header(tmp_path: Path) -> None:
     (tmp_path / "reblock").mkdir()
     header = tmp_path / "reblock" / "reblock.hpp"
@@ -188,6 +197,7 @@ def test_add_subdirectory_brings_what_is_linked_and_nothing_else(
     assert files == ["subdirectory"]
 
 
+@pytest.mark.one_compiler
 def test_the_library_is_installed_where_doctest_is_missing(tmp_path: Path) -> None:
     """Tests are left out then, unless they are asked for."""
     missing = ("-DCMAKE_DISABLE_FIND_PACKAGE_doctest=ON", "-DFETCHCONTENT_FULLY_DISCONNECTED=ON")
