@@ -70,6 +70,6 @@ def borders(sizes: Sequence[int]) -> list[int]:
 def _level_of_caller() -> int:
     """Return the stacklevel of a warning for the first caller outside of this package."""
     frame, level = inspect.currentframe(), 0
-    while frame is not None and frame.f_globals["__name__"].startswith("reblock."):
+    while frame is not None and frame.f_globals.get("__name__", "").startswith("reblock."):
         frame, level = frame.f_back, level + 1
     return level

@@ -318,6 +318,20 @@ def test_borders_between_chunks_move_down_to_a_multiple() -> None:
         assert reblock.dask.space_to_depth(x, 3).chunks[2] == (1, 1, 2)
 
 
+@pytest.mark.parametrize("layout", [None, "NCW"])
+def test_a_warning_names_the_line_of_the_caller(layout: str | None) -> None:
+    x = da.zeros((1, 1, 12), chunks=(1, 1, 5))
+    with pytest.warns(da.PerformanceWarning) as caught:
+        reblock.dask.space_to_depth(x, 3, layout=layout)
+    assert [warning.filename for warning in caught] == [__file__]
+
+
+def test_a_warning_to_code_without_a_module() -> None:
+    x = da.zeros((1, 1, 12), chunks=(1, 1, 5))
+    with pytest.warns(da.PerformanceWarning):
+        exec("space_to_depth(x, 3)", {"space_to_depth": reblock.dask.space_to_depth, "x": x})
+
+
 # Windows; of how many rows the edges at a border of an image are, and of how many rows of blocks
 # those at a border of columns.
 WINDOWS = {
