@@ -5,6 +5,7 @@ Exit status: 0 when all went well, 1 when a result is wrong or no operator gives
 command cannot be carried out as it was given, 130 or 143 when it was interrupted or told to end.
 """
 
+import contextlib
 import importlib.metadata
 import math
 import re
@@ -64,6 +65,14 @@ def int_or_ints(text: str) -> int | tuple[int, ...]:
     return numbers if len(numbers) > 1 else numbers[0]
 
 
+def number(text: str) -> complex:
+    """Return an int where there is one, else a float or a complex number."""
+    for kind in (int, float, complex):
+        with contextlib.suppress(ValueError):
+            return kind(text)
+    raise typer.BadParameter(f"{text!r} is no number")
+
+
 def axes_lengths(texts: Sequence[str] | None) -> dict[str, int]:
     """Return the lengths of axes by their names."""
     found = [re.fullmatch(r"(\w+)=(\d+)", text) for text in texts or ()]
@@ -80,8 +89,16 @@ OutputSizes = Annotated[Any, per_axis(help="Extents of the result's spatial axes
 WindowSizes = Annotated[Any, per_axis(help="Extents of the window.")]
 Strides = Annotated[Any, per_axis(help="Steps from window to window.")]
 Dilations = Annotated[Any, per_axis(help="Steps from pixel to pixel in a window.")]
-StartPadding = Annotated[Any, per_axis(help="Zeros before each axis.")]
-EndPadding = Annotated[Any, per_axis(help="Zeros after each axis.")]
+StartPadding = Annotated[Any, per_axis(help="Elements of padding before each axis.")]
+EndPadding = Annotated[Any, per_axis(help="Elements of padding after each axis.")]
+PaddingMode = Annotated[
+    Literal["constant", "edge", "reflect", "symmetric", "wrap"],
+    typer.Option(case_sensitive=False, help="What windows find in the padding, as in numpy.pad."),
+]
+PaddingValue = Annotated[
+    Any,
+    typer.Option(parser=number, metavar="NUMBER", help="What the constant mode finds there."),
+]
 Order = Annotated[
     Literal["DCR", "CRD"],
     typer.Option(case_sensitive=False, help="What the depth's channels run through last."),
@@ -429,6 +446,8 @@ def unfold(
     dilations: Dilations = "1",
     start_padding: StartPadding = "0",
     end_padding: EndPadding = "0",
+    padding_mode: PaddingMode = "constant",
+    padding_value: PaddingValue = "0",
     order: WindowOrder = "CRD",
     channel_axis: ChannelAxis = 1,
     layout: Layout = None,
@@ -438,7 +457,8 @@ def unfold(
 ) -> None:
     """Copy each position of a window over a file into a column."""
     window = _convert.Window(window_sizes, strides, dilations, start_padding, end_padding)
-    plan = partial(_convert.unfold, window, order)
+    padding = _convert.Padding(padding_mode, padding_value)
+    plan = partial(_convert.unfold, window, order, padding=padding)
     axes = _convert.Axes(channel_axis, layout, out_layout)
     convert(source, target, "unfold", plan, axes=axes, threads=threads, force=force)
 
@@ -454,6 +474,7 @@ def fold(
     dilations: Dilations = "1",
     start_padding: StartPadding = "0",
     end_padding: EndPadding = "0",
+    padding_mode: PaddingMode = "constant",
     order: WindowOrder = "CRD",
     channel_axis: ChannelAxis = 1,
     layout: Layout = None,
@@ -464,7 +485,9 @@ def fold(
 ) -> None:
     """Add the columns of a file up where they came from."""
     window = _convert.Window(window_sizes, strides, dilations, start_padding, end_padding)
-    plan = partial(_convert.fold, output_sizes, window, order, wrap=wrap)
+    plan = partial(
+        _convert.fold, output_sizes, window, order, padding_mode=padding_mode, wrap=wrap
+    )
     axes = _convert.Axes(channel_axis, layout, out_layout)
     convert(source, target, "fold", plan, axes=axes, threads=threads, force=force)
 

@@ -389,9 +389,24 @@ class Window(NamedTuple):
         }
 
 
-def unfold(window: Window, order: Order, axes: Axes, shape: Shape) -> Work:
+class Padding(NamedTuple):
+    """What windows find outside of the input."""
+
+    padding_mode: Literal["constant", "edge", "reflect", "symmetric", "wrap"] = "constant"
+    padding_value: complex = 0
+
+
+ZEROS = Padding()
+
+
+def unfold(
+    window: Window, order: Order, axes: Axes, shape: Shape, *, padding: Padding = ZEROS
+) -> Work:
     """Return the work of unfold, cut along the batch, the channels, then rows of windows."""
-    result = reblock.unfold_shape(shape, **window._asdict(), **axes.keywords())
+    mode = padding.padding_mode
+    result = reblock.unfold_shape(
+        shape, **window._asdict(), padding_mode=mode, **axes.keywords()
+    )
     layout, out_layout = axes.names("unfold", len(shape))
     batches, channels, *sizes = _layouts.arrange(shape, layout, _layouts.in_order(layout), 1)
     given = window.per_axis(len(sizes))
@@ -409,12 +424,17 @@ def unfold(window: Window, order: Order, axes: Axes, shape: Shape) -> Work:
             before = min(max(-begin, 0), end - begin)
             after = end - begin - before - (inside[1] - inside[0])
             part = some if order == "CRD" else (0, channels)
+            rows: dict[str, Any] = padded(given, before, after)
+            if padding != ZEROS:  # what the padding repeats may lie in any row
+                inside = 0, sizes[0]
+                rows = {**given, "blocks": [(first, last)] + [(0, None)] * (len(sizes) - 1)}
             yield Piece(
                 cut_out(at(2 + len(sizes), {0: batch, 1: part, 2: inside}), layout),
                 cut_out(in_columns(batch, part, (first, last)), out_layout),
                 partial(
                     reblock.unfold,
-                    **padded(given, before, after),
+                    **rows,
+                    **padding._asdict(),
                     order=order,
                     layout=layout,
                     out_layout=out_layout,
@@ -455,14 +475,18 @@ def fold(
     axes: Axes,
     shape: Shape,
     *,
+    padding_mode: Literal["constant", "edge", "reflect", "symmetric", "wrap"] = "constant",
     wrap: bool = False,
 ) -> Work:
     """Return the work of fold, cut along the batch, the channels, then rows of the result.
 
-    Windows that reach into two pieces are read for both. Unless `wrap` allows it, sums of integers
+    Windows that reach into two pieces are read for both. Padding may add terms from anywhere: then
+    a piece has all rows. Unless `wrap` allows it, sums of integers
     that their dtype does not hold are refused.
     """
-    result = reblock.fold_shape(shape, output_sizes, **window._asdict(), **axes.keywords())
+    result = reblock.fold_shape(
+        shape, output_sizes, **window._asdict(), padding_mode=padding_mode, **axes.keywords()
+    )
     layout, out_layout = axes.names("fold", len(result))
     batches, channels, *sizes = _layouts.arrange(
         result, out_layout, _layouts.in_order(out_layout), 1
@@ -474,14 +498,19 @@ def fold(
     row = shape[layout.index("L")] // count
     in_columns = partial(columns_at, math.prod(given["window_sizes"]), row)
 
+    whole = padding_mode != "constant"
+
     def pieces(size: int) -> Iterator[Piece]:
-        for batch, some, (top, bottom) in cuts(
-            (batches, pieces_of(channels, order), sizes[0]), size
+        for batch, some, rows in cuts(
+            (batches, pieces_of(channels, order), 1 if whole else sizes[0]), size
         ):
+            top, bottom = (0, sizes[0]) if whole else rows
             # The windows that reach the rows; where there are none, one beside them.
             first = -(-(top + start - reach + 1) // stride)
             first = max(0, min(first, (top + start) // stride, count - 1))
             last = min(count, max(first + 1, (bottom - 1 + start) // stride + 1))
+            if whole:
+                first, last = 0, count
             before = top + start - first * stride
             after = max(0, (last - first - 1) * stride + reach - before - (bottom - top))
             part = some if order == "CRD" else (0, channels)
@@ -491,7 +520,8 @@ def fold(
                 partial(
                     reblock.fold,
                     output_sizes=[bottom - top, *sizes[1:]],
-                    **padded(given, before, after),
+                    **(given if whole else padded(given, before, after)),
+                    padding_mode=padding_mode,
                     order=order,
                     layout=layout,
                     out_layout=out_layout,

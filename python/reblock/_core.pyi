@@ -35,6 +35,9 @@ _IntOrInts: TypeAlias = SupportsIndex | _Ints
 # Before Python 3.12 a type checker does not know that an array is a buffer.
 _Buffer: TypeAlias = Buffer | NDArray[Any]
 _Order: TypeAlias = Literal["DCR", "CRD", 0, 1] | DepthSpaceOrder
+_PaddingMode: TypeAlias = (
+    Literal["constant", "edge", "reflect", "symmetric", "wrap", 0, 1, 2, 3, 4] | PaddingMode
+)
 _Range: TypeAlias = slice | tuple[SupportsIndex | None, SupportsIndex | None] | None
 _Blocks: TypeAlias = _Range | Sequence[_Range | Sequence[SupportsIndex]] | NDArray[np.integer[Any]]
 
@@ -327,6 +330,8 @@ def unfold(
     dilations: _IntOrInts = 1,
     start_padding: _IntOrInts = 0,
     end_padding: _IntOrInts = 0,
+    padding_mode: _PaddingMode = "constant",
+    padding_value: complex | np.generic = 0,
     order: _Order = "CRD",
     blocks: _Blocks = None,
     channel_axis: SupportsIndex = 1,
@@ -342,8 +347,9 @@ def unfold(
 
     ``result[n, c*K + rank(o), rank(l)] == x[n, c, p_1, ..., p_k]``
 
-    where ``p_d = l_d*strides_d + o_d*dilations_d - start_padding_d``, and 0 where a
-    ``p_d`` lies outside of `x`. ``rank`` is the row-major rank. The block counts are
+    where ``p_d = l_d*strides_d + o_d*dilations_d - start_padding_d``. Where a ``p_d`` lies
+    outside of `x`, the result has what `padding_mode` says, by default 0. ``rank`` is the
+    row-major rank. The block counts are
     ``L_d = (S_d + start_padding_d + end_padding_d - dilations_d*(K_d - 1) - 1) // strides_d + 1``.
 
     Parameters
@@ -360,8 +366,17 @@ def unfold(
     dilations : int or sequence of int, default 1
         Elements from one element of the window to the next; at least 1.
     start_padding, end_padding : int or sequence of int, default 0
-        Implicit zeros before and behind each spatial axis; at least 0. A zero is all
-        bits 0 in any dtype.
+        Implicit elements before and behind each spatial axis; at least 0.
+    padding_mode : str or PaddingMode, default "constant"
+        What the implicit elements are, in the words of `numpy.pad`, which gives the same
+        elements for padding of any size. Of ``a b c d`` with 3 elements on each side,
+        "constant" makes ``v v v a b c d v v v`` with `padding_value` ``v``, "edge"
+        ``a a a a b c d d d d``, "reflect" ``d c b a b c d c b a``, "symmetric"
+        ``c b a a b c d d c b``, and "wrap" ``b c d a b c d a b c``. All but "constant" need
+        an extent of at least 1 along axes with padding.
+    padding_value : number, default 0
+        What "constant" finds; the dtype of `x` must hold it exactly. 0 is all bits 0 in any
+        dtype. Other modes and dtypes without numbers take only 0.
     order : {"CRD", "DCR"} or DepthSpaceOrder, default "CRD"
         Whether the channel (CRD) or the window position (DCR) is the slow index in the
         rows of the result: row ``c*K + rank(o)`` or ``rank(o)*C + c``. DirectML's and
@@ -429,6 +444,10 @@ def unfold(
     array([[[0, 1],
             [1, 2],
             [2, 3]]])
+    >>> reblock.unfold(np.arange(1, 4).reshape(1, 1, 3), 3, start_padding=1, padding_mode="reflect")
+    array([[[2, 1],
+            [1, 2],
+            [2, 3]]])
     >>> reblock.unfold(np.zeros((1, 3, 224, 224)), 16, strides=16).shape
     (1, 768, 196)
     >>> photo = np.zeros((400, 600, 3), np.uint8)
@@ -447,6 +466,8 @@ def unfold(
     dilations: _IntOrInts = 1,
     start_padding: _IntOrInts = 0,
     end_padding: _IntOrInts = 0,
+    padding_mode: _PaddingMode = "constant",
+    padding_value: complex | np.generic = 0,
     order: _Order = "CRD",
     blocks: _Blocks = None,
     channel_axis: SupportsIndex = 1,
@@ -464,6 +485,8 @@ def unfold(
     dilations: _IntOrInts = 1,
     start_padding: _IntOrInts = 0,
     end_padding: _IntOrInts = 0,
+    padding_mode: _PaddingMode = "constant",
+    padding_value: complex | np.generic = 0,
     order: _Order = "CRD",
     blocks: _Blocks = None,
     channel_axis: SupportsIndex = 1,
@@ -481,6 +504,8 @@ def unfold(
     dilations: _IntOrInts = 1,
     start_padding: _IntOrInts = 0,
     end_padding: _IntOrInts = 0,
+    padding_mode: _PaddingMode = "constant",
+    padding_value: complex | np.generic = 0,
     order: _Order = "CRD",
     blocks: _Blocks = None,
     channel_axis: SupportsIndex = 1,
@@ -499,6 +524,7 @@ def fold(
     dilations: _IntOrInts = 1,
     start_padding: _IntOrInts = 0,
     end_padding: _IntOrInts = 0,
+    padding_mode: _PaddingMode = "constant",
     order: _Order = "CRD",
     blocks: _Blocks = None,
     accumulate: bool = False,
@@ -540,8 +566,12 @@ def fold(
     dilations : int or sequence of int, default 1
         Elements from one element of the window to the next; at least 1.
     start_padding, end_padding : int or sequence of int, default 0
-        Elements before and behind each spatial axis that are summed up by no one; at
-        least 0.
+        Implicit elements before and behind each spatial axis; at least 0.
+    padding_mode : str or PaddingMode, default "constant"
+        What happens to the terms of implicit elements. "constant" leaves them out. "edge",
+        "reflect", "symmetric" and "wrap" add them to the elements that `unfold` takes with
+        this mode. For one ``o``, an element's own term comes first, then those of the
+        padding before the image, then those of the padding behind it, axis by axis.
     order : {"CRD", "DCR"} or DepthSpaceOrder, default "CRD"
         Whether the channel (CRD) or the window position (DCR) is the slow index in the
         rows of `columns`: row ``c*K + rank(o)`` or ``rank(o)*C + c``. DirectML's and
@@ -631,6 +661,7 @@ def fold(
     dilations: _IntOrInts = 1,
     start_padding: _IntOrInts = 0,
     end_padding: _IntOrInts = 0,
+    padding_mode: _PaddingMode = "constant",
     order: _Order = "CRD",
     blocks: _Blocks = None,
     accumulate: bool = False,
@@ -650,6 +681,7 @@ def fold(
     dilations: _IntOrInts = 1,
     start_padding: _IntOrInts = 0,
     end_padding: _IntOrInts = 0,
+    padding_mode: _PaddingMode = "constant",
     order: _Order = "CRD",
     blocks: _Blocks = None,
     accumulate: bool = False,
@@ -669,6 +701,7 @@ def fold(
     dilations: _IntOrInts = 1,
     start_padding: _IntOrInts = 0,
     end_padding: _IntOrInts = 0,
+    padding_mode: _PaddingMode = "constant",
     order: _Order = "CRD",
     blocks: _Blocks = None,
     accumulate: bool = False,
@@ -1022,6 +1055,7 @@ def unfold_shape(
     dilations: _IntOrInts = 1,
     start_padding: _IntOrInts = 0,
     end_padding: _IntOrInts = 0,
+    padding_mode: _PaddingMode = "constant",
     blocks: _Blocks = None,
     channel_axis: SupportsIndex = 1,
     layout: str | None = None,
@@ -1034,6 +1068,8 @@ def unfold_shape(
     shape : sequence of int
         The shape of the input, ``(N, C, S_1, ..., S_k)``, or as `layout` says.
     window_sizes, strides, dilations, start_padding, end_padding : int or sequence of int
+        As in `unfold`.
+    padding_mode : str or PaddingMode, default "constant"
         As in `unfold`.
     blocks : slice, (start, stop), or a sequence of these, optional
         As in `unfold`.
@@ -1068,6 +1104,7 @@ def fold_shape(
     dilations: _IntOrInts = 1,
     start_padding: _IntOrInts = 0,
     end_padding: _IntOrInts = 0,
+    padding_mode: _PaddingMode = "constant",
     blocks: _Blocks = None,
     channel_axis: SupportsIndex = 1,
     layout: str | None = None,
@@ -1082,6 +1119,8 @@ def fold_shape(
     output_sizes, window_sizes : int or sequence of int
         As in `fold`.
     strides, dilations, start_padding, end_padding : int or sequence of int
+        As in `fold`.
+    padding_mode : str or PaddingMode, default "constant"
         As in `fold`.
     blocks : slice, (start, stop), or a sequence of these, optional
         As in `fold`.
@@ -1210,6 +1249,15 @@ class DepthSpaceOrder(enum.IntEnum):
 
     DEPTH_COLUMN_ROW = 0
     COLUMN_ROW_DEPTH = 1
+
+class PaddingMode(enum.IntEnum):
+    """What `unfold` finds outside of an image: DirectML's DML_PADDING_MODE, and WRAP."""
+
+    CONSTANT = 0
+    EDGE = 1
+    REFLECTION = 2
+    SYMMETRIC = 3
+    WRAP = 4
 
 class FeatureLevel(enum.IntEnum):
     """What a version of DirectML can do: DirectML's DML_FEATURE_LEVEL."""

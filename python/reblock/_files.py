@@ -33,6 +33,8 @@ PARAMETERS = (
     "layout",
     "out_layout",
     "output_sizes",
+    "padding_mode",
+    "padding_value",
     "start_padding",
     "strides",
     "window_sizes",

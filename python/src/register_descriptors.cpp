@@ -244,6 +244,15 @@ void register_enums(py::module_& m) {
       .value("COLUMN_ROW_DEPTH", depth_space_order::column_row_depth);
   publish(m, orders, "DepthSpaceOrder");
 
+  py::native_enum<padding_mode> modes(
+      m, "PaddingMode", "enum.IntEnum",
+      "What `unfold` finds outside of an image: DirectML's DML_PADDING_MODE, and WRAP.");
+  for (std::uint32_t value = 0; name(static_cast<padding_mode>(value)) != nullptr; ++value) {
+    const auto mode = static_cast<padding_mode>(value);
+    modes.value(name(mode), mode);
+  }
+  publish(m, modes, "PaddingMode");
+
   py::native_enum<feature_level> levels(m, "FeatureLevel", "enum.IntEnum",
                                         "What a version of DirectML can do: DirectML's DML_FEATURE_LEVEL.");
   for (std::uint32_t value = 0x1000; value <= 0x6400; value += 0x100) {

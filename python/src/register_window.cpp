@@ -3,6 +3,7 @@
 #include "axis_names.hpp"
 #include "function.hpp"
 #include "gate.hpp"
+#include "padding.hpp"
 #include "planned_call.hpp"
 #include "register.hpp"
 
@@ -13,7 +14,7 @@ namespace {
 using detail::window_geometry;
 
 constexpr const char* unfold_doc =
-    R"(unfold(x, window_sizes, *, strides=1, dilations=1, start_padding=0, end_padding=0, order='CRD', blocks=None, channel_axis=1, layout=None, out_layout=None, out=None, threads=None)
+    R"(unfold(x, window_sizes, *, strides=1, dilations=1, start_padding=0, end_padding=0, padding_mode='constant', padding_value=0, order='CRD', blocks=None, channel_axis=1, layout=None, out_layout=None, out=None, threads=None)
 --
 
 Copy every position of a sliding window into a column (im2col).
@@ -23,8 +24,9 @@ product ``L``, the result of shape ``(N, C*K, L)`` is
 
 ``result[n, c*K + rank(o), rank(l)] == x[n, c, p_1, ..., p_k]``
 
-where ``p_d = l_d*strides_d + o_d*dilations_d - start_padding_d``, and 0 where a
-``p_d`` lies outside of `x`. ``rank`` is the row-major rank. The block counts are
+where ``p_d = l_d*strides_d + o_d*dilations_d - start_padding_d``. Where a ``p_d`` lies
+outside of `x`, the result has what `padding_mode` says, by default 0. ``rank`` is the
+row-major rank. The block counts are
 ``L_d = (S_d + start_padding_d + end_padding_d - dilations_d*(K_d - 1) - 1) // strides_d + 1``.
 
 Parameters
@@ -41,8 +43,17 @@ strides : int or sequence of int, default 1
 dilations : int or sequence of int, default 1
     Elements from one element of the window to the next; at least 1.
 start_padding, end_padding : int or sequence of int, default 0
-    Implicit zeros before and behind each spatial axis; at least 0. A zero is all
-    bits 0 in any dtype.
+    Implicit elements before and behind each spatial axis; at least 0.
+padding_mode : str or PaddingMode, default "constant"
+    What the implicit elements are, in the words of `numpy.pad`, which gives the same
+    elements for padding of any size. Of ``a b c d`` with 3 elements on each side,
+    "constant" makes ``v v v a b c d v v v`` with `padding_value` ``v``, "edge"
+    ``a a a a b c d d d d``, "reflect" ``d c b a b c d c b a``, "symmetric"
+    ``c b a a b c d d c b``, and "wrap" ``b c d a b c d a b c``. All but "constant" need
+    an extent of at least 1 along axes with padding.
+padding_value : number, default 0
+    What "constant" finds; the dtype of `x` must hold it exactly. 0 is all bits 0 in any
+    dtype. Other modes and dtypes without numbers take only 0.
 order : {"CRD", "DCR"} or DepthSpaceOrder, default "CRD"
     Whether the channel (CRD) or the window position (DCR) is the slow index in the
     rows of the result: row ``c*K + rank(o)`` or ``rank(o)*C + c``. DirectML's and
@@ -110,6 +121,10 @@ array([[[0, 1, 3, 4],
 array([[[0, 1],
         [1, 2],
         [2, 3]]])
+>>> reblock.unfold(np.arange(1, 4).reshape(1, 1, 3), 3, start_padding=1, padding_mode="reflect")
+array([[[2, 1],
+        [1, 2],
+        [2, 3]]])
 >>> reblock.unfold(np.zeros((1, 3, 224, 224)), 16, strides=16).shape
 (1, 768, 196)
 >>> photo = np.zeros((400, 600, 3), np.uint8)
@@ -120,7 +135,7 @@ array([[[0, 1],
 )";
 
 constexpr const char* fold_doc =
-    R"(fold(columns, output_sizes, window_sizes, *, strides=1, dilations=1, start_padding=0, end_padding=0, order='CRD', blocks=None, accumulate=False, channel_axis=1, layout=None, out_layout=None, out=None, threads=None)
+    R"(fold(columns, output_sizes, window_sizes, *, strides=1, dilations=1, start_padding=0, end_padding=0, padding_mode='constant', order='CRD', blocks=None, accumulate=False, channel_axis=1, layout=None, out_layout=None, out=None, threads=None)
 --
 
 Sum overlapping blocks up into an image (col2im), the adjoint of `unfold`.
@@ -155,8 +170,12 @@ strides : int or sequence of int, default 1
 dilations : int or sequence of int, default 1
     Elements from one element of the window to the next; at least 1.
 start_padding, end_padding : int or sequence of int, default 0
-    Elements before and behind each spatial axis that are summed up by no one; at
-    least 0.
+    Implicit elements before and behind each spatial axis; at least 0.
+padding_mode : str or PaddingMode, default "constant"
+    What happens to the terms of implicit elements. "constant" leaves them out. "edge",
+    "reflect", "symmetric" and "wrap" add them to the elements that `unfold` takes with
+    this mode. For one ``o``, an element's own term comes first, then those of the
+    padding before the image, then those of the padding behind it, axis by axis.
 order : {"CRD", "DCR"} or DepthSpaceOrder, default "CRD"
     Whether the channel (CRD) or the window position (DCR) is the slow index in the
     rows of `columns`: row ``c*K + rank(o)`` or ``rank(o)*C + c``. DirectML's and
@@ -237,7 +256,7 @@ array([[[[1, 2, 1],
 )";
 
 constexpr const char* unfold_shape_doc =
-    R"(unfold_shape(shape, window_sizes, *, strides=1, dilations=1, start_padding=0, end_padding=0, blocks=None, channel_axis=1, layout=None, out_layout=None)
+    R"(unfold_shape(shape, window_sizes, *, strides=1, dilations=1, start_padding=0, end_padding=0, padding_mode='constant', blocks=None, channel_axis=1, layout=None, out_layout=None)
 --
 
 Return the shape that `unfold` gives, by the same rules, without data.
@@ -247,6 +266,8 @@ Parameters
 shape : sequence of int
     The shape of the input, ``(N, C, S_1, ..., S_k)``, or as `layout` says.
 window_sizes, strides, dilations, start_padding, end_padding : int or sequence of int
+    As in `unfold`.
+padding_mode : str or PaddingMode, default "constant"
     As in `unfold`.
 blocks : slice, (start, stop), or a sequence of these, optional
     As in `unfold`.
@@ -273,7 +294,7 @@ Examples
 )";
 
 constexpr const char* fold_shape_doc =
-    R"(fold_shape(shape, output_sizes, window_sizes, *, strides=1, dilations=1, start_padding=0, end_padding=0, blocks=None, channel_axis=1, layout=None, out_layout=None)
+    R"(fold_shape(shape, output_sizes, window_sizes, *, strides=1, dilations=1, start_padding=0, end_padding=0, padding_mode='constant', blocks=None, channel_axis=1, layout=None, out_layout=None)
 --
 
 Return the shape that `fold` gives, by the same rules, without data.
@@ -285,6 +306,8 @@ shape : sequence of int
 output_sizes, window_sizes : int or sequence of int
     As in `fold`.
 strides, dilations, start_padding, end_padding : int or sequence of int
+    As in `fold`.
+padding_mode : str or PaddingMode, default "constant"
     As in `fold`.
 blocks : slice, (start, stop), or a sequence of these, optional
     As in `fold`.
@@ -359,9 +382,10 @@ Examples
 
 /// The window of a function, which has more parameters than that of a descriptor.
 window to_function_window(py::handle window_sizes, py::handle strides, py::handle dilations,
-                          py::handle start_padding, py::handle end_padding, py::handle order,
-                          py::handle blocks) {
+                          py::handle start_padding, py::handle end_padding, py::handle padding_mode,
+                          py::handle order, py::handle blocks) {
   window result = to_window(window_sizes, strides, dilations, start_padding, end_padding);
+  result.padding_mode = to_padding_mode(padding_mode);
   result.order = to_order(order);
   result.blocks = to_blocks(blocks);
   return result;
@@ -401,37 +425,40 @@ result<window_geometry> fold_geometry(const axis_values& shape, const char* name
 }
 
 py::object unfold_array(py::handle x, py::handle window_sizes, py::handle strides, py::handle dilations,
-                        py::handle start_padding, py::handle end_padding, py::handle order, py::handle blocks,
+                        py::handle start_padding, py::handle end_padding, py::handle padding_mode,
+                        py::handle padding_value, py::handle order, py::handle blocks,
                         py::handle channel_axis, py::handle layout, py::handle out_layout, py::handle,
                         py::handle, bound_arguments arguments) {
   const py::array input = to_input(x, "x");
   return run_planned(planned_function::unfold, input, arguments, [&] {
     const std::int64_t itemsize = input.itemsize();
     const call_axes axes = unfold_axes(layout, out_layout, static_cast<std::size_t>(input.ndim()));
-    const window parameters =
-        to_function_window(window_sizes, strides, dilations, start_padding, end_padding, order, blocks);
+    const window parameters = to_function_window(window_sizes, strides, dilations, start_padding, end_padding,
+                                                 padding_mode, order, blocks);
     const auto geometry = unfold_geometry(extents_of(input), "x", itemsize, axes, parameters, channel_axis);
+    const padding_element padding = to_padding_value(padding_value, input.dtype());
+    value_or_raise(window_geometry::check_padding_value(padding.is_zero, parameters.padding_mode, itemsize));
     return described_call{axes.output.shape_of(value_or_raise(geometry).columns()),
-                          [axes, geometry = *geometry, itemsize](const operands& where) {
-                            return detail::operation(
-                                geometry.moves(axes.input.to_operator(where.input_strides, 0),
-                                               axes.output.to_operator(where.output_strides, 0), itemsize),
-                                itemsize);
+                          [axes, geometry = *geometry, itemsize, padding](const operands& where) {
+                            return detail::plan_unfold(
+                                geometry, axes.input.to_operator(where.input_strides, 0),
+                                axes.output.to_operator(where.output_strides, 0), itemsize,
+                                padding.is_zero ? nullptr : padding.bytes.data());
                           }};
   });
 }
 
 py::object fold_array(py::handle columns, py::handle output_sizes, py::handle window_sizes,
                       py::handle strides, py::handle dilations, py::handle start_padding,
-                      py::handle end_padding, py::handle order, py::handle blocks, py::handle accumulate,
-                      py::handle channel_axis, py::handle layout, py::handle out_layout, py::handle out,
-                      py::handle, bound_arguments arguments) {
+                      py::handle end_padding, py::handle padding_mode, py::handle order, py::handle blocks,
+                      py::handle accumulate, py::handle channel_axis, py::handle layout,
+                      py::handle out_layout, py::handle out, py::handle, bound_arguments arguments) {
   const py::array input = to_input(columns, "columns");
   return run_planned(planned_function::fold, input, arguments, [&] {
     const detail::summation sum = summation_of(input.dtype(), "columns");
     call_axes axes = fold_axes(layout, out_layout);
-    const window parameters =
-        to_function_window(window_sizes, strides, dilations, start_padding, end_padding, order, blocks);
+    const window parameters = to_function_window(window_sizes, strides, dilations, start_padding, end_padding,
+                                                 padding_mode, order, blocks);
     const fold_options options{.accumulate = to_bool(accumulate, "accumulate")};
     const auto geometry = fold_geometry(extents_of(input), "columns", input.itemsize(), axes, output_sizes,
                                         parameters, channel_axis);
@@ -448,23 +475,25 @@ py::object fold_array(py::handle columns, py::handle output_sizes, py::handle wi
 }
 
 py::object unfold_shape(py::handle shape, py::handle window_sizes, py::handle strides, py::handle dilations,
-                        py::handle start_padding, py::handle end_padding, py::handle blocks,
-                        py::handle channel_axis, py::handle layout, py::handle out_layout) {
+                        py::handle start_padding, py::handle end_padding, py::handle padding_mode,
+                        py::handle blocks, py::handle channel_axis, py::handle layout,
+                        py::handle out_layout) {
   const axis_values extents = to_axis_values(shape, "shape");
   const call_axes axes = unfold_axes(layout, out_layout, extents.given());
-  window parameters = to_window(window_sizes, strides, dilations, start_padding, end_padding);
-  parameters.blocks = to_blocks(blocks);
+  const window parameters = to_function_window(window_sizes, strides, dilations, start_padding, end_padding,
+                                               padding_mode, py::str("CRD"), blocks);
   const auto geometry = unfold_geometry(extents, "shape", 1, axes, parameters, channel_axis);
   return to_tuple(axes.output.shape_of(value_or_raise(geometry).columns()));
 }
 
 py::object fold_shape(py::handle shape, py::handle output_sizes, py::handle window_sizes, py::handle strides,
                       py::handle dilations, py::handle start_padding, py::handle end_padding,
-                      py::handle blocks, py::handle channel_axis, py::handle layout, py::handle out_layout) {
+                      py::handle padding_mode, py::handle blocks, py::handle channel_axis, py::handle layout,
+                      py::handle out_layout) {
   const axis_values extents = to_axis_values(shape, "shape");
   call_axes axes = fold_axes(layout, out_layout);
-  window parameters = to_window(window_sizes, strides, dilations, start_padding, end_padding);
-  parameters.blocks = to_blocks(blocks);
+  const window parameters = to_function_window(window_sizes, strides, dilations, start_padding, end_padding,
+                                               padding_mode, py::str("CRD"), blocks);
   const auto geometry = fold_geometry(extents, "shape", 1, axes, output_sizes, parameters, channel_axis);
   return to_tuple(axes.output.shape_of(value_or_raise(geometry).image()));
 }
@@ -484,6 +513,7 @@ void register_window(py::module_& m) {
   const py::int_ zero(0);
   const py::int_ one(1);
   const py::str crd("CRD");
+  const py::str constant("constant");
   function<&unfold_array>::define(m, "unfold", unfold_doc, 2,
                                   {{"x"},
                                    {"window_sizes"},
@@ -491,6 +521,8 @@ void register_window(py::module_& m) {
                                    {"dilations", one},
                                    {"start_padding", zero},
                                    {"end_padding", zero},
+                                   {"padding_mode", constant},
+                                   {"padding_value", zero},
                                    {"order", crd},
                                    {"blocks", py::none()},
                                    {"channel_axis", default_channel_axis()},
@@ -506,6 +538,7 @@ void register_window(py::module_& m) {
                                  {"dilations", one},
                                  {"start_padding", zero},
                                  {"end_padding", zero},
+                                 {"padding_mode", constant},
                                  {"order", crd},
                                  {"blocks", py::none()},
                                  {"accumulate", py::bool_(false)},
@@ -521,6 +554,7 @@ void register_window(py::module_& m) {
                                    {"dilations", one},
                                    {"start_padding", zero},
                                    {"end_padding", zero},
+                                   {"padding_mode", constant},
                                    {"blocks", py::none()},
                                    {"channel_axis", default_channel_axis()},
                                    {"layout", py::none()},
@@ -533,6 +567,7 @@ void register_window(py::module_& m) {
                                  {"dilations", one},
                                  {"start_padding", zero},
                                  {"end_padding", zero},
+                                 {"padding_mode", constant},
                                  {"blocks", py::none()},
                                  {"channel_axis", default_channel_axis()},
                                  {"layout", py::none()},

@@ -36,6 +36,7 @@ constexpr word words[] = {
     {"mode", "padding_mode", "NumPy"},
     {"mode", "order", "ONNX"},
     {"output_size", "output_sizes", "PyTorch"},
+    {"pad_mode", "padding_mode", "librosa"},
     {"padding", start_padding, "PyTorch"},
     {"pads", start_padding, "ONNX"},
     {"patch_size", "window_sizes", "scikit-learn"},

@@ -88,8 +88,10 @@ def operands(call: Call) -> tuple[Any, ...]:
         call.keywords[name] for name in call.keywords if name not in ("order", "channel_axis")
     ]
     values = [list(value) for value in (*call.arguments, *window)]
+    mode = ["constant"] if window else []
+    value = [0] if call.operator == "unfold" else []
     order = [call.keywords.get("order", "CRD"), *([None] if window else [])]  # and blocks
-    return (*values, *order, call.keywords["channel_axis"], None, None, None)
+    return (*values, *mode, *value, *order, call.keywords["channel_axis"], None, None, None)
 
 
 def elements(x: torch.Tensor) -> Array:

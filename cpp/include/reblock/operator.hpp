@@ -46,8 +46,8 @@ struct space_to_depth_desc {
   depth_space_order order = depth_space_order::depth_column_row;
 };
 
-/// This is DirectML's DML_UNFOLD_OPERATOR_DESC. DirectML has neither `order` nor `blocks`: every feature level refuses
-/// values other than the defaults of window. The output is {N, C*K, L}. It may have leading sizes of 1, up to the input's
+/// This is DirectML's DML_UNFOLD_OPERATOR_DESC. DirectML has no `order`, `padding_mode` or `blocks`: every feature
+/// level refuses values other than the defaults of window. The output is {N, C*K, L}. It may have leading sizes of 1, up to the input's
 /// rank. Without an output description, the output is packed and of rank 3.
 struct unfold_desc {
   tensor_desc input{};

@@ -32,6 +32,7 @@
 #include <reblock/executor.hpp>
 #include <reblock/feature_level.hpp>
 #include <reblock/operator.hpp>
+#include <reblock/padding_mode.hpp>
 #include <reblock/result.hpp>
 #include <reblock/tensor.hpp>
 #include <reblock/version.hpp>

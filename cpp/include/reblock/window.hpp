@@ -10,9 +10,10 @@
 // unfold copies:  columns[n, c*K + rank(o), rank(l)] = image[n, c, p], and 0 where p lies outside;
 // fold sums up:   image[n, c, p] = sum of columns[n, c*K + rank(o), rank(l)] over all (o, l) that cover p.
 //
-// Two members of a window change these formulas. In DCR order the row is rank(o)*C + c. With a range of window positions
+// Three members of a window change these formulas. In DCR order the row is rank(o)*C + c. With a range of window positions
 // (the member `blocks`), l takes only values in the range: L is the product of its extents, and rank(l) counts from its
-// start.
+// start. With a padding mode, positions outside stand for others inside: unfold finds the elements of numpy.pad there, and
+// fold adds their terms to the elements that unfold took.
 //
 // Source: DirectML's DML_UNFOLD_OPERATOR_DESC and DML_FOLD_OPERATOR_DESC.
 #pragma once
@@ -33,6 +34,7 @@
 #include <reblock/detail/layout.hpp>
 #include <reblock/detail/summand.hpp>
 #include <reblock/executor.hpp>
+#include <reblock/padding_mode.hpp>
 #include <reblock/result.hpp>
 #include <reblock/tensor.hpp>
 
@@ -69,11 +71,23 @@ struct window {
   spatial_values sizes = 1;          ///< elements of the window, at least 1
   spatial_values strides = 1;        ///< image elements from one window position to the next, at least 1
   spatial_values dilations = 1;      ///< image elements from one window element to the next, at least 1
-  spatial_values start_padding = 0;  ///< implicit zeros before the first image element, at least 0
-  spatial_values end_padding = 0;    ///< implicit zeros behind the last image element, at least 0
+  spatial_values start_padding = 0;  ///< implicit elements before the image's first one, at least 0
+  spatial_values end_padding = 0;    ///< implicit elements behind the image's last one, at least 0
+  /// What the implicit elements are. Every mode but the constant one needs an image extent of at least 1 along axes with
+  /// padding.
+  reblock::padding_mode padding_mode = reblock::padding_mode::constant;
   /// The slow index of the rows: the channel (CRD, as in DirectML) or the element of the window (DCR).
   depth_space_order order = depth_space_order::column_row_depth;
   block_range blocks{};  ///< the window positions that have columns
+};
+
+/// The options of unfold for elements of type T.
+///
+///     unfold(input, columns, window{.sizes = 3, .start_padding = 1}, {.padding_value = -1.0f})
+template <class T>
+struct unfold_options {
+  /// What padding_mode::constant finds outside of the image. Bits other than 0 need this mode, and a T of at most 32 bytes.
+  T padding_value{};
 };
 
 /// The options of fold.
@@ -128,20 +142,33 @@ constexpr axis_values fold_extents(const axis_values& columns, const spatial_val
 
 namespace detail {
 
+template <class T>
+inline constexpr bool are_options = std::is_same_v<T, fold_options>;
+template <class T>
+inline constexpr bool are_options<unfold_options<T>> = true;
+
 /// Tells an executor from options: either may follow the window.
 template <class T>
-concept no_options = !std::is_same_v<std::remove_cvref_t<T>, fold_options>;
+concept no_options = !are_options<std::remove_cvref_t<T>>;
 
 }  // namespace detail
 
 /// Copies the elements at each window position of the image `input` into a column of `columns`. Elements in the padding
-/// become zeros. Any trivially copyable element type (its zero is all bits 0) and any strides are possible. `columns`
+/// become zeros, or what the window's padding_mode says. Any trivially copyable element type (its zero is all bits 0) and any strides are possible. `columns`
 /// must not overlap itself or share memory with `input`. The call allocates nothing. After an error nothing has been
 /// written.
 template <class In, class T, class Executor = serial_executor>
+  requires detail::no_options<Executor>
 status try_unfold(const tensor_view<In>& input, const tensor_view<T>& columns, const window& window,
                   Executor&& executor = Executor(), std::int64_t channel_axis = 1);
-/// Sums the columns up into the image `output`; elements without terms become 0. For every executor, sums start from
+/// Does the same as try_unfold above, with options.
+template <class In, class T, class Executor = serial_executor>
+status try_unfold(const tensor_view<In>& input, const tensor_view<T>& columns, const window& window,
+                  const unfold_options<std::type_identity_t<T>>& options, Executor&& executor = Executor(),
+                  std::int64_t channel_axis = 1);
+/// Sums the columns up into the image `output`; elements without terms become 0. With a padding mode, fold is the adjoint of
+/// unfold: terms in the padding are added to the elements that unfold takes there. For one element of the window, an
+/// element's own term comes first, then the terms before the image, then those behind it, axis by axis. For every executor, sums start from
 /// zero and terms are added in ascending order of the window's elements. Element types: integers (which wrap), bool
 /// (logical or), floating point and std::complex (summed in their own type), float16 and bfloat16 (summed in float and
 /// rounded once). The rules of try_unfold hold as well.
@@ -159,8 +186,13 @@ status try_fold(const tensor_view<In>& columns, const tensor_view<T>& output, co
 /// These functions do the same as try_unfold and try_fold, but throw std::invalid_argument.
 /// @{
 template <class In, class T, class Executor = serial_executor>
+  requires detail::no_options<Executor>
 void unfold(const tensor_view<In>& input, const tensor_view<T>& columns, const window& window,
             Executor&& executor = Executor(), std::int64_t channel_axis = 1);
+template <class In, class T, class Executor = serial_executor>
+void unfold(const tensor_view<In>& input, const tensor_view<T>& columns, const window& window,
+            const unfold_options<std::type_identity_t<T>>& options, Executor&& executor = Executor(),
+            std::int64_t channel_axis = 1);
 template <class In, class T, class Executor = serial_executor>
   requires detail::no_options<Executor>
 void fold(const tensor_view<In>& columns, const tensor_view<T>& output, const window& window,
@@ -255,6 +287,44 @@ class window_geometry {
     return described;
   }
 
+  /// Whether windows find other elements than zeros outside of the image: if one lies there at all.
+  constexpr bool repeats() const noexcept { return mode_ != padding_mode::constant && reaches_padding(); }
+  constexpr bool reaches_padding() const noexcept {
+    bool reaches = false;
+    for (std::size_t d = 0; d < blocks_.size(); ++d) {
+      const std::int64_t last = first_[d] + (blocks_[d] - 1) * strides_[d] + (sizes_[d] - 1) * dilations_[d];
+      reaches = reaches || (blocks_[d] > 0 && (first_[d] < 0 || last >= spatial_[d]));
+    }
+    return reaches;
+  }
+  constexpr reblock::padding_mode padding_mode() const noexcept { return mode_; }
+
+  /// Describes the moves of unfold with a padding; strides in bytes. `value` is the element that the constant mode finds, or
+  /// null: zero.
+  constexpr padded_request padded_moves(const axis_values& image_strides, const axis_values& columns_strides,
+                                        std::int64_t element_size,
+                                        const std::byte* value = nullptr) const noexcept {
+    padded_request request{describe(image_strides, columns_strides),
+                           spatial_part(image_strides, channel_axis_), element_size, mode_};
+    if (value != nullptr) std::copy_n(value, element_size, request.value.begin());
+    return request;
+  }
+
+  /// Checks the element that the constant mode finds. The value of another mode must be zero, which is all bits 0.
+  static constexpr status check_padding_value(bool is_zero, reblock::padding_mode mode,
+                                              std::int64_t element_size) {
+    if (is_zero) return success{};
+    if (mode != padding_mode::constant) {
+      return error() << "padding_value must be 0 with padding_mode " << name(mode)
+                     << ": only CONSTANT finds a value";
+    }
+    if (element_size > std::int64_t{most_padding_bytes}) {
+      return error() << "padding_value must be 0 for elements of more than " << most_padding_bytes
+                     << " bytes, got elements of " << element_size;
+    }
+    return success{};
+  }
+
   /// Describes the sums of fold; strides in bytes.
   constexpr sum_request sums(const axis_values& columns_strides, const axis_values& image_strides,
                              const summation& sum, const fold_options& options = {}) const noexcept {
@@ -262,8 +332,10 @@ class window_geometry {
                         channels_second(image_strides), sum};
     request.moves.swap_sides();
     request.moves.source_run = dense_run(columns_, columns_strides, sum.element_size);
-    if (options.accumulate) {
-      request.accumulates = true;
+    request.accumulates = options.accumulate;
+    if (repeats()) {
+      request.mode = mode_;
+    } else if (options.accumulate) {
       keep_reached_part(request);
     }
     return request;
@@ -295,6 +367,11 @@ class window_geometry {
     const auto end_padding = check_spatial(parameters.end_padding, "end_padding", axes, 0);
     if (!end_padding) return end_padding.why();
     if (const status known = check_order(parameters.order); !known) return known;
+    mode_ = parameters.padding_mode;
+    if (name(mode_) == nullptr) {
+      return error() << "padding_mode must be from CONSTANT (0) to WRAP (4), got "
+                     << static_cast<std::uint32_t>(mode_);
+    }
     const block_range& range = parameters.blocks;
     if (!range.start.fits(axes) || !range.stop.fits(axes)) {
       return error() << "blocks must be one range, or one for each of the " << axes << " spatial axes, got "
@@ -306,6 +383,11 @@ class window_geometry {
       if (padded.overflow()) {
         return error() << "start_padding " << *start_padding << " and end_padding " << *end_padding
                        << " are too large: a padded extent overflows";
+      }
+      if (mode_ != padding_mode::constant && spatial_[d] == 0 && padded.value() > 0) {
+        return error() << "padding_mode must be CONSTANT for an axis without elements, got " << name(mode_)
+                       << ": " << image_name << " has spatial extents " << spatial_ << ", and axis " << d
+                       << " has padding";
       }
       const checked_size span = checked_size((*sizes)[d] - 1) * (*dilations)[d] + 1;
       if (span.overflow() || span.value() > padded.value()) {
@@ -391,8 +473,20 @@ class window_geometry {
   axis_values first_;  ///< where the first window position's first element lies in the image
   std::size_t channel_axis_ = 1;
   depth_space_order order_ = depth_space_order::column_row_depth;
+  reblock::padding_mode mode_ = padding_mode::constant;
   bool is_part_ = false;  ///< whether the range leaves out window positions
 };
+
+/// Plans unfold; strides in bytes. `value` is the element that the constant mode finds, or null: zero.
+template <class = void>
+operation plan_unfold(const window_geometry& geometry, const axis_values& image_strides,
+                      const axis_values& columns_strides, std::int64_t element_size,
+                      const std::byte* value) noexcept {
+  if (geometry.repeats() || (value != nullptr && geometry.reaches_padding())) {
+    return operation(geometry.padded_moves(image_strides, columns_strides, element_size, value));
+  }
+  return operation(geometry.moves(image_strides, columns_strides, element_size), element_size);
+}
 
 /// A window_call holds a call of unfold, or of fold, on views.
 struct window_call {
@@ -400,8 +494,9 @@ struct window_call {
   const window& parameters;
   std::int64_t channel_axis;
   executor_reference executor;
-  summation sum{};         ///< of fold
-  fold_options options{};  ///< of fold
+  summation sum{};                      ///< of fold
+  fold_options options{};               ///< of fold
+  const void* padding_value = nullptr;  ///< of unfold: an element, or null for zero
 };
 
 }  // namespace detail
@@ -467,10 +562,24 @@ constexpr padding same_padding(const axis_values& extents, const spatial_values&
 }
 
 template <class In, class T, class Executor>
+  requires detail::no_options<Executor>
 status try_unfold(const tensor_view<In>& input, const tensor_view<T>& columns, const window& window,
                   Executor&& executor, std::int64_t channel_axis) {
   detail::held_executor held(executor);
   const detail::window_call call{{input, columns}, window, channel_axis, held.reference()};
+  status done = success{};
+  engine::unfold(&call, &done);
+  held.rethrow();
+  return done;
+}
+
+template <class In, class T, class Executor>
+status try_unfold(const tensor_view<In>& input, const tensor_view<T>& columns, const window& window,
+                  const unfold_options<std::type_identity_t<T>>& options, Executor&& executor,
+                  std::int64_t channel_axis) {
+  detail::held_executor held(executor);
+  const detail::window_call call{{input, columns},      window, channel_axis, held.reference(), {}, {},
+                                 &options.padding_value};
   status done = success{};
   engine::unfold(&call, &done);
   held.rethrow();
@@ -498,9 +607,17 @@ status try_fold(const tensor_view<In>& columns, const tensor_view<T>& output, co
 }
 
 template <class In, class T, class Executor>
+  requires detail::no_options<Executor>
 void unfold(const tensor_view<In>& input, const tensor_view<T>& columns, const window& window,
             Executor&& executor, std::int64_t channel_axis) {
   try_unfold(input, columns, window, executor, channel_axis).value();
+}
+
+template <class In, class T, class Executor>
+void unfold(const tensor_view<In>& input, const tensor_view<T>& columns, const window& window,
+            const unfold_options<std::type_identity_t<T>>& options, Executor&& executor,
+            std::int64_t channel_axis) {
+  try_unfold(input, columns, window, options, executor, channel_axis).value();
 }
 
 template <class In, class T, class Executor>

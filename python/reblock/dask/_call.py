@@ -32,7 +32,8 @@ def call_by_layout(
     given: dict[str, Any] = {"layout": layouts[0], "out_layout": layouts[1]}
     if channel_axis != 1:
         given["channel_axis"] = channel_axis  # an error
-    sizes = {key: v for key, v in parameters.items() if key not in ("order", "threads")}
+    others = ("padding_value", "order", "threads")
+    sizes = {key: v for key, v in parameters.items() if key not in others}
     try:
         shape = getattr(reblock, f"{name}_shape")(array.shape, **sizes, **given)
     except ValueError:

@@ -12,6 +12,9 @@ import reblock
 
 IntOrInts: TypeAlias = SupportsIndex | Sequence[SupportsIndex] | npt.NDArray[np.integer[Any]]
 Order: TypeAlias = Literal["DCR", "CRD", 0, 1] | reblock.DepthSpaceOrder
+PaddingMode: TypeAlias = (
+    Literal["constant", "edge", "reflect", "symmetric", "wrap", 0, 1, 2, 3, 4] | reblock.PaddingMode
+)
 Blocks: TypeAlias = slice | Sequence[Any] | npt.NDArray[np.integer[Any]] | None
 Array: TypeAlias = npt.NDArray[Any]
 Input: TypeAlias = da.Array | npt.ArrayLike

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`unfold` and `fold` of Dask arrays."""
 
+import math
+from functools import partial
 from typing import Any, SupportsIndex
 
 import dask.array as da
@@ -8,9 +10,10 @@ import dask.array as da
 import reblock
 from reblock.dask._call import call_by_layout, empty_result, is_crd, per_axis, split_axes
 from reblock.dask._chunks import borders, ranges, rechunk
+from reblock.dask._padding import PADDING, has_zeros, pad_axis
 from reblock.dask._parts import map_parts
 from reblock.dask._sliding import SlidingWindow
-from reblock.dask._types import Array, Blocks, Input, IntOrInts, Order
+from reblock.dask._types import Array, Blocks, Input, IntOrInts, Order, PaddingMode
 
 
 def unfold(
@@ -21,6 +24,8 @@ def unfold(
     dilations: IntOrInts = 1,
     start_padding: IntOrInts = 0,
     end_padding: IntOrInts = 0,
+    padding_mode: PaddingMode = "constant",
+    padding_value: complex = 0,
     order: Order = "CRD",
     blocks: Blocks = None,
     channel_axis: SupportsIndex = 1,
@@ -51,8 +56,12 @@ def unfold(
     dilations : int or sequence of int, default 1
         Elements from one element of the window to the next; at least 1.
     start_padding, end_padding : int or sequence of int, default 0
-        Implicit zeros before and behind each spatial axis; at least 0. A zero is all bits 0 in any
-        dtype.
+        Implicit elements before and behind each spatial axis; at least 0.
+    padding_mode : str or PaddingMode, default "constant"
+        What the implicit elements are, as in `reblock.unfold`. Other elements than zeros are taken
+        from the chunks that have them, and join the first and the last chunk of their axis.
+    padding_value : number, default 0
+        What "constant" finds, as in `reblock.unfold`.
     order : {"CRD", "DCR"} or DepthSpaceOrder, default "CRD"
         Whether the channel (CRD) or the window position (DCR) is the slow index in the rows; DCR
         needs a single chunk along the channels or the rows.
@@ -105,6 +114,8 @@ def unfold(
         dilations=dilations,
         start_padding=start_padding,
         end_padding=end_padding,
+        padding_mode=padding_mode,
+        padding_value=padding_value,
         order=order,
         blocks=blocks,
         threads=threads,
@@ -120,6 +131,7 @@ def fold(
     dilations: IntOrInts = 1,
     start_padding: IntOrInts = 0,
     end_padding: IntOrInts = 0,
+    padding_mode: PaddingMode = "constant",
     order: Order = "CRD",
     blocks: Blocks = None,
     channel_axis: SupportsIndex = 1,
@@ -155,7 +167,10 @@ def fold(
     dilations : int or sequence of int, default 1
         Elements from one element of the window to the next; at least 1.
     start_padding, end_padding : int or sequence of int, default 0
-        Elements before and behind each spatial axis that are summed up by no one; at least 0.
+        Implicit elements before and behind each spatial axis; at least 0.
+    padding_mode : str or PaddingMode, default "constant"
+        What happens to the terms of implicit elements, as in `reblock.fold`. All modes but
+        "constant" need `columns` with a single chunk along axis 2.
     order : {"CRD", "DCR"} or DepthSpaceOrder, default "CRD"
         Whether the channel (CRD) or the window position (DCR) is the slow index in the rows; DCR
         needs a single chunk along the channels or the rows.
@@ -208,6 +223,7 @@ def fold(
         dilations=dilations,
         start_padding=start_padding,
         end_padding=end_padding,
+        padding_mode=padding_mode,
         order=order,
         blocks=blocks,
         threads=threads,
@@ -217,6 +233,8 @@ def fold(
 def _unfold(
     array: da.Array,
     *,
+    padding_mode: PaddingMode,
+    padding_value: complex,
     order: Order,
     blocks: Blocks,
     channel_axis: SupportsIndex,
@@ -224,8 +242,14 @@ def _unfold(
     **window: IntOrInts,
 ) -> da.Array:
     options: dict[str, Any] = {"order": order, "channel_axis": channel_axis, "threads": threads}
-    meta = empty_result(reblock.unfold, array, window | options | {"blocks": blocks})
+    padding = {"padding_mode": padding_mode, "padding_value": padding_value}
+    meta = empty_result(reblock.unfold, array, window | padding | options | {"blocks": blocks})
     channels, spatial = split_axes(array.ndim, channel_axis)
+    if not has_zeros(padding_mode, padding_value):
+        sides = (per_axis(window.pop(side), len(spatial)) for side in PADDING)
+        for axis, *pads in zip(spatial, *sides, strict=True):
+            array = pad_axis(array, axis, pads, padding_mode, padding_value)
+        window |= dict.fromkeys(PADDING, 0)
     sliding = SlidingWindow.of([array.shape[axis] for axis in spatial], window)
     if blocks is not None:
         part = sliding.part(blocks)
@@ -266,6 +290,7 @@ def _fold(
     array: da.Array,
     *,
     output_sizes: IntOrInts,
+    padding_mode: PaddingMode,
     order: Order,
     blocks: Blocks,
     channel_axis: SupportsIndex,
@@ -274,8 +299,11 @@ def _fold(
 ) -> da.Array:
     options: dict[str, Any] = {"order": order, "channel_axis": channel_axis, "threads": threads}
     given = {"output_sizes": output_sizes, "blocks": blocks} | window | options
+    given["padding_mode"] = padding_mode
     meta = empty_result(reblock.fold, array, given)
     channels, spatial = split_axes(meta.ndim, channel_axis)
+    if not has_zeros(padding_mode):
+        return _fold_whole(array, meta, given, channels)
     sliding = SlidingWindow.of(per_axis(output_sizes, len(spatial)), window)
     if blocks is not None:
         part = sliding.part(blocks)
@@ -283,7 +311,7 @@ def _fold(
             return _zeros(array, meta)
         reached, sliding = part
         of_part: dict[str, Any] = sliding.keywords() | options
-        image = _fold(array, output_sizes=sliding.sizes(), blocks=None, **of_part)
+        image = _fold(array, output_sizes=sliding.sizes(), padding_mode=padding_mode, blocks=None, **of_part)
         around = [(0, 0)] * image.ndim
         for d, (first, last) in zip(spatial, reached, strict=True):
             around[d] = (first, meta.shape[d] - last)
@@ -314,6 +342,34 @@ def _fold(
         chunks=chunks,
         meta=meta,
     )
+
+
+def _fold_whole(
+    array: da.Array, meta: Array, given: dict[str, Any], channels: int
+) -> da.Array:
+    """Fold all window positions in one task for each chunk of the batch and the channels."""
+    if len(array.chunks[2]) > 1:
+        raise ValueError(
+            "columns must have a single chunk along axis 2 with padding_mode"
+            f" {given['padding_mode']!r}, got chunks {array.chunks[2]}: use"
+            " columns.rechunk({2: -1})"
+        )
+    window = math.prod(per_axis(given["window_sizes"], meta.ndim - 2))
+    together = not is_crd(given["order"]) and window > 1
+    array = rechunk("columns", array, {1: array.shape[1] if together else window})
+    spatial = [axis for axis in range(meta.ndim) if axis not in (0, channels)]
+    result: da.Array = da.blockwise(
+        partial(reblock.fold, **given),
+        range(meta.ndim),
+        array,
+        (0, channels, meta.ndim),
+        new_axes={axis: meta.shape[axis] for axis in spatial},
+        adjust_chunks={channels: tuple(rows // window for rows in array.chunks[1])},
+        concatenate=True,
+        dtype=array.dtype,
+        meta=meta,
+    )
+    return result
 
 
 def _zeros(array: da.Array, meta: Array) -> da.Array:

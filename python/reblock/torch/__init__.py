@@ -57,6 +57,9 @@ __all__ = [
 
 _IntOrInts = SupportsIndex | Sequence[SupportsIndex] | npt.NDArray[np.integer[Any]]
 _Order = Literal["DCR", "CRD", 0, 1] | reblock.DepthSpaceOrder
+_PaddingMode = (
+    Literal["constant", "edge", "reflect", "symmetric", "wrap", 0, 1, 2, 3, 4] | reblock.PaddingMode
+)
 _Range = slice | tuple[SupportsIndex | None, SupportsIndex | None] | None
 _Blocks = _Range | Sequence[_Range]
 
@@ -204,6 +207,8 @@ def unfold(
     dilations: _IntOrInts = 1,
     start_padding: _IntOrInts = 0,
     end_padding: _IntOrInts = 0,
+    padding_mode: _PaddingMode = "constant",
+    padding_value: complex = 0,
     order: _Order = "CRD",
     blocks: _Blocks = None,
     channel_axis: SupportsIndex = 1,
@@ -229,8 +234,12 @@ def unfold(
     dilations : int or sequence of int, default 1
         Elements from one element of the window to the next; at least 1.
     start_padding, end_padding : int or sequence of int, default 0
-        Implicit zeros before and behind each spatial axis; at least 0. A zero is all bits 0 in any
-        dtype.
+        Implicit elements before and behind each spatial axis; at least 0.
+    padding_mode : str or PaddingMode, default "constant"
+        What the implicit elements are, as in `reblock.unfold`: "constant", "edge" (PyTorch's
+        "replicate"), "reflect", "symmetric" or "wrap" ("circular").
+    padding_value : number, default 0
+        What "constant" finds; the dtype of `x` must hold it exactly.
     order : {"CRD", "DCR"} or DepthSpaceOrder, default "CRD"
         Whether the channel (CRD) or the window position (DCR) is the slow index in the rows.
     blocks : slice, (start, stop), or a sequence of these, optional
@@ -271,7 +280,7 @@ def unfold(
     >>> reblock.torch.unfold(torch.zeros(1, 3, 224, 224), 16, strides=16).shape
     torch.Size([1, 768, 196])
     """
-    more = (order, blocks, channel_axis, layout, out_layout, threads)
+    more = (padding_mode, padding_value, order, blocks, channel_axis, layout, out_layout, threads)
     window = (window_sizes, strides, dilations, start_padding, end_padding)
     return _operators.unfold(x, *window, *more)
 
@@ -285,6 +294,7 @@ def fold(
     dilations: _IntOrInts = 1,
     start_padding: _IntOrInts = 0,
     end_padding: _IntOrInts = 0,
+    padding_mode: _PaddingMode = "constant",
     order: _Order = "CRD",
     blocks: _Blocks = None,
     channel_axis: SupportsIndex = 1,
@@ -313,7 +323,10 @@ def fold(
     dilations : int or sequence of int, default 1
         Elements from one element of the window to the next; at least 1.
     start_padding, end_padding : int or sequence of int, default 0
-        Elements before and behind each spatial axis, whose sums are left out; at least 0.
+        Implicit elements before and behind each spatial axis; at least 0.
+    padding_mode : str or PaddingMode, default "constant"
+        What happens to the terms of implicit elements, as in `reblock.fold`: "constant" leaves them
+        out, the other modes add them to the elements that `unfold` takes.
     order : {"CRD", "DCR"} or DepthSpaceOrder, default "CRD"
         Whether the channel (CRD) or the window position (DCR) is the slow index in the rows.
     blocks : slice, (start, stop), or a sequence of these, optional
@@ -356,7 +369,7 @@ def fold(
     >>> reblock.torch.fold(torch.zeros(1, 768, 196), (224, 224), 16, strides=16).shape
     torch.Size([1, 3, 224, 224])
     """
-    more = (order, blocks, channel_axis, layout, out_layout, threads)
+    more = (padding_mode, order, blocks, channel_axis, layout, out_layout, threads)
     window = (window_sizes, strides, dilations, start_padding, end_padding)
     return _operators.fold(columns, output_sizes, *window, *more)
 

@@ -96,6 +96,27 @@ def _order(name: str, value: object) -> str:
     return {0: "DCR", 1: "CRD"}.get(number, str(number))
 
 
+_MODES = ("constant", "edge", "reflect", "symmetric", "wrap")
+
+
+def _mode(name: str, value: object) -> str:
+    if isinstance(value, str):
+        return value
+    listed = '"constant", "edge", "reflect", "symmetric", "wrap" or a PaddingMode'
+    number = _int(name, value, listed)
+    return _MODES[number] if 0 <= number < len(_MODES) else str(number)
+
+
+def _number(name: str, value: object) -> Any:
+    """Return a number as a Scalar of PyTorch holds it."""
+    if isinstance(value, (bool, int, float, complex)):
+        return value
+    number = value.item() if isinstance(value, (np.generic, torch.Tensor)) else None
+    if not isinstance(number, (bool, int, float, complex)):
+        raise _wrong_kind(name, value, "a number")
+    return number
+
+
 def _layout(name: str, value: object) -> str | None:
     if value is not None and not isinstance(value, str):
         raise _wrong_kind(name, value, 'a str such as "NHWC"')
@@ -148,6 +169,8 @@ def _wrong_kind(name: str, value: object, expected: str) -> TypeError:
 
 
 _READ = {
+    "padding_mode": _mode,
+    "padding_value": _number,
     "order": _order,
     "blocks": _as_given,
     "channel_axis": _int,

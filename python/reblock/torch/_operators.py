@@ -19,6 +19,7 @@ from reblock._layouts import arrange, in_order, resolve_layouts, spatial
 from reblock.torch._arguments import ALL_BLOCKS, operands
 from reblock.torch._tensors import (
     bits,
+    element,
     empty,
     is_plain,
     memory_format,
@@ -117,12 +118,13 @@ class Operator:
     """A custom operator, with arguments as its schema has them, all by place.
 
     `kernel` computes the result. `adjoint` is given the shape of the tensor before the other
-    arguments.
+    arguments. `operands` are the names of these.
     """
 
     kernel: Callable[..., torch.Tensor]
     custom: Any
     adjoint: Callable[..., torch.Tensor]
+    operands: tuple[str, ...] = ()
 
     def __call__(self, x: torch.Tensor, *operands: Any) -> torch.Tensor:
         if is_plain(x):
@@ -135,6 +137,13 @@ class Operator:
         result = self.custom(x, *operands) if recorded else _Linear.apply(x, _Call(self, operands))
         return result
 
+    def derivative(self, tangent: torch.Tensor, *operands: Any) -> torch.Tensor:
+        """Return the operator's derivative: itself, with zeros where it finds a value."""
+        if "padding_value" in self.operands:
+            at = self.operands.index("padding_value")
+            operands = (*operands[:at], 0, *operands[at + 1 :])
+        return self(tangent, *operands)
+
 
 def define_operator(
     name: str,
@@ -144,11 +153,12 @@ def define_operator(
     make: Callable[..., torch.Tensor],
     run_batches: Callable[..., Any],
     adjoint: Callable[..., torch.Tensor],
+    operands: tuple[str, ...] = (),
 ) -> Operator:
     """Define ``torch.ops.reblock.name``, with `parameters` in its schema behind the tensor.
 
     `make` returns a tensor like the result, whose elements have any values. `run_batches` is the
-    rule for vmap. `kernel` and `adjoint` are as in `Operator`.
+    rule for vmap. `kernel`, `adjoint` and `operands` are as in `Operator`.
     """
 
     def setup_context(
@@ -172,7 +182,7 @@ def define_operator(
     custom.register_fake(make)
     custom.register_vmap(run_batches)
     custom.register_autograd(backward, setup_context=setup_context)
-    return Operator(kernel, custom, adjoint)
+    return Operator(kernel, custom, adjoint, operands)
 
 
 @dataclass(frozen=True)
@@ -227,7 +237,7 @@ class _Linear(torch.autograd.Function):  # type: ignore[misc] # the types of tor
 
     @staticmethod
     def jvp(ctx: Any, tangent: torch.Tensor, _: None) -> torch.Tensor:
-        result: torch.Tensor = ctx.call.operator(tangent, *ctx.call.operands)
+        result: torch.Tensor = ctx.call.operator.derivative(tangent, *ctx.call.operands)
         return result
 
 
@@ -257,7 +267,9 @@ def _symbols(
 ) -> Sequence[int]:
     """Return the result's shape, by one of the formulas for symbols."""
     layouts = _layouts(name, len(shape), geometry)
-    geometry = {k: v for k, v in geometry.items() if k not in ("layout", "out_layout")}
+    geometry = {
+        k: v for k, v in geometry.items() if k not in ("padding_mode", "layout", "out_layout")
+    }
     if layouts is None:
         return function(shape, **geometry)
     layout, out_layout = layouts
@@ -276,6 +288,8 @@ def _function(
 ) -> Function:
     """Define a function and its operator with the parameters of that in `reblock`, tensor first."""
     types = {
+        "padding_mode": "str",
+        "padding_value": "Scalar",
         "order": "str",
         "blocks": "SymInt[]?",
         "channel_axis": "int",
@@ -290,7 +304,9 @@ def _function(
         """Make what the operator gives, but for its elements."""
         arguments = dict(zip(parameters[1:], values, strict=True))
         form = _form_of(x, arguments)
-        geometry = {k: v for k, v in arguments.items() if k not in ("order", "threads")}
+        geometry = {
+            k: v for k, v in arguments.items() if k not in ("padding_value", "order", "threads")
+        }
         sizes = [x.shape, *(v for v in geometry.values() if isinstance(v, Sequence))]
         if any(isinstance(size, torch.SymInt) for size in itertools.chain(*sizes)):
             return empty(x, _symbols(name, symbolic_shape, x.shape, geometry), form)
@@ -300,6 +316,8 @@ def _function(
         """Compute in memory that the function allocates: large results come in large pages."""
         source = array(x)
         form = _form_of(x, arguments)
+        if "padding_value" in arguments:
+            arguments["padding_value"] = element(arguments["padding_value"], x.dtype)
         contiguous = form is torch.contiguous_format
         call = function if contiguous else partial(_on_last_axis, function)
         result = call(source, **arguments)
@@ -334,7 +352,13 @@ def _function(
         return result, target
 
     operator = define_operator(
-        name, listed, kernel=kernel, make=make, run_batches=run_batches, adjoint=adjoint
+        name,
+        listed,
+        kernel=kernel,
+        make=make,
+        run_batches=run_batches,
+        adjoint=adjoint,
+        operands=parameters[1:],
     )
     return Function(parameters, peer, run, operator)
 
@@ -362,30 +386,35 @@ def _on_last_axis(
 
 _LAYOUTS = ("channel_axis", "layout", "out_layout", "threads")
 _BLOCK = ("block_size", "order", *_LAYOUTS)
-_WINDOW = (*WINDOW_PARAMETERS, "order", "blocks", *_LAYOUTS)
+_FOLD = (*WINDOW_PARAMETERS, "padding_mode", "order", "blocks", *_LAYOUTS)
+_UNFOLD = (*WINDOW_PARAMETERS, "padding_mode", "padding_value", "order", "blocks", *_LAYOUTS)
 
 
-def _swapped(name: str, rank: int, parameters: Sequence[str], values: Sequence[Any]) -> list[Any]:
+def _swapped(
+    name: str, rank: int, parameters: Sequence[str], values: Sequence[Any]
+) -> dict[str, Any]:
     """Return the arguments with the layouts of what goes in and what comes out swapped."""
     arguments = dict(zip(parameters, values, strict=True))
     layouts = _layouts(name, rank, arguments)
     if layouts is not None:
         arguments["out_layout"], arguments["layout"] = layouts
-    return list(arguments.values())
+    return arguments
 
 
 def _unfold_adjoint(g: torch.Tensor, shape: Sequence[int], *values: Any) -> torch.Tensor:
-    arguments = dict(zip(_WINDOW, values, strict=True))
+    arguments = dict(zip(_UNFOLD, values, strict=True))
     layouts = _layouts("unfold", len(shape), arguments)
     if layouts is None:
         sizes = _spatial(shape, arguments["channel_axis"])
     else:
         sizes = arrange(shape, layouts[0], spatial(layouts[0]), 1)
-    return fold.operator(g, sizes, *_swapped("unfold", len(shape), _WINDOW, values))
+    swapped = _swapped("unfold", len(shape), _UNFOLD, values)
+    return fold.operator(g, sizes, *(swapped[name] for name in _FOLD))
 
 
 def _fold_adjoint(g: torch.Tensor, shape: Sequence[int], *values: Any) -> torch.Tensor:
-    return unfold.operator(g, *_swapped("fold", len(shape), ("output_sizes", *_WINDOW), values)[1:])
+    swapped = _swapped("fold", len(shape), ("output_sizes", *_FOLD), values)
+    return unfold.operator(g, *({**swapped, "padding_value": 0}[name] for name in _UNFOLD))
 
 
 depth_to_space: Function = _function(
@@ -394,7 +423,7 @@ depth_to_space: Function = _function(
     _depth_to_space_shape,
     bits,
     adjoint=lambda g, shape, *values: space_to_depth.operator(
-        g, *_swapped("depth_to_space", len(shape), _BLOCK, values)
+        g, *_swapped("depth_to_space", len(shape), _BLOCK, values).values()
     ),
     peer='torch.nn.functional.pixel_shuffle (order="CRD")',
 )
@@ -404,13 +433,13 @@ space_to_depth: Function = _function(
     _space_to_depth_shape,
     bits,
     adjoint=lambda g, shape, *values: depth_to_space.operator(
-        g, *_swapped("space_to_depth", len(shape), _BLOCK, values)
+        g, *_swapped("space_to_depth", len(shape), _BLOCK, values).values()
     ),
     peer='torch.nn.functional.pixel_unshuffle (order="CRD")',
 )
 unfold: Function = _function(
     "unfold",
-    ("x", *_WINDOW),
+    ("x", *_UNFOLD),
     _unfold_shape,
     bits,
     adjoint=_unfold_adjoint,
@@ -418,7 +447,7 @@ unfold: Function = _function(
 )
 fold: Function = _function(
     "fold",
-    ("columns", "output_sizes", *_WINDOW),
+    ("columns", "output_sizes", *_FOLD),
     _fold_shape,
     numbers,
     adjoint=_fold_adjoint,

@@ -87,6 +87,22 @@ def bits(x: torch.Tensor) -> _Array:
     return array
 
 
+def element(value: complex, dtype: torch.dtype) -> Any:
+    """Return a number as an element of `bits`; ValueError where the dtype does not hold it."""
+    if isinstance(value, int) and value == 0:
+        return 0
+    held = torch.empty(1, dtype=dtype)
+    try:
+        found = held.fill_(value).item()
+    except RuntimeError:  # PyTorch's error for what is too large, or complex
+        found = None
+    if found != value and not (value != value and found != found):  # noqa: PLR0124 - a NaN
+        raise ValueError(
+            f"padding_value must be a number that {dtype} holds exactly, got {value}"
+        )
+    return bits(held)[0]
+
+
 def numbers(columns: torch.Tensor) -> _Array:
     """View the elements as they are, to be added."""
     if columns.dtype == torch.bfloat16:

@@ -7,6 +7,7 @@
 // throws.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -15,6 +16,7 @@
 #include <reblock/detail/executor_reference.hpp>
 #include <reblock/detail/layout.hpp>
 #include <reblock/detail/summand.hpp>
+#include <reblock/padding_mode.hpp>
 
 namespace reblock::inline REBLOCK_ENGINE_NAMESPACE::engine {
 
@@ -23,6 +25,8 @@ REBLOCK_ENGINE_FUNCTION void plan_moves(void* operation, const void* moves,
                                         std::int64_t element_size) noexcept;
 /// Makes a plan of `sums` (a sum_request) in `operation`.
 REBLOCK_ENGINE_FUNCTION void plan_sums(void* operation, const void* sums) noexcept;
+/// Makes a plan of `request` (a padded_request) in `operation`.
+REBLOCK_ENGINE_FUNCTION void plan_padded(void* operation, const void* request) noexcept;
 /// Makes a plan in `operation` of a described_operator and the strides of its input and output (axis_values), in bytes.
 REBLOCK_ENGINE_FUNCTION void plan_described(void* operation, const void* described, const void* input_strides,
                                             const void* output_strides) noexcept;
@@ -46,6 +50,22 @@ struct sum_request {
   bool accumulates = false;  ///< whether sums begin from the values in the image
   std::int64_t output_offset =
       0;  ///< bytes from the output's first element to the image's, if the image is a part
+  /// Of every mode but the constant one, terms from the padding are added to the positions that they stand for.
+  padding_mode mode = padding_mode::constant;
+};
+
+/// Bytes of the largest element that a padding value may have.
+inline constexpr std::size_t most_padding_bytes = 32;
+
+/// A padded_request describes an unfold whose windows find other elements than zeros outside of the image. The moves are
+/// those of unfold.
+struct padded_request {
+  layout moves;
+  axis_values image_strides;  ///< of the spatial axes, bytes
+  std::int64_t element_size;
+  padding_mode mode;
+  /// What the constant mode finds, as an element. Larger elements find zeros.
+  std::array<std::byte, most_padding_bytes> value{};
 };
 
 struct described_operator;  // see operator.hpp
@@ -58,6 +78,9 @@ class operation {
   }
   REBLOCK_ENGINE_FUNCTION explicit operation(const sum_request& sums) noexcept {
     engine::plan_sums(plan_, &sums);
+  }
+  REBLOCK_ENGINE_FUNCTION explicit operation(const padded_request& padded) noexcept {
+    engine::plan_padded(plan_, &padded);
   }
   REBLOCK_ENGINE_FUNCTION operation(const described_operator& described, const axis_values& input_strides,
                                     const axis_values& output_strides) noexcept {
@@ -78,7 +101,7 @@ class operation {
     held.rethrow();
   }
 
-  static constexpr std::size_t plan_bytes = 11 * 1024;
+  static constexpr std::size_t plan_bytes = 12 * 1024;
 
  private:
   alignas(8) std::byte plan_[plan_bytes];

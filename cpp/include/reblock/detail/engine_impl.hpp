@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <new>
 #include <type_traits>
+#include <utility>
 
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/engine.hpp>
@@ -16,6 +17,7 @@
 #include <reblock/detail/look_up.hpp>
 #include <reblock/detail/move_plan.hpp>
 #include <reblock/detail/movers.hpp>
+#include <reblock/detail/padded_windows.hpp>
 #include <reblock/detail/plan_moves.hpp>
 #include <reblock/detail/staged_sum_runner.hpp>
 #include <reblock/detail/staged_sums.hpp>
@@ -31,12 +33,14 @@ inline constexpr std::int64_t least_chunk_bytes = 64 * 1024;
 
 /// An any_plan is the content of an operation.
 struct any_plan {
-  enum class kind : std::uint8_t { moves, sums, staged_sums };
+  enum class kind : std::uint8_t { moves, sums, staged_sums, padded, padded_sums };
   kind holds;
   union {
     move_plan moves;
     gather sums;
     staged_sums staged;
+    padded_move padded;
+    padded_sums all_sums;
   };
 
   any_plan(const layout& described, std::int64_t element_size, const movers& by,
@@ -45,6 +49,10 @@ struct any_plan {
   any_plan(const sum_request& request, const sum_functions& sum) noexcept
       : holds(kind::sums), sums(request, sum) {}
   explicit any_plan(const staged_sums& some) noexcept : holds(kind::staged_sums), staged(some) {}
+  any_plan(const padded_request& request, const movers& by) noexcept
+      : holds(kind::padded), padded(request, by) {}
+  any_plan(const sum_request& request, padded_sum_function sum) noexcept
+      : holds(kind::padded_sums), all_sums{request, sum} {}
 };
 static_assert(std::is_trivially_copyable_v<any_plan> && sizeof(any_plan) <= operation::plan_bytes &&
               alignof(any_plan) <= 8);
@@ -186,6 +194,19 @@ inline void run_chunks_of_windows(const window_move& moves, const std::byte* sou
       });
 }
 
+inline void run_chunks_of_padded(const padded_move& moves, const std::byte* source, std::byte* destination,
+                                 const executor_reference& executor, std::int64_t concurrency) {
+  if (concurrency == 1) return run_padded(moves, source, destination);
+  run_shared(
+      executor, concurrency, moves.rank(), moves.bytes(),
+      [&](std::size_t i) { return shared_pieces{moves.axis(i).extent, moves.at_once(i)}; },
+      [&](std::size_t i, const index_range& range) {
+        padded_move part = moves;
+        if (part.rank() > 0) part.narrow(i, range);
+        run_padded(part, source, destination);
+      });
+}
+
 template <class Sums>
 void run_chunks_of_sums(const Sums& sums, const std::byte* source, std::byte* destination,
                         const executor_reference& executor, std::int64_t concurrency) {
@@ -208,6 +229,8 @@ inline void place_sums(void* room, const sum_request& request, const sum_functio
     layout nothing;
     nothing.add({0, 0, 0});
     place_moves(room, nothing, element_size, by, nullptr);
+  } else if (request.mode != padding_mode::constant) {
+    new (room) any_plan(request, sum.sum_padded);
   } else if (!request.accumulates && covers_once(request.moves, request.extents)) {
     place_moves(room, request.moves, element_size, by, sum.settle.settle != nullptr ? &sum.settle : nullptr);
   } else {
@@ -260,6 +283,30 @@ REBLOCK_ENGINE_DEFINITION void plan_sums(void* operation, const void* sums) noex
   detail::place_sums(operation, request, *functions, all_movers());
 }
 
+REBLOCK_ENGINE_DEFINITION void plan_padded(void* operation, const void* request) noexcept {
+  new (operation) detail::any_plan(*static_cast<const detail::padded_request*>(request), all_movers());
+}
+
+/// Runs fold with a padding mode: the positions without terms from the padding, then the others.
+REBLOCK_ENGINE_FUNCTION void run_padded_sums(const detail::padded_sums& sums, const std::byte* source,
+                                             std::byte* destination, const detail::executor_reference& by,
+                                             std::int64_t concurrency) noexcept {
+  detail::sum_request plain = sums.inner();
+  const std::int64_t offset = std::exchange(plain.output_offset, 0);
+  detail::operation(plain).run_by(source, destination + offset, by);
+  if (by.concurrency(by.executor) == 0) return;  // the executor threw
+  const std::int64_t chunks = std::min(concurrency, sums.channels());
+  const auto run_chunk = [&](std::size_t chunk) {
+    const auto i = static_cast<std::int64_t>(chunk);
+    sums.sum(sums, {detail::share(sums.channels(), i, chunks), detail::share(sums.channels(), i + 1, chunks)},
+             source, destination);
+  };
+  by.run(
+      by.executor, static_cast<std::size_t>(chunks),
+      [](const void* self, std::size_t chunk) { (*static_cast<decltype(run_chunk)*>(self))(chunk); },
+      &run_chunk);
+}
+
 REBLOCK_ENGINE_DEFINITION void run(const void* operation, const void* source, void* destination,
                                    const void* executor) noexcept {
   const auto& how = *std::launder(static_cast<const detail::any_plan*>(operation));
@@ -273,6 +320,10 @@ REBLOCK_ENGINE_DEFINITION void run(const void* operation, const void* source, vo
     detail::run_chunks_of_sums(how.sums, from, to, by, concurrency);
   } else if (how.holds == detail::any_plan::kind::staged_sums) {
     detail::run_chunks_of_sums(how.staged, from, to, by, concurrency);
+  } else if (how.holds == detail::any_plan::kind::padded_sums) {
+    run_padded_sums(how.all_sums, from, to, by, concurrency);
+  } else if (how.holds == detail::any_plan::kind::padded) {
+    if (!how.padded.is_empty()) detail::run_chunks_of_padded(how.padded, from, to, by, concurrency);
   } else if (how.moves.by == detail::move_plan::kind::blocks) {
     detail::run_chunks_of_blocks(how.moves.blocks, from, to, by, concurrency);
   } else if (how.moves.by == detail::move_plan::kind::windows) {

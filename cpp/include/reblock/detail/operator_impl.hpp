@@ -50,10 +50,10 @@ inline status check_window_level(const reblock::window& window, feature_level le
   if (level < feature_level::level_6_4) {
     return error() << "unfold and fold need feature_level LEVEL_6_4, got " << name(level);
   }
-  if (window.order != depth_space_order::column_row_depth || window.blocks != block_range{}) {
-    return error()
-           << "window must have its default order and blocks with a feature_level: no level of DirectML "
-              "has others";
+  if (window.order != depth_space_order::column_row_depth || window.blocks != block_range{} ||
+      window.padding_mode != padding_mode::constant) {
+    return error() << "window must have its default order, padding_mode and blocks with a feature_level: no "
+                      "level of DirectML has others";
   }
   return success{};
 }
@@ -192,9 +192,14 @@ REBLOCK_ENGINE_DEFINITION void plan_described(void* operation, const void* descr
     plan_sums(operation, &sums);
     return;
   }
-  const detail::layout moves = op.kind == detail::operator_kind::unfold
-                                   ? op.windows.moves(from, last_three(to), size)
-                                   : op.blocks.moves(from, to, size);
+  const bool is_unfold = op.kind == detail::operator_kind::unfold;
+  if (is_unfold && op.windows.repeats()) {
+    const detail::padded_request padded = op.windows.padded_moves(from, last_three(to), size);
+    plan_padded(operation, &padded);
+    return;
+  }
+  const detail::layout moves =
+      is_unfold ? op.windows.moves(from, last_three(to), size) : op.blocks.moves(from, to, size);
   plan_moves(operation, &moves, size);
 }
 

@@ -14,6 +14,7 @@
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/half.hpp>
 #include <reblock/detail/leaves.hpp>
+#include <reblock/detail/padded_sums.hpp>
 #include <reblock/detail/sum_leaves.hpp>
 #include <reblock/detail/sum_traits.hpp>
 
@@ -90,6 +91,8 @@ struct sum_functions {
   std::int64_t least_masked;
   /// Turns single terms into their sums.
   settling settle;
+  /// Sums positions with terms from the padding.
+  padded_sum_function sum_padded;
 };
 
 template <class T>
@@ -106,7 +109,7 @@ constexpr settling settling_of() noexcept {
 
 template <class T>
 [[gnu::visibility("hidden")]] inline constexpr sum_functions sum_functions_of{
-    sum_tile<T>, least_run<typename parts_of<T>::type>, settling_of<T>()};
+    sum_tile<T>, least_run<typename parts_of<T>::type>, settling_of<T>(), detail::sum_padded<T>};
 
 /// A pair_of_parts has two parts, like std::complex.
 template <class Part>

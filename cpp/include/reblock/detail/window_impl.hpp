@@ -3,6 +3,10 @@
 // This header defines the engine's functions of window.hpp: unfold and fold on views.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
 #include <reblock/detail/arguments_impl.hpp>
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/engine.hpp>
@@ -11,6 +15,10 @@
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
+inline bool is_zero(const std::byte* value, std::int64_t size) noexcept {
+  return std::all_of(value, value + size, [](std::byte b) { return b == std::byte{0}; });
+}
+
 REBLOCK_ENGINE_FUNCTION status run_unfold(const window_call& call) noexcept {
   const auto& [input, columns] = call.views;
   const auto geometry =
@@ -18,9 +26,13 @@ REBLOCK_ENGINE_FUNCTION status run_unfold(const window_call& call) noexcept {
   if (!geometry) return geometry.why();
   const status fits = check_operands(call.views, geometry->columns(), {"input", "columns"});
   if (!fits) return fits;
-  const operation moves(
-      geometry->moves(input.strides_in_bytes(), columns.strides_in_bytes(), input.element_size),
-      input.element_size);
+  const auto* value = static_cast<const std::byte*>(call.padding_value);
+  if (value != nullptr && is_zero(value, input.element_size)) value = nullptr;
+  const status has_value =
+      window_geometry::check_padding_value(value == nullptr, geometry->padding_mode(), input.element_size);
+  if (!has_value) return has_value;
+  const operation moves =
+      plan_unfold(*geometry, input.strides_in_bytes(), columns.strides_in_bytes(), input.element_size, value);
   moves.run_by(input.data, call.views.destination(), call.executor);
   return success{};
 }

@@ -1,0 +1,473 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// These functions move the windows of a padded image block by block. A buffer holds the part of the padded image under
+// the windows of a block. Windows are copied from there, so they have no bounds, and each mode of padding takes the same
+// time. The cost of padding depends on the size of the image's part alone, which windows that overlap read several times.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <new>
+#include <numeric>
+#include <type_traits>
+#include <utility>
+
+#include <reblock/detail/blocks.hpp>
+#include <reblock/detail/configuration.hpp>
+#include <reblock/detail/engine.hpp>
+#include <reblock/detail/layout.hpp>
+#include <reblock/detail/move_plan.hpp>
+#include <reblock/detail/movers.hpp>
+#include <reblock/detail/padded_axis.hpp>
+#include <reblock/detail/plan_blocks.hpp>
+#include <reblock/detail/runs.hpp>
+
+namespace reblock::inline REBLOCK_NAMESPACE::detail {
+
+/// Bytes of the buffer.
+inline constexpr std::int64_t padded_buffer_bytes = 24 * 1024;
+
+/// A padded_move plans and runs the windows of a padded image. It is trivially copyable.
+class padded_move {
+ public:
+  padded_move(const padded_request& request, const movers& by) noexcept;
+
+  std::size_t rank() const noexcept { return whole_.rank; }
+  const layout_axis& axis(std::size_t i) const noexcept { return whole_.axes[i]; }
+  std::int64_t at_once(std::size_t i) const noexcept { return at_once_[i]; }
+  std::int64_t bytes() const noexcept { return empty_ ? 0 : total_bytes(whole_, unit_); }
+  /// Keeps some indices of an axis, at least at_once() of them. Bounds alone say which positions windows have.
+  void narrow(std::size_t i, const index_range& range) noexcept {
+    const std::int64_t offset = whole_.source_offset;
+    whole_.narrow(i, range.begin, range.end);
+    if (whole_.axes[i].bounded()) whole_.source_offset = offset;
+  }
+  bool is_empty() const noexcept { return empty_; }
+
+ private:
+  friend class padded_runner;
+
+  /// A buffered_axis is an axis of the image's part in the buffer. Strides are in bytes.
+  struct buffered_axis {
+    std::int64_t extent = 1;
+    std::int64_t source_stride = 0;  ///< of a neighbour in the image
+    std::int64_t buffer_stride = 0;
+    std::int64_t by = 1;  ///< from one position in the buffer to the next
+    std::size_t bound = no_bound;
+    std::size_t axis = 0;  ///< axis of the layout, if the axis has no bound
+  };
+
+  /// Of n, c, an element's units, and one for each spatial axis.
+  static constexpr std::size_t most_buffered = 3 + max_bounds;
+  using buffered_axes = std::array<buffered_axis, most_buffered>;
+
+  void split_elements(const padded_request& request) noexcept;
+  std::size_t list_part(buffered_axes& part) const noexcept;
+  void grow(std::size_t i, std::int64_t most, std::int64_t room) noexcept;
+  void choose_blocks() noexcept;
+  layout out_of_buffer() const noexcept;
+
+  layout whole_;  ///< the walked axes, the longest destination stride first
+  std::array<std::int64_t, max_axes> at_once_;
+  buffered_axes part_;  ///< the innermost first
+  std::size_t part_rank_ = 0;
+  std::array<std::int64_t, max_bounds> image_strides_;
+  std::int64_t unit_ = 1;  ///< bytes that are moved as one
+  std::int64_t element_size_ = 1;
+  padding_mode mode_;
+  std::array<std::byte, most_padding_bytes> value_;
+  bool empty_ = false;
+  move_plan out_;  ///< from the buffer to the columns
+};
+
+/// Elements of other sizes than registers move in units, along an axis of their own.
+inline void padded_move::split_elements(const padded_request& request) noexcept {
+  while (unit_ < 16 && element_size_ % (2 * unit_) == 0) unit_ *= 2;
+  whole_.take(request.moves);
+  whole_.source_offset = 0;
+  if (unit_ < element_size_) whole_.add({element_size_ / unit_, unit_, unit_});
+  const auto comes_later = [](const layout_axis& a, const layout_axis& b) {
+    if (a.extent == 1 || b.extent == 1) return a.extent != 1;
+    return magnitude(a.destination_stride) < magnitude(b.destination_stride);
+  };
+  for (std::size_t i = 1; i < whole_.rank; ++i) {
+    for (std::size_t k = i; k > 0 && comes_later(whole_.axes[k - 1], whole_.axes[k]); --k) {
+      if (whole_.axes[k - 1].extent == 1 && whole_.axes[k].extent == 1) break;
+      std::swap(whole_.axes[k - 1], whole_.axes[k]);
+    }
+  }
+}
+
+/// Lists the axes of the part of the image under a block, the innermost first: they have the order of the destination.
+inline std::size_t padded_move::list_part(buffered_axes& part) const noexcept {
+  std::size_t rank = 0;
+  std::array<std::size_t, max_bounds> of_bound;
+  of_bound.fill(max_axes);
+  for (std::size_t i = whole_.rank; i-- > 0;) {
+    const layout_axis& axis = whole_.axes[i];
+    if (!axis.bounded()) {
+      part[rank++] = {at_once_[i], axis.source_stride, 0, 1, no_bound, i};
+      continue;
+    }
+    std::size_t& at = of_bound[axis.bound];
+    if (at == max_axes) {
+      at = rank++;
+      part[at] = {1, image_strides_[axis.bound], 0, 0, axis.bound, i};
+    }
+    if (at_once_[i] == 1) continue;
+    buffered_axis& own = part[at];
+    const std::int64_t reach = (own.extent - 1) * own.by + (at_once_[i] - 1) * axis.bound_step;
+    own.by = std::gcd(own.by, axis.bound_step);
+    own.extent = reach / own.by + 1;
+  }
+  std::int64_t stride = unit_;
+  for (std::size_t i = 0; i < rank; ++i) {
+    part[i].by = std::max<std::int64_t>(part[i].by, 1);
+    part[i].buffer_stride = stride;
+    stride = wrapping_multiply(stride, part[i].extent);
+  }
+  return rank;
+}
+
+/// Takes up to `most` indices of an axis into a block, as far as its part of the image has `room` bytes.
+inline void padded_move::grow(std::size_t i, std::int64_t most, std::int64_t room) noexcept {
+  most = std::min(most, whole_.axes[i].extent);
+  const auto fits = [&] {
+    buffered_axes part;
+    const std::size_t rank = list_part(part);
+    std::int64_t rest = room / unit_;
+    for (std::size_t k = 0; k < rank; ++k) rest /= part[k].extent;
+    return rest > 0;
+  };
+  while (at_once_[i] < most) {
+    const std::int64_t before = at_once_[i];
+    at_once_[i] = std::min(2 * before, most);
+    if (fits()) continue;
+    at_once_[i] = before;
+    return;
+  }
+}
+
+/// Makes blocks as large as the buffer. First of all they have whole windows, then runs of the destination, then windows
+/// that overlap, because neighbouring blocks read what they share twice.
+inline void padded_move::choose_blocks() noexcept {
+  constexpr std::int64_t any = std::numeric_limits<std::int64_t>::max();
+  constexpr std::int64_t good_run = 1024;  // bytes
+  at_once_.fill(1);
+  const auto reach = [&](std::size_t i) { return whole_.axes[i].bound_step * whole_.axes[i].extent; };
+  // For each axis, the other axis of its bound, or no_axis. The shorter of the two is among `offsets`. If it leaves wide
+  // gaps, it is among `singles` instead, or else the longer one is: a block has one of its indices.
+  std::array<std::size_t, max_axes> others;
+  std::array<bool, max_axes> offsets{};
+  std::array<bool, max_axes> singles{};
+  others.fill(no_axis);
+  for (std::size_t i = 0; i < whole_.rank; ++i) {
+    for (std::size_t k = i + 1; k < whole_.rank; ++k) {
+      if (!share_bound(whole_.axes[i], whole_.axes[k])) continue;
+      if (whole_.axes[i].extent == 1 || whole_.axes[k].extent == 1) continue;
+      others[i] = k;
+      others[k] = i;
+      const std::size_t shorter = reach(i) < reach(k) ? i : k;
+      const std::size_t longer = shorter == i ? k : i;
+      offsets[shorter] = true;
+      singles[i] = whole_.axes[longer].bound_step >= 2 * reach(shorter);
+    }
+  }
+  for (std::size_t i = whole_.rank; i-- > 0;) {
+    const bool is_in_element = unit_ < element_size_ && whole_.axes[i].destination_stride == unit_;
+    if (is_in_element || (offsets[i] && !singles[i])) grow(i, any, padded_buffer_bytes / 2);
+  }
+  std::int64_t run = unit_;
+  for (std::size_t i = whole_.rank; i-- > 0 && run < good_run;) {
+    if (singles[i]) continue;
+    grow(i, ceil_divide(good_run, run), padded_buffer_bytes);
+    run *= at_once_[i];
+    if (at_once_[i] < whole_.axes[i].extent) break;
+  }
+  for (std::size_t i = whole_.rank; i-- > 0;) {
+    if (others[i] == no_axis || singles[i] || singles[others[i]]) continue;
+    const std::int64_t shared = at_once_[others[i]] * whole_.axes[others[i]].bound_step;
+    grow(i, ceil_divide(3 * shared, whole_.axes[i].bound_step), padded_buffer_bytes);
+  }
+  for (std::size_t i = whole_.rank; i-- > 0;) {
+    if (!singles[i]) grow(i, any, padded_buffer_bytes);
+  }
+  for (std::size_t i = 0; i < whole_.rank; ++i) {
+    const std::int64_t pieces = (whole_.axes[i].extent - 1) / at_once_[i] + 1;
+    at_once_[i] = (whole_.axes[i].extent - 1) / pieces + 1;
+  }
+}
+
+/// Describes the moves of a block from the buffer to the columns.
+inline layout padded_move::out_of_buffer() const noexcept {
+  layout out;
+  for (std::size_t i = 0; i < whole_.rank; ++i) {
+    const layout_axis& axis = whole_.axes[i];
+    const auto is_own = [&](const buffered_axis& other) {
+      return axis.bounded() ? other.bound == axis.bound : other.bound == no_bound && other.axis == i;
+    };
+    const buffered_axis& own = *std::find_if(part_.begin(), part_.begin() + part_rank_, is_own);
+    const std::int64_t steps =
+        axis.bounded() ? axis.bound_step / own.by : 1;  // exact if there is a second index
+    out.add({at_once_[i], own.buffer_stride * steps, axis.destination_stride});
+  }
+  out.source_run = padded_buffer_bytes;
+  out.whole_bytes = total_bytes(whole_, unit_);
+  return out;
+}
+
+/// Plans nothing.
+[[nodiscard]] inline layout no_moves() noexcept {
+  layout nothing;
+  nothing.add({0, 0, 0});
+  return nothing;
+}
+
+inline padded_move::padded_move(const padded_request& request, const movers& by) noexcept
+    : element_size_(request.element_size),
+      mode_(request.mode),
+      value_(request.value),
+      empty_(detail::is_empty(request.moves, request.element_size)),
+      out_(no_moves(), 1, by, nullptr) {
+  if (empty_) return;
+  for (std::size_t d = 0; d < request.image_strides.size(); ++d) image_strides_[d] = request.image_strides[d];
+  split_elements(request);
+  choose_blocks();
+  part_rank_ = list_part(part_);
+  new (&out_) move_plan(out_of_buffer(), unit_, by, nullptr);
+}
+static_assert(std::is_trivially_copyable_v<padded_move>);
+
+class padded_runner {
+ public:
+  explicit padded_runner(const padded_move& move) noexcept : move_(move) {}
+
+  void run(const std::byte* source, std::byte* destination) noexcept {
+    source_ = source;
+    destination_ = destination;
+    for (std::size_t b = 0; b < move_.whole_.bound_count; ++b) positions_[b] = move_.whole_.bounds[b].offset;
+    walk(0, move_.whole_.source_offset, move_.whole_.destination_offset);
+  }
+
+ private:
+  /// A piece is a box of units that follow each other evenly on both sides. Strides are in bytes.
+  struct piece_axis {
+    std::int64_t count;
+    std::int64_t source_stride;
+    std::int64_t buffer_stride;
+    friend constexpr bool operator==(const piece_axis&, const piece_axis&) = default;
+  };
+  struct piece {
+    std::array<piece_axis, padded_move::most_buffered> axes;  ///< the innermost first
+    std::size_t rank = 0;
+
+    std::int64_t units() const noexcept {
+      std::int64_t all = 1;
+      for (std::size_t k = 0; k < rank; ++k) all *= axes[k].count;
+      return all;
+    }
+  };
+
+  void walk(std::size_t i, std::int64_t source, std::int64_t destination) noexcept {
+    if (i == move_.whole_.rank) return move_block(source, destination);
+    const layout_axis& axis = move_.whole_.axes[i];
+    const cut_axis cut({axis.extent, axis.source_stride, axis.destination_stride}, move_.at_once_[i]);
+    const std::int64_t pieces = cut.pieces();
+    for (std::int64_t k = 0; k < pieces; ++k) {
+      const std::int64_t index = cut.piece(k);
+      const std::int64_t to = wrapping_add(destination, wrapping_multiply(index, axis.destination_stride));
+      if (axis.bounded()) {
+        positions_[axis.bound] += index * axis.bound_step;
+        walk(i + 1, source, to);
+        positions_[axis.bound] -= index * axis.bound_step;
+      } else {
+        walk(i + 1, wrapping_add(source, wrapping_multiply(index, axis.source_stride)), to);
+      }
+    }
+  }
+
+  void move_block(std::int64_t source, std::int64_t destination) noexcept {
+    find_stored();
+    bool is_there = true;
+    for (std::size_t k = 0; k < move_.part_rank_; ++k)
+      is_there = is_there && stored_[k].begin < stored_[k].end;
+    if (is_there) {
+      stage(move_.part_rank_, source, 0);
+      repeat();
+    }
+    move_.out_.run(buffer_.data(), destination_ + destination);
+  }
+
+  /// Finds the indices of the buffer that are read from the image: those inside for the constant mode, else those of the
+  /// first period.
+  void find_stored() noexcept {
+    std::array<index_range, max_axes> found;
+    bool is_same = has_value_;
+    for (std::size_t k = 0; k < move_.part_rank_; ++k) {
+      const auto& axis = move_.part_[k];
+      found[k] = {0, axis.extent};
+      if (axis.bound == no_bound) continue;
+      const std::int64_t extent = move_.whole_.bounds[axis.bound].extent;
+      if (move_.mode_ == padding_mode::constant) {
+        found[k] =
+            range_inside({positions_[axis.bound], extent}, 0, {axis.extent, 0, 0, axis.bound, axis.by});
+      } else if (const std::int64_t period = padded_axis{move_.mode_, extent}.period(); period != 0) {
+        found[k].end = std::min(axis.extent, period / std::gcd(period, axis.by));
+      }
+    }
+    for (std::size_t k = 0; k < move_.part_rank_; ++k) {
+      is_same = is_same && found[k] == stored_[k];
+      stored_[k] = found[k];
+    }
+    if (move_.mode_ != padding_mode::constant || is_same) return;
+    // what lies outside stays in the buffer until other elements lie there
+    has_value_ = true;
+    const auto size = static_cast<std::size_t>(move_.element_size_);
+    const auto bytes = static_cast<std::size_t>(padded_buffer_bytes);
+    if (size > move_.value_.size()) {
+      std::memset(buffer_.data(), 0, bytes);
+      return;
+    }
+    std::memcpy(buffer_.data(), move_.value_.data(), size);
+    for (std::size_t filled = size; filled < bytes;) {
+      const std::size_t more = std::min(filled, bytes - filled);
+      std::memcpy(buffer_.data() + filled, buffer_.data(), more);
+      filled += more;
+    }
+  }
+
+  /// Copies pieces of the image along the first `count` axes of the part. The pieces of the other axes are known.
+  void stage(std::size_t count, std::int64_t source, std::int64_t to) noexcept {
+    if (count == 0) return copy(piece_, source_ + source, buffer_.data() + to);
+    const std::size_t k = count - 1;
+    const auto& axis = move_.part_[k];
+    piece_.rank = std::max(piece_.rank, count);
+    if (axis.bound == no_bound) {
+      piece_.axes[k] = {axis.extent, axis.source_stride, axis.buffer_stride};
+      return stage(k, source, to);
+    }
+    const padded_axis image{move_.mode_, move_.whole_.bounds[axis.bound].extent};
+    for (std::int64_t i = stored_[k].begin; i < stored_[k].end;) {
+      const padded_piece next =
+          image.piece_at(positions_[axis.bound] + i * axis.by, stored_[k].end - i, axis.by);
+      piece_.axes[k] = {next.count, wrapping_multiply(next.step, axis.source_stride), axis.buffer_stride};
+      stage(k, wrapping_add(source, wrapping_multiply(next.first, axis.source_stride)),
+            to + i * axis.buffer_stride);
+      i += next.count;
+    }
+  }
+
+  /// Repeats what the buffer holds of periodic axes.
+  void repeat() noexcept {
+    if (move_.mode_ == padding_mode::constant) return;
+    piece held;
+    held.rank = move_.part_rank_;
+    for (std::size_t k = 0; k < held.rank; ++k) {
+      held.axes[k] = {stored_[k].end, move_.part_[k].buffer_stride, move_.part_[k].buffer_stride};
+    }
+    for (std::size_t k = 0; k < held.rank; ++k) {
+      const std::int64_t extent = move_.part_[k].extent;
+      for (std::int64_t filled = stored_[k].end; filled < extent; filled += held.axes[k].count) {
+        held.axes[k].count = std::min(filled, extent - filled);
+        copy(held, buffer_.data(), buffer_.data() + filled * move_.part_[k].buffer_stride);
+      }
+      held.axes[k].count = extent;
+    }
+  }
+
+  void copy(const piece& whole, const std::byte* source, std::byte* to) noexcept {
+    piece some;
+    for (std::size_t k = 0; k < whole.rank; ++k) {
+      const piece_axis& next = whole.axes[k];
+      if (next.count == 1) continue;
+      if (some.rank > 0) {
+        piece_axis& last = some.axes[some.rank - 1];
+        if (next.source_stride == last.count * last.source_stride &&
+            next.buffer_stride == last.count * last.buffer_stride) {
+          last.count *= next.count;
+          continue;
+        }
+      }
+      some.axes[some.rank++] = next;
+    }
+    if (some.rank == 0) some.axes[some.rank++] = {1, move_.unit_, move_.unit_};
+    const piece_axis& inner = some.axes[0];
+    if (inner.source_stride == move_.unit_ && inner.buffer_stride == move_.unit_) {
+      const auto bytes = static_cast<std::size_t>(inner.count * move_.unit_);
+      return for_each_run(some, some.rank, source, to,
+                          [=](const std::byte* from, std::byte* at) { copy_run(at, from, bytes); });
+    }
+    constexpr std::int64_t worth_planning = 1024;  // units
+    if (some.units() >= worth_planning) return copy_as_planned(some, source, to);
+    for (std::size_t k = 1; k < some.rank; ++k) {
+      if (some.axes[k].count > some.axes[0].count) std::swap(some.axes[0], some.axes[k]);
+    }
+    switch (move_.unit_) {
+      case 1: return copy_units<1>(some, source, to);
+      case 2: return copy_units<2>(some, source, to);
+      case 4: return copy_units<4>(some, source, to);
+      case 8: return copy_units<8>(some, source, to);
+      default: return copy_units<16>(some, source, to);
+    }
+  }
+
+  /// Calls run(source, to) for each index of the axes but the innermost one.
+  template <class Run>
+  static void for_each_run(const piece& some, std::size_t count, const std::byte* source, std::byte* to,
+                           const Run& run) noexcept {
+    if (count == 1) return run(source, to);
+    const piece_axis& axis = some.axes[count - 1];
+    for (std::int64_t i = 0; i < axis.count; ++i) {
+      for_each_run(some, count - 1, source + wrapping_multiply(i, axis.source_stride),
+                   to + i * axis.buffer_stride, run);
+    }
+  }
+
+  template <std::size_t Size>
+  static void copy_units(const piece& some, const std::byte* source, std::byte* to) noexcept {
+    const piece_axis inner = some.axes[0];
+    for_each_run(some, some.rank, source, to, [=](const std::byte* from, std::byte* at) {
+      for (std::int64_t i = 0; i < inner.count; ++i) {
+        std::memcpy(at + i * inner.buffer_stride, from + i * inner.source_stride, Size);
+      }
+    });
+  }
+
+  /// Copies many units whose runs differ on both sides: the same mover as for any layout. Its plan is kept for the next block.
+  [[gnu::noinline]] void copy_as_planned(const piece& some, const std::byte* source, std::byte* to) noexcept {
+    const bool is_same = planned_.rank == some.rank &&
+                         std::equal(some.axes.begin(), some.axes.begin() + some.rank, planned_.axes.begin());
+    if (!is_same) {
+      planned_ = some;
+      layout moves;
+      for (std::size_t k = 0; k < some.rank; ++k) {
+        moves.add({some.axes[k].count, some.axes[k].source_stride, some.axes[k].buffer_stride});
+      }
+      plan_unbounded(in_, moves, move_.unit_, std::numeric_limits<double>::infinity(),
+                     buffered_side::destination);
+    }
+    run_blocks(in_, source, to);
+  }
+
+  const padded_move& move_;
+  const std::byte* source_ = nullptr;
+  std::byte* destination_ = nullptr;
+  std::array<std::int64_t, max_bounds> positions_{};
+  std::array<index_range, max_axes> stored_;
+  bool has_value_ = false;
+  piece piece_;
+  piece planned_;
+  staged_move in_;
+  alignas(64) std::array<std::byte, padded_buffer_bytes + readable_slack> buffer_;
+};
+
+[[gnu::noinline]] inline void run_padded(const padded_move& move, const std::byte* source,
+                                         std::byte* destination) noexcept {
+  if (!move.is_empty()) padded_runner(move).run(source, destination);
+}
+
+}  // namespace reblock::inline REBLOCK_NAMESPACE::detail

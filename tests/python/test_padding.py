@@ -1,0 +1,469 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What windows find outside of an image: the elements that numpy.pad puts there."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import subprocess
+import sys
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import oracle
+import reblock
+from calls import Call, Ranges, Shape, window_calls
+from checks import assert_same_bytes, assert_same_values, refuses
+from dtypes import BFLOAT16, SUMMABLE, movable, summable
+from layouts import allocate, in_one_buffer, layouts, small_integers
+from oracle import Array
+from reblock import PaddingMode
+
+MODES = ["constant", "edge", "reflect", "symmetric", "wrap"]
+REPEATING = MODES[1:]
+
+
+@st.composite
+def padded_calls(draw: st.DrawFn) -> tuple[Call, Call, Ranges]:
+    """Draw unfold and fold of small images with pads of any size, and some of the blocks."""
+    axes = draw(st.sampled_from([2, 1, 2, 3, 4]))
+    extents = {1: 40, 2: 9, 3: 4, 4: 3}[axes]
+    most_padding = draw(st.sampled_from([1, 3, {1: 200, 2: 30, 3: 7, 4: 3}[axes]]))
+
+    def per_axis(low: int, high: int) -> Shape:
+        return tuple(draw(st.lists(st.integers(low, high), min_size=axes, max_size=axes)))
+
+    sizes, start, end = per_axis(1, extents), per_axis(0, most_padding), per_axis(0, most_padding)
+    dilations, strides = per_axis(1, 3), per_axis(1, draw(st.sampled_from([2, 4, 11])))
+    windows = tuple(
+        draw(st.integers(1, min(4 if axes < 3 else 2, (size + a + b - 1) // dilation + 1)))
+        for size, a, b, dilation in zip(sizes, start, end, dilations, strict=True)
+    )
+    channels = draw(st.integers(1, 3))
+    pair = window_calls(
+        draw(st.integers(1, 2)),
+        channels,
+        sizes,
+        windows,
+        strides=strides,
+        dilations=dilations,
+        start_padding=start,
+        end_padding=end,
+        channel_axis=draw(st.integers(1, axes + 1)),
+    )
+    ranges = [(0, count) for count in counts_of(pair[0])]
+    if draw(st.booleans()):
+        bounds = [sorted(draw(st.tuples(*[st.integers(0, n)] * 2))) for _, n in ranges]
+        ranges = [(first, last) for first, last in bounds]
+    return *pair, ranges
+
+
+def counts_of(unfold: Call) -> list[int]:
+    window = {k: v for k, v in unfold.keywords.items() if k != "channel_axis"}
+    sizes = oracle.channels_second(unfold.input_shape, unfold.keywords["channel_axis"])[2:]
+    return oracle.block_counts(sizes, unfold.arguments[0], **window)
+
+
+def sources(unfold: Call, mode: str) -> Array:
+    """Number the elements of an image and pad it: -1 where the constant mode finds its value."""
+    numbers = np.arange(math.prod(unfold.input_shape)).reshape(unfold.input_shape)
+    pads = zip(unfold.keywords["start_padding"], unfold.keywords["end_padding"], strict=True)
+    widths = oracle.channels_at([(0, 0), (0, 0), *pads], unfold.keywords["channel_axis"])
+    options: dict[str, Any] = {"constant_values": -1} if mode == "constant" else {}
+    padded: Array = np.pad(numbers, widths, mode, **options)  # type: ignore[call-overload]
+    return padded
+
+
+def expected_unfold(
+    unfold: Call, x: Array, mode: str, ranges: Ranges, order: str, value: object = None
+) -> Array:
+    numbers = sources(unfold, mode)
+    nothing = (0,) * len(unfold.arguments[0])
+    keywords = {**unfold.keywords, "start_padding": nothing, "end_padding": nothing}
+    taken = oracle.unfold(numbers, *unfold.arguments, **keywords, order=order, blocks=ranges)
+    result = np.zeros(taken.shape, x.dtype)
+    if value is not None:
+        result[...] = value
+    found = np.concatenate([oracle.as_bytes(x).reshape(-1), oracle.as_bytes(result).reshape(-1)])
+    if taken.size:
+        oracle.as_bytes(result)[...] = found[np.where(taken < 0, x.size, taken)]
+    return result
+
+
+def expected_fold(
+    fold: Call, columns: Array, mode: str, ranges: Ranges, order: str, onto: Array | None = None
+) -> Array:
+    """Add terms one by one: for each offset a position's own, those before, those behind."""
+    sizes, windows = fold.arguments
+    window = fold.keywords
+    batch, rows, _ = columns.shape
+    channels = rows // math.prod(windows)
+    shape = (batch, channels, *sizes)
+    sum_type = np.dtype(np.float32) if columns.dtype in oracle.NARROW_FLOATS else columns.dtype
+    start = np.zeros(shape, columns.dtype) if onto is None else _channels_second(onto, window)
+    total, reached = start.astype(sum_type), np.zeros(shape, bool)
+    counts = [stop - first for first, stop in ranges]
+    pads = list(zip(window["start_padding"], window["end_padding"], strict=True))
+    options: dict[str, Any] = {"constant_values": -1} if mode == "constant" else {}
+    images = [
+        np.pad(np.arange(size), pad, mode, **options)  # type: ignore[call-overload]
+        for size, pad in zip(sizes, pads, strict=True)
+    ]
+    with np.errstate(all="ignore"):
+        for o in np.ndindex(*windows):
+            terms = []
+            for d, image in enumerate(images):
+                places = []
+                for block in range(*ranges[d]):
+                    p = block * window["strides"][d] + o[d] * window["dilations"][d]
+                    side = 1 if p < pads[d][0] else 2 if p >= pads[d][0] + sizes[d] else 0
+                    if image[p] >= 0:
+                        places.append((image[p], side, p, block - ranges[d][0]))
+                terms.append(sorted(places))
+            for term in itertools.product(*terms):
+                c = np.arange(channels)
+                row = oracle.row_of(c, oracle.rank(o, windows), channels, windows, order)
+                at = (slice(None), slice(None), *(place[0] for place in term))
+                column = oracle.rank([place[3] for place in term], counts)
+                total[at] = total[at] + columns[:, row, column].astype(sum_type)
+                reached[at] = True
+        result = start.copy()
+        result[reached] = total.astype(columns.dtype)[reached]
+    return np.ascontiguousarray(np.moveaxis(result, 1, window["channel_axis"]))
+
+
+def _channels_second(x: Array, window: dict[str, Any]) -> Array:
+    return np.moveaxis(x, window["channel_axis"], 1)
+
+
+@given(st.data(), st.sampled_from(MODES), st.sampled_from(["CRD", "DCR"]))
+def test_unfold_finds_what_numpy_pads(data: st.DataObject, mode: str, order: str) -> None:
+    (unfold, _, ranges), dtype = data.draw(padded_calls()), data.draw(movable())
+    layout = data.draw(layouts(len(unfold.input_shape), dtype.itemsize))
+    x = allocate(unfold.input_shape, dtype, layout).array
+    threads = data.draw(st.sampled_from([1, 2, 5]))
+    result = unfold(x, padding_mode=mode, blocks=ranges, order=order, threads=threads)
+    assert_same_bytes(result, expected_unfold(unfold, x, mode, ranges, order))
+
+
+@given(st.data(), st.sampled_from(MODES))
+def test_out_may_lie_anywhere(data: st.DataObject, mode: str) -> None:
+    """Also in the memory of `x`."""
+    (unfold, _, _), dtype = data.draw(padded_calls()), data.draw(movable())
+    source, target = data.draw(in_one_buffer(unfold.input_shape, unfold.output_shape, dtype))
+    ranges = [(0, count) for count in counts_of(unfold)]
+    before = oracle.as_bytes(source.array).copy().view(dtype)  # with the gaps of structures
+    expected = expected_unfold(unfold, before, mode, ranges, "CRD")
+    guards = target.guard_bytes()
+    assert unfold(source.array, padding_mode=mode, out=target.array) is target.array
+    assert_same_bytes(target.array, expected)
+    assert target.guard_bytes() == guards
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(
+    ("sizes", "windows", "pads"),
+    [
+        ((5000,), (7,), (9000,)),
+        ((70_001,), (3,), (2,)),
+        ((190, 211), (3, 3), (1, 1)),
+        ((40, 30), (20, 21), (9, 9)),
+        ((9, 1300), (2, 3), (7, 900)),
+        ((3, 2), (3, 3), (90, 80)),
+    ],
+)
+@pytest.mark.parametrize("letters", ["NCL", "NLC"])
+def test_images_of_several_blocks_in_the_buffer(
+    mode: str, sizes: Shape, windows: Shape, pads: Shape, letters: str
+) -> None:
+    channels = 1 if math.prod(windows) > 9 else 3
+    unfold, _ = window_calls(1, channels, sizes, windows, start_padding=pads, end_padding=pads)
+    x = allocate(unfold.input_shape, np.dtype(np.uint16)).array
+    ranges = [(0, min(count, 3000)) for count in counts_of(unfold)]
+    expected = expected_unfold(unfold, x, mode, ranges, "DCR").swapaxes(1, 2)
+    layout = {"layout": "NC" + "HW"[: len(sizes)], "out_layout": letters}
+    keywords = {k: v for k, v in unfold.keywords.items() if k != "channel_axis"}
+    for threads in (1, 3):
+        result = reblock.unfold(
+            x,
+            windows,
+            **keywords,
+            **layout,
+            blocks=ranges,
+            order="DCR",
+            padding_mode=mode,
+            threads=threads,
+        )
+        assert np.array_equal(result if letters == "NLC" else result.swapaxes(1, 2), expected)
+
+
+@given(st.data(), st.sampled_from(MODES), st.sampled_from(["CRD", "DCR"]))
+def test_fold_adds_in_the_order_that_is_documented(
+    data: st.DataObject, mode: str, order: str
+) -> None:
+    """Any bits, so that another order or another accumulator would be seen."""
+    (_, fold, ranges), dtype = data.draw(padded_calls()), data.draw(summable())
+    shape = (*fold.input_shape[:2], math.prod(stop - first for first, stop in ranges))
+    memory = allocate(shape, dtype, data.draw(layouts(3, dtype.itemsize)))
+    floats = [np.dtype(c) for c in "efdFD"] + [BFLOAT16]
+    columns = memory.array if dtype in floats else small_integers(memory, dtype)
+    held = allocate(fold.output_shape, dtype, seed=3)
+    options: dict[str, Any] = {"padding_mode": mode, "blocks": ranges, "order": order}
+    threads = data.draw(st.sampled_from([1, 2, 5]))
+    result = fold(columns, **options, threads=threads)
+    assert_same_values(result, expected_fold(fold, columns, mode, ranges, order))
+    onto = held.array if dtype in floats else small_integers(held, dtype)
+    before = onto.copy()
+    fold(columns, **options, threads=threads, accumulate=True, out=onto)
+    assert_same_values(onto, expected_fold(fold, columns, mode, ranges, order, before))
+
+
+@given(padded_calls(), st.sampled_from(MODES))
+def test_unfold_and_fold_are_adjoint(calls: tuple[Call, Call, Ranges], mode: str) -> None:
+    """<unfold(x), y> == <x, fold(y)>, exactly."""
+    unfold, fold, _ = calls
+    dtype = np.dtype(np.int64)
+    x = small_integers(allocate(unfold.input_shape, dtype, seed=1), dtype)
+    y = small_integers(allocate(fold.input_shape, dtype, seed=2), dtype)
+    left = (unfold(x, padding_mode=mode) * y).sum()
+    assert left == (x * fold(y, padding_mode=mode)).sum()
+
+
+@pytest.mark.parametrize("mode", REPEATING)
+@pytest.mark.parametrize("dtype", [np.uint8, np.float16, np.float32, np.complex64])
+def test_larger_images_are_summed_alike(mode: str, dtype: Any) -> None:
+    unfold, fold = window_calls(
+        2, 3, (31, 90), (3, 5), strides=(1, 2), start_padding=(1, 2), end_padding=(2, 1)
+    )
+    columns = small_integers(allocate(fold.input_shape, np.dtype(dtype)), np.dtype(dtype))
+    ranges = [(0, count) for count in counts_of(unfold)]
+    expected = expected_fold(fold, columns, mode, ranges, "CRD")
+    for threads in (1, 4):
+        assert_same_values(fold(columns, padding_mode=mode, threads=threads), expected)
+
+
+@pytest.mark.parametrize(
+    ("mode", "row"),
+    [
+        ("edge", "aaaaaaabcddddddd"),
+        ("reflect", "abcdcbabcdcbabcd"),
+        ("symmetric", "cddcbaabcddcbaab"),
+        ("wrap", "cdabcdabcdabcdab"),
+    ],
+)
+def test_one_row(mode: str, row: str) -> None:
+    x = np.array(list("abcd"), "S1").reshape(1, 1, 4)
+    padded = reblock.unfold(x, 1, start_padding=6, end_padding=6, padding_mode=mode)
+    assert b"".join(padded.ravel().tolist()).decode() == row
+
+
+# The value of the constant mode
+
+
+@given(padded_calls(), st.sampled_from(SUMMABLE), st.data())
+def test_the_value_lies_outside(
+    calls: tuple[Call, Call, Ranges], dtype: np.dtype[Any], data: st.DataObject
+) -> None:
+    unfold, _, ranges = calls
+    values: list[Any] = {"b": [True], "u": [1, 117], "i": [-1, 117], "c": [1.5 - 2j, 2]}.get(
+        dtype.kind, [-0.5, -0.0, 96, math.inf]
+    )
+    value = data.draw(st.sampled_from(values))
+    x = allocate(unfold.input_shape, dtype, data.draw(layouts(len(unfold.input_shape), 1))).array
+    result = unfold(x, padding_value=value, blocks=ranges)
+    expected = expected_unfold(unfold, x, "constant", ranges, "CRD", dtype.type(value))
+    if dtype.char in "gG":  # with bytes that belong to no number
+        assert_same_values(result, expected)
+    else:
+        assert_same_bytes(result, expected)
+
+
+@pytest.mark.parametrize("value", [math.nan, np.float32(math.nan), np.nan * 1j])
+def test_not_a_number_is_a_value(value: Any) -> None:
+    x = np.zeros((1, 1, 2), np.complex64 if isinstance(value, complex) else np.float16)
+    padded = reblock.unfold(x, 1, start_padding=1, padding_value=value)
+    assert np.isnan(padded[0, 0, 0]) and padded[0, 0, 1] == 0
+
+
+@pytest.mark.parametrize(
+    ("dtype", "value"),
+    [
+        (np.uint8, -1),
+        (np.uint8, 256),
+        (np.int8, 0.5),
+        (np.int64, 2**63),
+        (np.int32, math.nan),
+        (np.float16, 70_000),
+        (np.float16, 0.1),
+        (np.float32, 0.1),
+        (np.float32, 2**24 + 1),
+        (np.float64, 1j),
+        (np.complex64, 0.1),
+        (bool, 2),
+        (ml_dtypes.bfloat16, 0.1),
+        (ml_dtypes.bfloat16, 257),
+    ],
+)
+def test_values_that_a_dtype_does_not_hold_are_refused(dtype: Any, value: Any) -> None:
+    x, out = np.zeros((1, 1, 3), dtype), np.ones((1, 1, 4), dtype)
+    refuses(
+        lambda: reblock.unfold(x, 1, start_padding=1, padding_value=value, out=out),
+        ValueError,
+        "padding_value",
+        np.dtype(dtype).name,
+        untouched=[out],
+    )
+
+
+@pytest.mark.parametrize("value", [[1], "a", None, np.ones(1), np.datetime64("2020")])
+def test_values_that_are_no_numbers_are_refused(value: Any) -> None:
+    refuses(
+        lambda: reblock.unfold(np.zeros((1, 1, 3)), 1, padding_value=value),
+        TypeError,
+        "padding_value",
+    )
+
+
+def test_other_dtypes_and_modes_have_no_value() -> None:
+    for dtype in ("S3", "M8[s]", [("a", "i4"), ("b", "i4")], "V9"):
+        x = np.zeros((1, 1, 3), dtype)
+        assert reblock.unfold(x, 1, start_padding=1).shape == (1, 1, 4)
+        refuses(lambda: reblock.unfold(x, 1, padding_value=1), TypeError, "padding_value")  # noqa: B023 - called at once
+    x = np.zeros((1, 1, 3))
+    refuses(
+        lambda: reblock.unfold(x, 1, padding_mode="edge", padding_value=1),
+        ValueError,
+        "padding_value",
+        "EDGE",
+    )
+
+
+@pytest.mark.parametrize("swapped", [">f4", ">u2", ">c16"])
+def test_a_value_in_the_byte_order_of_the_dtype(swapped: str) -> None:
+    x = np.arange(3).astype(swapped).reshape(1, 1, 3)
+    result = reblock.unfold(x, 1, start_padding=1, padding_value=5)
+    assert result.tolist() == [[[5, 0, 1, 2]]] and result.dtype == np.dtype(swapped)
+
+
+# The names of modes
+
+
+def test_modes_have_names_and_numbers() -> None:
+    assert {mode.name: mode.value for mode in PaddingMode} == {
+        "CONSTANT": 0,
+        "EDGE": 1,
+        "REFLECTION": 2,
+        "SYMMETRIC": 3,
+        "WRAP": 4,
+    }
+    x = np.arange(4).reshape(1, 1, 4)
+    for name, mode in zip(MODES, PaddingMode, strict=True):
+        by_name = reblock.unfold(x, 2, start_padding=3, padding_mode=name)
+        for same in (mode, mode.value, np.int8(mode.value)):
+            assert_same_bytes(reblock.unfold(x, 2, start_padding=3, padding_mode=same), by_name)
+
+
+@pytest.mark.parametrize(
+    ("mode", "kind", "told"),
+    [
+        ("mean", ValueError, ()),
+        ("Edge", ValueError, ("edge",)),
+        ("replicate", ValueError, ("edge",)),
+        ("circular", ValueError, ("wrap",)),
+        ("mirror", ValueError, ("reflect",)),
+        (5, ValueError, (5,)),
+        (-1, ValueError, (-1,)),
+        (None, TypeError, ()),
+        (True, TypeError, ()),
+        (1.0, TypeError, ()),
+    ],
+)
+def test_other_modes_are_refused(
+    mode: Any, kind: type[Exception], told: tuple[object, ...]
+) -> None:
+    x, columns = np.zeros((1, 1, 5)), np.zeros((1, 3, 3))
+    out = np.ones((1, 3, 3))
+    refuses(
+        lambda: reblock.unfold(x, 3, padding_mode=mode, out=out),
+        kind,
+        "padding_mode",
+        *told,
+        untouched=[out],
+    )
+    refuses(lambda: reblock.fold(columns, 5, 3, padding_mode=mode), kind, "padding_mode", *told)
+    refuses(lambda: reblock.unfold_shape(x.shape, 3, padding_mode=mode), kind, "padding_mode")
+    refuses(
+        lambda: reblock.fold_shape((1, 3, 3), 5, 3, padding_mode=mode), kind, "padding_mode"
+    )
+
+
+def test_words_of_other_libraries_get_a_hint() -> None:
+    for word in ("mode", "pad_mode"):
+        refuses(
+            lambda: reblock.unfold(np.zeros((1, 1, 5)), 3, **{word: "edge"}),  # type: ignore[call-overload] # noqa: B023 - called at once
+            TypeError,
+            "padding_mode",
+            word,
+        )
+
+
+@pytest.mark.parametrize("mode", REPEATING)
+def test_an_axis_without_elements_has_nothing_to_repeat(mode: str) -> None:
+    x = np.zeros((1, 2, 3, 0))
+    pads = {"start_padding": (1, 1), "padding_mode": mode}
+    refuses(lambda: reblock.unfold(x, 1, **pads), ValueError, "padding_mode", (3, 0), 1)
+    with pytest.raises(ValueError, match="empty axis"):
+        np.pad(x, [(0, 0), (0, 0), (1, 0), (1, 0)], mode)  # type: ignore[call-overload]
+    columns = np.zeros((1, 2, 4))
+    refuses(lambda: reblock.fold(columns, (3, 0), 1, **pads), ValueError, "padding_mode", (3, 0))
+    for shape in ((0, 2, 3), (2, 0, 3)):
+        empty = reblock.unfold(np.zeros(shape), 2, start_padding=4, padding_mode=mode)
+        assert empty.shape == (shape[0], 2 * shape[1], 6)
+
+
+def test_padding_far_larger_than_memory() -> None:
+    """Only the blocks that are asked for count."""
+    x = np.arange(5, dtype=np.int8).reshape(1, 1, 5)
+    far = 2**60
+    for mode in REPEATING:
+        start = {"edge": 0, "reflect": (-far) % 8, "symmetric": (-far) % 10, "wrap": (-far) % 5}
+        near = reblock.unfold(x, 2, end_padding=40, padding_mode=mode)
+        options: dict[str, Any] = {"start_padding": far, "padding_mode": mode, "blocks": (0, 9)}
+        result = reblock.unfold(x, 2, **options)
+        first = start[mode]
+        expected = near[:, :, first : first + 9] if mode != "edge" else np.zeros((1, 2, 9))
+        assert np.array_equal(result, expected)
+        image = reblock.fold(result, 5, 2, **options)
+        assert image.sum() == result.astype(int).sum().astype(np.int8)
+
+
+CODE = """
+import hashlib, itertools
+import numpy as np
+import reblock
+x = np.random.default_rng(1).normal(size=(2, 5, 23, 31)).astype(np.float16)
+seen = hashlib.sha256()
+for mode, order, threads in itertools.product(reblock.PaddingMode, ("CRD", "DCR"), (1, 3)):
+    window = {"start_padding": (2, 30), "end_padding": (25, 1), "order": order, "threads": threads}
+    columns = reblock.unfold(x, (3, 2), padding_mode=mode, strides=(1, 2), **window)
+    seen.update(columns.tobytes())
+    image = reblock.fold(columns, (23, 31), (3, 2), padding_mode=mode, strides=(1, 2), **window)
+    seen.update(image.tobytes())
+print(seen.hexdigest())
+"""
+
+
+def test_every_instruction_set_gives_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    digests = set()
+    for instruction_set in ("", "baseline", "ssse3", "avx2"):
+        monkeypatch.setenv("REBLOCK_ISA", instruction_set)
+        run = subprocess.run(
+            [sys.executable, "-c", CODE], capture_output=True, text=True, check=True
+        )
+        digests.add(run.stdout)
+    assert len(digests) == 1
