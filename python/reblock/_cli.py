@@ -485,9 +485,7 @@ def fold(
 ) -> None:
     """Add the columns of a file up where they came from."""
     window = _convert.Window(window_sizes, strides, dilations, start_padding, end_padding)
-    plan = partial(
-        _convert.fold, output_sizes, window, order, padding_mode=padding_mode, wrap=wrap
-    )
+    plan = partial(_convert.fold, output_sizes, window, order, padding_mode=padding_mode, wrap=wrap)
     axes = _convert.Axes(channel_axis, layout, out_layout)
     convert(source, target, "fold", plan, axes=axes, threads=threads, force=force)
 

@@ -404,9 +404,7 @@ def unfold(
 ) -> Work:
     """Return the work of unfold, cut along the batch, the channels, then rows of windows."""
     mode = padding.padding_mode
-    result = reblock.unfold_shape(
-        shape, **window._asdict(), padding_mode=mode, **axes.keywords()
-    )
+    result = reblock.unfold_shape(shape, **window._asdict(), padding_mode=mode, **axes.keywords())
     layout, out_layout = axes.names("unfold", len(shape))
     batches, channels, *sizes = _layouts.arrange(shape, layout, _layouts.in_order(layout), 1)
     given = window.per_axis(len(sizes))

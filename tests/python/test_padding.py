@@ -69,18 +69,18 @@ def counts_of(unfold: Call) -> list[int]:
     return oracle.block_counts(sizes, unfold.arguments[0], **window)
 
 
-def sources(unfold: Call, mode: str) -> Array:
-    """Number the elements of an image and pad it: -1 where the constant mode finds its value."""
+def sources(unfold: Call, mode: Any) -> Array:
+    """Return the padded numbers of an image's elements; -1 where the constant mode has its value."""
     numbers = np.arange(math.prod(unfold.input_shape)).reshape(unfold.input_shape)
     pads = zip(unfold.keywords["start_padding"], unfold.keywords["end_padding"], strict=True)
     widths = oracle.channels_at([(0, 0), (0, 0), *pads], unfold.keywords["channel_axis"])
     options: dict[str, Any] = {"constant_values": -1} if mode == "constant" else {}
-    padded: Array = np.pad(numbers, widths, mode, **options)  # type: ignore[call-overload]
+    padded: Array = np.pad(numbers, widths, mode, **options)
     return padded
 
 
-def expected_unfold(
-    unfold: Call, x: Array, mode: str, ranges: Ranges, order: str, value: object = None
+def expected_unfold(  # noqa: PLR0917 - all that a result depends on
+    unfold: Call, x: Array, mode: Any, ranges: Ranges, order: str, value: object = None
 ) -> Array:
     numbers = sources(unfold, mode)
     nothing = (0,) * len(unfold.arguments[0])
@@ -95,8 +95,8 @@ def expected_unfold(
     return result
 
 
-def expected_fold(
-    fold: Call, columns: Array, mode: str, ranges: Ranges, order: str, onto: Array | None = None
+def expected_fold(  # noqa: PLR0917 - all that a result depends on
+    fold: Call, columns: Array, mode: Any, ranges: Ranges, order: str, onto: Array | None = None
 ) -> Array:
     """Add terms one by one: for each offset a position's own, those before, those behind."""
     sizes, windows = fold.arguments
@@ -111,7 +111,7 @@ def expected_fold(
     pads = list(zip(window["start_padding"], window["end_padding"], strict=True))
     options: dict[str, Any] = {"constant_values": -1} if mode == "constant" else {}
     images = [
-        np.pad(np.arange(size), pad, mode, **options)  # type: ignore[call-overload]
+        np.pad(np.arange(size), pad, mode, **options)
         for size, pad in zip(sizes, pads, strict=True)
     ]
     with np.errstate(all="ignore"):
@@ -142,7 +142,7 @@ def _channels_second(x: Array, window: dict[str, Any]) -> Array:
 
 
 @given(st.data(), st.sampled_from(MODES), st.sampled_from(["CRD", "DCR"]))
-def test_unfold_finds_what_numpy_pads(data: st.DataObject, mode: str, order: str) -> None:
+def test_unfold_finds_what_numpy_pads(data: st.DataObject, mode: Any, order: str) -> None:
     (unfold, _, ranges), dtype = data.draw(padded_calls()), data.draw(movable())
     layout = data.draw(layouts(len(unfold.input_shape), dtype.itemsize))
     x = allocate(unfold.input_shape, dtype, layout).array
@@ -152,7 +152,7 @@ def test_unfold_finds_what_numpy_pads(data: st.DataObject, mode: str, order: str
 
 
 @given(st.data(), st.sampled_from(MODES))
-def test_out_may_lie_anywhere(data: st.DataObject, mode: str) -> None:
+def test_out_may_lie_anywhere(data: st.DataObject, mode: Any) -> None:
     """Also in the memory of `x`."""
     (unfold, _, _), dtype = data.draw(padded_calls()), data.draw(movable())
     source, target = data.draw(in_one_buffer(unfold.input_shape, unfold.output_shape, dtype))
@@ -179,15 +179,15 @@ def test_out_may_lie_anywhere(data: st.DataObject, mode: str) -> None:
 )
 @pytest.mark.parametrize("letters", ["NCL", "NLC"])
 def test_images_of_several_blocks_in_the_buffer(
-    mode: str, sizes: Shape, windows: Shape, pads: Shape, letters: str
+    mode: Any, sizes: Shape, windows: Shape, pads: Shape, letters: str
 ) -> None:
     channels = 1 if math.prod(windows) > 9 else 3
     unfold, _ = window_calls(1, channels, sizes, windows, start_padding=pads, end_padding=pads)
     x = allocate(unfold.input_shape, np.dtype(np.uint16)).array
     ranges = [(0, min(count, 3000)) for count in counts_of(unfold)]
     expected = expected_unfold(unfold, x, mode, ranges, "DCR").swapaxes(1, 2)
-    layout = {"layout": "NC" + "HW"[: len(sizes)], "out_layout": letters}
-    keywords = {k: v for k, v in unfold.keywords.items() if k != "channel_axis"}
+    layout: dict[str, Any] = {"layout": "NC" + "HW"[: len(sizes)], "out_layout": letters}
+    keywords: dict[str, Any] = {k: v for k, v in unfold.keywords.items() if k != "channel_axis"}
     for threads in (1, 3):
         result = reblock.unfold(
             x,
@@ -204,7 +204,7 @@ def test_images_of_several_blocks_in_the_buffer(
 
 @given(st.data(), st.sampled_from(MODES), st.sampled_from(["CRD", "DCR"]))
 def test_fold_adds_in_the_order_that_is_documented(
-    data: st.DataObject, mode: str, order: str
+    data: st.DataObject, mode: Any, order: str
 ) -> None:
     """Any bits, so that another order or another accumulator would be seen."""
     (_, fold, ranges), dtype = data.draw(padded_calls()), data.draw(summable())
@@ -224,7 +224,7 @@ def test_fold_adds_in_the_order_that_is_documented(
 
 
 @given(padded_calls(), st.sampled_from(MODES))
-def test_unfold_and_fold_are_adjoint(calls: tuple[Call, Call, Ranges], mode: str) -> None:
+def test_unfold_and_fold_are_adjoint(calls: tuple[Call, Call, Ranges], mode: Any) -> None:
     """<unfold(x), y> == <x, fold(y)>, exactly."""
     unfold, fold, _ = calls
     dtype = np.dtype(np.int64)
@@ -236,7 +236,7 @@ def test_unfold_and_fold_are_adjoint(calls: tuple[Call, Call, Ranges], mode: str
 
 @pytest.mark.parametrize("mode", REPEATING)
 @pytest.mark.parametrize("dtype", [np.uint8, np.float16, np.float32, np.complex64])
-def test_larger_images_are_summed_alike(mode: str, dtype: Any) -> None:
+def test_larger_images_are_summed_alike(mode: Any, dtype: Any) -> None:
     unfold, fold = window_calls(
         2, 3, (31, 90), (3, 5), strides=(1, 2), start_padding=(1, 2), end_padding=(2, 1)
     )
@@ -256,7 +256,7 @@ def test_larger_images_are_summed_alike(mode: str, dtype: Any) -> None:
         ("wrap", "cdabcdabcdabcdab"),
     ],
 )
-def test_one_row(mode: str, row: str) -> None:
+def test_one_row(mode: Any, row: str) -> None:
     x = np.array(list("abcd"), "S1").reshape(1, 1, 4)
     padded = reblock.unfold(x, 1, start_padding=6, end_padding=6, padding_mode=mode)
     assert b"".join(padded.ravel().tolist()).decode() == row
@@ -270,9 +270,13 @@ def test_the_value_lies_outside(
     calls: tuple[Call, Call, Ranges], dtype: np.dtype[Any], data: st.DataObject
 ) -> None:
     unfold, _, ranges = calls
-    values: list[Any] = {"b": [True], "u": [1, 117], "i": [-1, 117], "c": [1.5 - 2j, 2]}.get(
-        dtype.kind, [-0.5, -0.0, 96, math.inf]
-    )
+    known: dict[str, list[Any]] = {
+        "b": [True],
+        "u": [1, 117],
+        "i": [-1, 117],
+        "c": [1.5 - 2j, 2],
+    }
+    values = known.get(dtype.kind, [-0.5, -0.0, 96, math.inf])
     value = data.draw(st.sampled_from(values))
     x = allocate(unfold.input_shape, dtype, data.draw(layouts(len(unfold.input_shape), 1))).array
     result = unfold(x, padding_value=value, blocks=ranges)
@@ -287,7 +291,8 @@ def test_the_value_lies_outside(
 def test_not_a_number_is_a_value(value: Any) -> None:
     x = np.zeros((1, 1, 2), np.complex64 if isinstance(value, complex) else np.float16)
     padded = reblock.unfold(x, 1, start_padding=1, padding_value=value)
-    assert np.isnan(padded[0, 0, 0]) and padded[0, 0, 1] == 0
+    assert np.isnan(padded[0, 0, 0])
+    assert padded[0, 0, 1] == 0
 
 
 @pytest.mark.parametrize(
@@ -347,7 +352,8 @@ def test_other_dtypes_and_modes_have_no_value() -> None:
 def test_a_value_in_the_byte_order_of_the_dtype(swapped: str) -> None:
     x = np.arange(3).astype(swapped).reshape(1, 1, 3)
     result = reblock.unfold(x, 1, start_padding=1, padding_value=5)
-    assert result.tolist() == [[[5, 0, 1, 2]]] and result.dtype == np.dtype(swapped)
+    assert result.tolist() == [[[5, 0, 1, 2]]]
+    assert result.dtype == np.dtype(swapped)
 
 
 # The names of modes
@@ -363,8 +369,10 @@ def test_modes_have_names_and_numbers() -> None:
     }
     x = np.arange(4).reshape(1, 1, 4)
     for name, mode in zip(MODES, PaddingMode, strict=True):
-        by_name = reblock.unfold(x, 2, start_padding=3, padding_mode=name)
-        for same in (mode, mode.value, np.int8(mode.value)):
+        spelled: Any = name
+        by_name = reblock.unfold(x, 2, start_padding=3, padding_mode=spelled)
+        others: list[Any] = [mode, mode.value, np.int8(mode.value)]
+        for same in others:
             assert_same_bytes(reblock.unfold(x, 2, start_padding=3, padding_mode=same), by_name)
 
 
@@ -397,15 +405,14 @@ def test_other_modes_are_refused(
     )
     refuses(lambda: reblock.fold(columns, 5, 3, padding_mode=mode), kind, "padding_mode", *told)
     refuses(lambda: reblock.unfold_shape(x.shape, 3, padding_mode=mode), kind, "padding_mode")
-    refuses(
-        lambda: reblock.fold_shape((1, 3, 3), 5, 3, padding_mode=mode), kind, "padding_mode"
-    )
+    refuses(lambda: reblock.fold_shape((1, 3, 3), 5, 3, padding_mode=mode), kind, "padding_mode")
 
 
 def test_words_of_other_libraries_get_a_hint() -> None:
     for word in ("mode", "pad_mode"):
+        given: dict[str, Any] = {word: "edge"}
         refuses(
-            lambda: reblock.unfold(np.zeros((1, 1, 5)), 3, **{word: "edge"}),  # type: ignore[call-overload] # noqa: B023 - called at once
+            lambda: reblock.unfold(np.zeros((1, 1, 5)), 3, **given),  # noqa: B023 - called at once
             TypeError,
             "padding_mode",
             word,
@@ -413,12 +420,12 @@ def test_words_of_other_libraries_get_a_hint() -> None:
 
 
 @pytest.mark.parametrize("mode", REPEATING)
-def test_an_axis_without_elements_has_nothing_to_repeat(mode: str) -> None:
+def test_an_axis_without_elements_has_nothing_to_repeat(mode: Any) -> None:
     x = np.zeros((1, 2, 3, 0))
-    pads = {"start_padding": (1, 1), "padding_mode": mode}
+    pads: dict[str, Any] = {"start_padding": (1, 1), "padding_mode": mode}
     refuses(lambda: reblock.unfold(x, 1, **pads), ValueError, "padding_mode", (3, 0), 1)
     with pytest.raises(ValueError, match="empty axis"):
-        np.pad(x, [(0, 0), (0, 0), (1, 0), (1, 0)], mode)  # type: ignore[call-overload]
+        np.pad(x, [(0, 0), (0, 0), (1, 0), (1, 0)], mode)
     columns = np.zeros((1, 2, 4))
     refuses(lambda: reblock.fold(columns, (3, 0), 1, **pads), ValueError, "padding_mode", (3, 0))
     for shape in ((0, 2, 3), (2, 0, 3)):
@@ -430,8 +437,9 @@ def test_padding_far_larger_than_memory() -> None:
     """Only the blocks that are asked for count."""
     x = np.arange(5, dtype=np.int8).reshape(1, 1, 5)
     far = 2**60
-    for mode in REPEATING:
-        start = {"edge": 0, "reflect": (-far) % 8, "symmetric": (-far) % 10, "wrap": (-far) % 5}
+    start = {"edge": 0, "reflect": -far % 8, "symmetric": -far % 10, "wrap": -far % 5}
+    modes: list[Any] = REPEATING
+    for mode in modes:
         near = reblock.unfold(x, 2, end_padding=40, padding_mode=mode)
         options: dict[str, Any] = {"start_padding": far, "padding_mode": mode, "blocks": (0, 9)}
         result = reblock.unfold(x, 2, **options)
@@ -449,7 +457,7 @@ import reblock
 x = np.random.default_rng(1).normal(size=(2, 5, 23, 31)).astype(np.float16)
 seen = hashlib.sha256()
 for mode, order, threads in itertools.product(reblock.PaddingMode, ("CRD", "DCR"), (1, 3)):
-    window = {"start_padding": (2, 30), "end_padding": (25, 1), "order": order, "threads": threads}
+    window: dict[str, Any] = {"start_padding": (2, 30), "end_padding": (25, 1), "order": order, "threads": threads}
     columns = reblock.unfold(x, (3, 2), padding_mode=mode, strides=(1, 2), **window)
     seen.update(columns.tobytes())
     image = reblock.fold(columns, (23, 31), (3, 2), padding_mode=mode, strides=(1, 2), **window)

@@ -46,5 +46,6 @@ def pad_axis(
         around = [da.take(array, part, axis=axis) for part in ends]
     chunks[0] += start
     chunks[-1] += end
-    padded: da.Array = da.concatenate([around[0], array, around[1]], axis=axis)
-    return padded.rechunk({axis: tuple(chunks)})
+    padded = da.concatenate([around[0], array, around[1]], axis=axis)
+    result: da.Array = padded.rechunk({axis: tuple(chunks)})
+    return result

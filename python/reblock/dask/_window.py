@@ -311,7 +311,9 @@ def _fold(
             return _zeros(array, meta)
         reached, sliding = part
         of_part: dict[str, Any] = sliding.keywords() | options
-        image = _fold(array, output_sizes=sliding.sizes(), padding_mode=padding_mode, blocks=None, **of_part)
+        image = _fold(
+            array, output_sizes=sliding.sizes(), padding_mode=padding_mode, blocks=None, **of_part
+        )
         around = [(0, 0)] * image.ndim
         for d, (first, last) in zip(spatial, reached, strict=True):
             around[d] = (first, meta.shape[d] - last)
@@ -344,9 +346,7 @@ def _fold(
     )
 
 
-def _fold_whole(
-    array: da.Array, meta: Array, given: dict[str, Any], channels: int
-) -> da.Array:
+def _fold_whole(array: da.Array, meta: Array, given: dict[str, Any], channels: int) -> da.Array:
     """Fold all window positions in one task for each chunk of the batch and the channels."""
     if len(array.chunks[2]) > 1:
         raise ValueError(

@@ -97,9 +97,7 @@ def element(value: complex, dtype: torch.dtype) -> Any:
     except RuntimeError:  # PyTorch's error for what is too large, or complex
         found = None
     if found != value and not (value != value and found != found):  # noqa: PLR0124 - a NaN
-        raise ValueError(
-            f"padding_value must be a number that {dtype} holds exactly, got {value}"
-        )
+        raise ValueError(f"padding_value must be a number that {dtype} holds exactly, got {value}")
     return bits(held)[0]
 
 

@@ -223,18 +223,21 @@ def test_empty_arrays(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("mode", ["constant", "edge", "reflect", "symmetric", "wrap"])
-def test_windows_over_padding_of_any_mode(mode: str, tmp_path: Path) -> None:
+def test_windows_over_padding_of_any_mode(mode: Any, tmp_path: Path) -> None:
     x = np.arange(3 * 7 * 5, dtype=np.int64).reshape(1, 3, 7, 5)
     value = 9 if mode == "constant" else 0
     pads: dict[str, Any] = {"start_padding": (9, 1), "end_padding": (2, 30), "padding_mode": mode}
     window = _convert.Window(3, 1, 1, (9, 1), (2, 30))
-    for order in ("CRD", "DCR"):
-        padding = _convert.Padding(mode, value)  # type: ignore[arg-type]
-        work = _convert.unfold(window, order, _convert.Axes(1), x.shape, padding=padding)  # type: ignore[arg-type]
-        columns = reblock.unfold(x, 3, **pads, padding_value=value, order=order)  # type: ignore[call-overload]
+    orders: list[Any] = ["CRD", "DCR"]
+    for order in orders:
+        padding = _convert.Padding(mode, value)
+        work = _convert.unfold(window, order, _convert.Axes(1), x.shape, padding=padding)
+        columns = reblock.unfold(x, 3, **pads, padding_value=value, order=order)
         assert np.array_equal(in_pieces(work, x), columns)
-        work = _convert.fold((7, 5), window, order, _convert.Axes(1), columns.shape, padding_mode=mode)  # type: ignore[arg-type]
-        image = reblock.fold(columns, (7, 5), 3, **pads, order=order)  # type: ignore[call-overload]
+        work = _convert.fold(
+            (7, 5), window, order, _convert.Axes(1), columns.shape, padding_mode=mode
+        )
+        image = reblock.fold(columns, (7, 5), 3, **pads, order=order)
         assert np.array_equal(in_pieces(work, columns), image)
     source, target = tmp_path / "x.npy", tmp_path / "columns.npy"
     np.save(source, x)

@@ -14,6 +14,7 @@ from checks import refuses
 da = pytest.importorskip("dask.array")
 import reblock.dask  # noqa: E402 - after the check that dask is there
 
+BAD: Any = "mean"
 MODES = ["constant", "edge", "reflect", "symmetric", "wrap"]
 WINDOW: dict[str, Any] = {"strides": (2, 1), "start_padding": (9, 3), "end_padding": (2, 20)}
 X = np.arange(2 * 3 * 11 * 7, dtype=np.int32).reshape(2, 3, 11, 7)
@@ -30,7 +31,7 @@ def test_unfold_of_any_chunks(mode: Any, chunks: tuple[int, ...], blocks: Any) -
     )
     expected = reblock.unfold(X, (3, 2), **keywords, padding_value=value)
     assert np.array_equal(result.compute(), expected)
-    assert result.shape == expected.shape and result.dtype == expected.dtype
+    assert (result.shape, result.dtype) == (expected.shape, expected.dtype)
 
 
 def test_layouts() -> None:
@@ -42,7 +43,7 @@ def test_layouts() -> None:
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("channel_axis", [1, -1])
-def test_fold_of_one_chunk_of_blocks(mode: str, channel_axis: int) -> None:
+def test_fold_of_one_chunk_of_blocks(mode: Any, channel_axis: int) -> None:
     keywords: dict[str, Any] = {**WINDOW, "padding_mode": mode}
     columns = reblock.unfold(X, (3, 2), **keywords).astype(np.float32) / 7
     array = da.from_array(columns, chunks=(1, 6, -1))
@@ -55,7 +56,7 @@ def test_fold_of_one_chunk_of_blocks(mode: str, channel_axis: int) -> None:
 
 def test_fold_of_several_chunks_of_blocks_is_refused() -> None:
     columns = da.zeros((1, 9, 25), chunks=(1, 9, 5))
-    window = {"start_padding": 1, "end_padding": 1}
+    window: dict[str, Any] = {"start_padding": 1, "end_padding": 1}
     refuses(
         lambda: reblock.dask.fold(columns, (5, 5), 3, **window, padding_mode="reflect"),
         ValueError,
@@ -66,5 +67,5 @@ def test_fold_of_several_chunks_of_blocks_is_refused() -> None:
 
 def test_bad_arguments_are_refused_at_the_call() -> None:
     x = da.from_array(X)
-    refuses(lambda: reblock.dask.unfold(x, 3, padding_mode="mean"), ValueError, "padding_mode")
+    refuses(lambda: reblock.dask.unfold(x, 3, padding_mode=BAD), ValueError, "padding_mode")
     refuses(lambda: reblock.dask.unfold(x, 3, padding_value=0.5), ValueError, "padding_value")

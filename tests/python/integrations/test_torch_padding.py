@@ -17,6 +17,9 @@ import reblock.torch  # noqa: E402 - after the check that torch is there
 # PyTorch makes use of that itself, for forward mode.
 pytestmark = pytest.mark.filterwarnings(r"ignore:`torch\.jit\.\w+` is deprecated")
 
+BAD: Any = "mean"
+SEVEN: Any = 7
+NONE: Any = None
 MODES = ["constant", "edge", "reflect", "symmetric", "wrap"]
 WINDOW: dict[str, Any] = {"strides": (1, 2), "start_padding": (2, 7), "end_padding": (5, 1)}
 
@@ -40,7 +43,8 @@ def test_the_same_as_on_arrays(mode: Any) -> None:
 def test_agreement_with_torch_pad() -> None:
     functional = torch.nn.functional
     x = image(torch.float32)
-    for ours, theirs in (("edge", "replicate"), ("reflect", "reflect"), ("wrap", "circular")):
+    names: list[Any] = [("edge", "replicate"), ("reflect", "reflect"), ("wrap", "circular")]
+    for ours, theirs in names:
         padded = functional.pad(x, (3, 2, 1, 2), mode=theirs)
         result = reblock.torch.unfold(
             x, 3, start_padding=(1, 3), end_padding=(2, 2), padding_mode=ours
@@ -49,7 +53,7 @@ def test_agreement_with_torch_pad() -> None:
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_gradients_forward_mode_and_gradients_of_gradients(mode: str) -> None:
+def test_gradients_forward_mode_and_gradients_of_gradients(mode: Any) -> None:
     value = 2.5 if mode == "constant" else 0
 
     def unfold(x: Any) -> Any:
@@ -68,7 +72,7 @@ def test_gradients_forward_mode_and_gradients_of_gradients(mode: str) -> None:
 
 
 @pytest.mark.parametrize("mode", ["constant", "reflect"])
-def test_compiled_and_mapped(mode: str) -> None:
+def test_compiled_and_mapped(mode: Any) -> None:
     value = 3 if mode == "constant" else 0
 
     def both(x: Any) -> Any:
@@ -120,10 +124,10 @@ def test_values_that_a_dtype_does_not_hold_are_refused(dtype: Any, value: Any) -
 
 def test_bad_modes_and_values_are_refused() -> None:
     x = image().requires_grad_()
-    refuses(lambda: reblock.torch.unfold(x, 2, padding_mode="mean"), ValueError, "padding_mode")
-    refuses(lambda: reblock.torch.unfold(x, 2, padding_mode=7), ValueError, "padding_mode", 7)
-    refuses(lambda: reblock.torch.unfold(x, 2, padding_mode=None), TypeError, "padding_mode")
-    refuses(lambda: reblock.torch.unfold(x, 2, padding_value="a"), TypeError, "padding_value")
+    refuses(lambda: reblock.torch.unfold(x, 2, padding_mode=BAD), ValueError, "padding_mode")
+    refuses(lambda: reblock.torch.unfold(x, 2, padding_mode=SEVEN), ValueError, "padding_mode", 7)
+    refuses(lambda: reblock.torch.unfold(x, 2, padding_mode=NONE), TypeError, "padding_mode")
+    refuses(lambda: reblock.torch.unfold(x, 2, padding_value=BAD), TypeError, "padding_value")
     refuses(
         lambda: reblock.torch.unfold(x, 2, padding_mode="edge", padding_value=1),
         ValueError,
