@@ -70,16 +70,16 @@ problem draw_problem(std::mt19937& random) {
 /// Calls f(column index, image index, whether there is one) for every element of the columns.
 template <class F>
 void for_each_padded_pair(const problem& p, F&& f) {
-  oracle::for_each_window_pair(
-      p.image, p.window, 1, [&](const axis_values& in_columns, const axis_values& at, bool) {
-        axis_values in_image = at;
-        bool is_there = true;
-        for (std::size_t i = 2; i < at.size(); ++i) {
-          in_image[i] = inside(at[i], p.image[i], p.window.padding_mode);
-          is_there = is_there && in_image[i] >= 0;
-        }
-        f(in_columns, in_image, is_there);
-      });
+  oracle::for_each_window_pair(p.image, p.window, 1,
+                               [&](const axis_values& in_columns, const axis_values& at, bool) {
+                                 axis_values in_image = at;
+                                 bool is_there = true;
+                                 for (std::size_t i = 2; i < at.size(); ++i) {
+                                   in_image[i] = inside(at[i], p.image[i], p.window.padding_mode);
+                                   is_there = is_there && in_image[i] >= 0;
+                                 }
+                                 f(in_columns, in_image, is_there);
+                               });
 }
 
 TEST_CASE_TEMPLATE("unfold finds what the padding has", T, std::uint8_t, std::uint16_t, float, double,

@@ -138,10 +138,12 @@ SIGNATURES = {
     "space_to_depth": "(x, block_size, *, order='DCR', channel_axis=1, layout=None,"
     " out_layout=None, out=None, threads=None)",
     "unfold": "(x, window_sizes, *, strides=1, dilations=1, start_padding=0, end_padding=0,"
+    " padding_mode='constant', padding_value=0,"
     " order='CRD', blocks=None, channel_axis=1, layout=None, out_layout=None, out=None,"
     " threads=None)",
     "fold": "(columns, output_sizes, window_sizes, *, strides=1, dilations=1, start_padding=0,"
-    " end_padding=0, order='CRD', blocks=None, accumulate=False, channel_axis=1, layout=None,"
+    " end_padding=0, padding_mode='constant',"
+    " order='CRD', blocks=None, accumulate=False, channel_axis=1, layout=None,"
     " out_layout=None, out=None, threads=None)",
     "rearrange": "(x, pattern, /, *, out=None, threads=None, **axes_lengths)",
     "repeat": "(x, pattern, /, *, out=None, threads=None, **axes_lengths)",
@@ -149,9 +151,11 @@ SIGNATURES = {
     "depth_to_space_shape": "(shape, block_size, *, channel_axis=1, layout=None, out_layout=None)",
     "space_to_depth_shape": "(shape, block_size, *, channel_axis=1, layout=None, out_layout=None)",
     "unfold_shape": "(shape, window_sizes, *, strides=1, dilations=1, start_padding=0,"
-    " end_padding=0, blocks=None, channel_axis=1, layout=None, out_layout=None)",
+    " end_padding=0, padding_mode='constant', blocks=None, channel_axis=1, layout=None,"
+    " out_layout=None)",
     "fold_shape": "(shape, output_sizes, window_sizes, *, strides=1, dilations=1, start_padding=0,"
-    " end_padding=0, blocks=None, channel_axis=1, layout=None, out_layout=None)",
+    " end_padding=0, padding_mode='constant', blocks=None, channel_axis=1, layout=None,"
+    " out_layout=None)",
     "same_padding": "(extents, window_sizes, strides=1, dilations=1)",
     "diagnose": "(x, result)",
     "explain": "(operator, shape, *arguments, **parameters)",

@@ -23,7 +23,7 @@ FUNCTIONS = """
 """
 CLASSES = """
     TensorDesc DepthToSpaceDesc SpaceToDepthDesc UnfoldDesc FoldDesc CompiledOperator
-    DataType DepthSpaceOrder FeatureLevel
+    DataType DepthSpaceOrder FeatureLevel PaddingMode
 """
 
 

@@ -70,7 +70,7 @@ def counts_of(unfold: Call) -> list[int]:
 
 
 def sources(unfold: Call, mode: Any) -> Array:
-    """Return the padded numbers of an image's elements; -1 where the constant mode has its value."""
+    """Return the padded numbers of an image's elements; -1 stands for the constant's value."""
     numbers = np.arange(math.prod(unfold.input_shape)).reshape(unfold.input_shape)
     pads = zip(unfold.keywords["start_padding"], unfold.keywords["end_padding"], strict=True)
     widths = oracle.channels_at([(0, 0), (0, 0), *pads], unfold.keywords["channel_axis"])
@@ -111,8 +111,7 @@ def expected_fold(  # noqa: PLR0917 - all that a result depends on
     pads = list(zip(window["start_padding"], window["end_padding"], strict=True))
     options: dict[str, Any] = {"constant_values": -1} if mode == "constant" else {}
     images = [
-        np.pad(np.arange(size), pad, mode, **options)
-        for size, pad in zip(sizes, pads, strict=True)
+        np.pad(np.arange(size), pad, mode, **options) for size, pad in zip(sizes, pads, strict=True)
     ]
     with np.errstate(all="ignore"):
         for o in np.ndindex(*windows):
@@ -457,7 +456,8 @@ import reblock
 x = np.random.default_rng(1).normal(size=(2, 5, 23, 31)).astype(np.float16)
 seen = hashlib.sha256()
 for mode, order, threads in itertools.product(reblock.PaddingMode, ("CRD", "DCR"), (1, 3)):
-    window: dict[str, Any] = {"start_padding": (2, 30), "end_padding": (25, 1), "order": order, "threads": threads}
+    window = {"start_padding": (2, 30), "end_padding": (25, 1), "order": order}
+    window |= {"threads": threads}
     columns = reblock.unfold(x, (3, 2), padding_mode=mode, strides=(1, 2), **window)
     seen.update(columns.tobytes())
     image = reblock.fold(columns, (23, 31), (3, 2), padding_mode=mode, strides=(1, 2), **window)
