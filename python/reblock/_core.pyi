@@ -14,7 +14,7 @@ from typing import (
 )
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 from typing_extensions import Buffer
 
 __version__: str
@@ -38,6 +38,7 @@ _Order: TypeAlias = Literal["DCR", "CRD", 0, 1] | DepthSpaceOrder
 _PaddingMode: TypeAlias = (
     Literal["constant", "edge", "reflect", "symmetric", "wrap", 0, 1, 2, 3, 4] | PaddingMode
 )
+_Reduction: TypeAlias = Literal["sum", "mean", "max", "min"]
 _Range: TypeAlias = slice | tuple[SupportsIndex | None, SupportsIndex | None] | None
 _Blocks: TypeAlias = _Range | Sequence[_Range | Sequence[SupportsIndex]] | NDArray[np.integer[Any]]
 
@@ -528,13 +529,16 @@ def fold(
     order: _Order = "CRD",
     blocks: _Blocks = None,
     accumulate: bool = False,
+    reduction: _Reduction = "sum",
+    weights: ArrayLike | Sequence[ArrayLike] | None = None,
+    dtype: None = None,
     channel_axis: SupportsIndex = 1,
     layout: str | None = None,
     out_layout: str | None = None,
     out: None = None,
     threads: SupportsIndex | None = None,
 ) -> NDArray[_Scalar]:
-    """Sum overlapping blocks up into an image (col2im), the adjoint of `unfold`.
+    """Sum or average overlapping blocks into an image (col2im), the adjoint of `unfold`.
 
     With window extents ``K_d`` and their product ``K``, the result of shape
     ``(N, C, *output_sizes)`` is, at each position ``p``, the sum of
@@ -579,8 +583,23 @@ def fold(
     blocks : slice, (start, stop), or a sequence of these, optional
         Which blocks `columns` has, as in `unfold`: all where it is not given.
     accumulate : bool, default False
-        Whether the terms are added to what `out` holds, which has to be given then.
-        What no block reaches is not touched.
+        Whether the result begins from what `out` holds, which has to be given then: terms
+        are added to it, or compared with it. What no block reaches is not touched. A mean
+        cannot accumulate.
+    reduction : {"sum", "mean", "max", "min"}, default "sum"
+        What becomes of the terms of an element. "mean" divides their sum by their number,
+        or by the sum of their weights; 0 where this is 0. Integers and bool are averaged
+        exactly and rounded to nearest, ties to even. "max" and "min" take no complex
+        dtype; NaN wins, and of equal terms the first is kept.
+    weights : array_like, optional
+        A weight for each element of the window, for "sum" and "mean": an array of the
+        window's shape, or a list or tuple with one 1-D array for each spatial axis, whose
+        products count. Finite and not negative. Terms are multiplied and added in float64
+        (float16 and bfloat16 in float32), and rounded once; integers beyond their range
+        become the nearest value.
+    dtype : dtype, optional
+        The dtype of the result and of the arithmetic. Terms are converted to it first. The
+        dtype of `columns` where it is not given.
     channel_axis : int, default 1
         The axis of the channels in the result; any axis but 0. A negative one counts
         from the end. Not beside a layout.
@@ -606,8 +625,8 @@ def fold(
     Returns
     -------
     array
-        `out` if given, else a new C-contiguous array of the dtype of `columns`: of the
-        library of `columns` if that has ``__dlpack__``, otherwise an ndarray.
+        `out` if given, else a new C-contiguous array of `dtype`: of the library of
+        `columns` if that has ``__dlpack__``, otherwise an ndarray.
 
     Raises
     ------
@@ -625,8 +644,9 @@ def fold(
 
     Notes
     -----
-    The definition is that of DirectML's ``DML_FOLD_OPERATOR_DESC``. To undo `unfold`,
-    divide by the number of windows that cover each element: the fold of ones.
+    The definition is that of DirectML's ``DML_FOLD_OPERATOR_DESC``, which has sums alone.
+    ``reduction="mean"`` undoes `unfold` wherever a window reaches, bit for bit in every
+    dtype. No array of counts is made.
 
     Examples
     --------
@@ -646,11 +666,41 @@ def fold(
     ...                          accumulate=True, out=image)
     >>> image.tolist()
     [[[[1, 2, 1], [2, 4, 2], [1, 2, 1]]]]
+    >>> photo = np.arange(48, dtype=np.uint8).reshape(4, 4, 3)
+    >>> patches = reblock.unfold(photo, 2, layout="HWC", out_layout="LC")
+    >>> mean = reblock.fold(patches, (4, 4), 2, layout="LC", out_layout="HWC", reduction="mean")
+    >>> np.array_equal(mean, photo)
+    True
+    >>> reblock.fold([[[1.0, 2], [5, 6]]], 3, 2, reduction="mean", weights=[1, 3])
+    array([[[1. , 4.25, 6. ]]])
     >>> tokens = np.zeros((925, 768))
     >>> reblock.fold(tokens, (400, 600), 16, strides=16, layout="LC", out_layout="HWC").shape
     (400, 600, 3)
     """
 
+@overload
+def fold(
+    columns: NDArray[_Scalar],
+    output_sizes: _IntOrInts,
+    window_sizes: _IntOrInts,
+    *,
+    strides: _IntOrInts = 1,
+    dilations: _IntOrInts = 1,
+    start_padding: _IntOrInts = 0,
+    end_padding: _IntOrInts = 0,
+    padding_mode: _PaddingMode = "constant",
+    order: _Order = "CRD",
+    blocks: _Blocks = None,
+    accumulate: bool = False,
+    reduction: _Reduction = "sum",
+    weights: ArrayLike | Sequence[ArrayLike] | None = None,
+    dtype: DTypeLike,
+    channel_axis: SupportsIndex = 1,
+    layout: str | None = None,
+    out_layout: str | None = None,
+    out: None = None,
+    threads: SupportsIndex | None = None,
+) -> NDArray[Any]: ...
 @overload
 def fold(
     columns: _Foreign,
@@ -665,6 +715,9 @@ def fold(
     order: _Order = "CRD",
     blocks: _Blocks = None,
     accumulate: bool = False,
+    reduction: _Reduction = "sum",
+    weights: ArrayLike | Sequence[ArrayLike] | None = None,
+    dtype: DTypeLike | None = None,
     channel_axis: SupportsIndex = 1,
     layout: str | None = None,
     out_layout: str | None = None,
@@ -685,6 +738,9 @@ def fold(
     order: _Order = "CRD",
     blocks: _Blocks = None,
     accumulate: bool = False,
+    reduction: _Reduction = "sum",
+    weights: ArrayLike | Sequence[ArrayLike] | None = None,
+    dtype: DTypeLike | None = None,
     channel_axis: SupportsIndex = 1,
     layout: str | None = None,
     out_layout: str | None = None,
@@ -705,6 +761,9 @@ def fold(
     order: _Order = "CRD",
     blocks: _Blocks = None,
     accumulate: bool = False,
+    reduction: _Reduction = "sum",
+    weights: ArrayLike | Sequence[ArrayLike] | None = None,
+    dtype: DTypeLike | None = None,
     channel_axis: SupportsIndex = 1,
     layout: str | None = None,
     out_layout: str | None = None,

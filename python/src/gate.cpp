@@ -152,9 +152,10 @@ py::object to_result(py::handle x, const py::array& input, py::handle out, const
   return output;
 }
 
-checked_arrays::checked_arrays(const py::array& input, py::handle out, const axis_values& output_extents)
+checked_arrays::checked_arrays(const py::array& input, py::handle out, const py::dtype& dtype,
+                               const axis_values& output_extents)
     : source(input),
-      output(to_output(out, input.dtype(), array_shape(output_extents))),
+      output(to_output(out, dtype, array_shape(output_extents))),
       is_new(out.is_none()) {
   if (is_new) return;
   if (!is_c_contiguous(output)) check_overlap(output, placement_of(output), "out");
@@ -226,6 +227,25 @@ detail::summation summation_of(const py::dtype& dtype, const char* name) {
                        " must have a dtype that can be summed (bool, integer, floating point or complex, in "
                        "native byte order), got " +
                        text(dtype));
+}
+
+detail::element_format format_of(const py::dtype& dtype, const char* name) {
+  using enum detail::summand;
+  using detail::element_kind;
+  const detail::summation sum = summation_of(dtype, name);
+  element_kind part = element_kind::none;
+  switch (sum.part) {
+    case boolean: part = element_kind::boolean; break;
+    case half_float: part = element_kind::half_float; break;
+    case brain_float: part = element_kind::brain_float; break;
+    case single_float: part = element_kind::single_float; break;
+    case double_float: part = element_kind::double_float; break;
+    case long_double: part = element_kind::long_double; break;
+    default:
+      part = detail::integer_kind(static_cast<std::size_t>(sum.element_size), dtype.kind() == 'i');
+      break;
+  }
+  return {part, sum.is_pair, sum.element_size};
 }
 
 }  // namespace reblock::python

@@ -82,6 +82,9 @@ py::array apart_from(const py::array& input, const py::array& output);
 /// How fold adds elements of this type; TypeError for a type that has no sum.
 detail::summation summation_of(const py::dtype& dtype, const char* name);
 
+/// The type of an element; TypeError for a type that fold cannot reduce.
+detail::element_format format_of(const py::dtype& dtype, const char* name);
+
 /// Has the system provide the pages of a new array before it is filled, which takes less than half the time.
 void provide_pages(void* begin, py::ssize_t size) noexcept;
 
@@ -113,8 +116,9 @@ struct checked_arrays {
   py::array output;
   bool is_new;  ///< whether the output was allocated
 
-  /// Finds or makes the output of the input's dtype.
-  checked_arrays(const py::array& input, py::handle out, const axis_values& output_extents);
+  /// Finds or makes the output.
+  checked_arrays(const py::array& input, py::handle out, const py::dtype& dtype,
+                 const axis_values& output_extents);
 
   operands where() { return {strides_of(source), strides_of(output), source.data(), output.mutable_data()}; }
 
@@ -131,11 +135,12 @@ struct checked_arrays {
 };
 
 /// Runs an operator on arrays: `operate(operands, executor)` for an executor of up to `threads` threads.
-/// Returns `out` itself where it is given, else an array of the library of `x`, of which `input` is a view.
+/// Returns `out` itself where it is given, else an array of the library of `x`, of which `input` is a view. `dtype` is the
+/// output's.
 template <class Operate>
-py::object run(py::handle x, const py::array& input, py::handle out, const axis_values& output_extents,
-               std::size_t threads, Operate&& operate) {
-  checked_arrays arrays(input, out, output_extents);
+py::object run(py::handle x, const py::array& input, py::handle out, const py::dtype& dtype,
+               const axis_values& output_extents, std::size_t threads, Operate&& operate) {
+  checked_arrays arrays(input, out, dtype, output_extents);
   const operands where = arrays.where();
   arrays.move(threads, [&](pool_executor executor) { operate(where, executor); });
   return to_result(x, input, out, arrays.output);

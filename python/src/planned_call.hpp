@@ -39,7 +39,7 @@ py::object run_planned(planned_function function, const py::array& input, bound_
     return *described;
   };
   const remembered_call* remembered = find_call(key);
-  checked_arrays arrays(input, out,
+  checked_arrays arrays(input, out, input.dtype(),
                         remembered != nullptr ? remembered->output_extents : known().output_extents);
   const operands where = arrays.where();
   const auto run = [&](const detail::operation& plan) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "arguments.hpp"
 #include "axis_names.hpp"
+#include "fold_options.hpp"
 #include "function.hpp"
 #include "gate.hpp"
 #include "padding.hpp"
@@ -135,10 +136,10 @@ array([[[2, 1],
 )";
 
 constexpr const char* fold_doc =
-    R"(fold(columns, output_sizes, window_sizes, *, strides=1, dilations=1, start_padding=0, end_padding=0, padding_mode='constant', order='CRD', blocks=None, accumulate=False, channel_axis=1, layout=None, out_layout=None, out=None, threads=None)
+    R"(fold(columns, output_sizes, window_sizes, *, strides=1, dilations=1, start_padding=0, end_padding=0, padding_mode='constant', order='CRD', blocks=None, accumulate=False, reduction='sum', weights=None, dtype=None, channel_axis=1, layout=None, out_layout=None, out=None, threads=None)
 --
 
-Sum overlapping blocks up into an image (col2im), the adjoint of `unfold`.
+Sum or average overlapping blocks into an image (col2im), the adjoint of `unfold`.
 
 With window extents ``K_d`` and their product ``K``, the result of shape
 ``(N, C, *output_sizes)`` is, at each position ``p``, the sum of
@@ -183,8 +184,23 @@ order : {"CRD", "DCR"} or DepthSpaceOrder, default "CRD"
 blocks : slice, (start, stop), or a sequence of these, optional
     Which blocks `columns` has, as in `unfold`: all where it is not given.
 accumulate : bool, default False
-    Whether the terms are added to what `out` holds, which has to be given then.
-    What no block reaches is not touched.
+    Whether the result begins from what `out` holds, which has to be given then: terms
+    are added to it, or compared with it. What no block reaches is not touched. A mean
+    cannot accumulate.
+reduction : {"sum", "mean", "max", "min"}, default "sum"
+    What becomes of the terms of an element. "mean" divides their sum by their number,
+    or by the sum of their weights; 0 where this is 0. Integers and bool are averaged
+    exactly and rounded to nearest, ties to even. "max" and "min" take no complex
+    dtype; NaN wins, and of equal terms the first is kept.
+weights : array_like, optional
+    A weight for each element of the window, for "sum" and "mean": an array of the
+    window's shape, or a list or tuple with one 1-D array for each spatial axis, whose
+    products count. Finite and not negative. Terms are multiplied and added in float64
+    (float16 and bfloat16 in float32), and rounded once; integers beyond their range
+    become the nearest value.
+dtype : dtype, optional
+    The dtype of the result and of the arithmetic. Terms are converted to it first. The
+    dtype of `columns` where it is not given.
 channel_axis : int, default 1
     The axis of the channels in the result; any axis but 0. A negative one counts
     from the end. Not beside a layout.
@@ -210,8 +226,8 @@ threads : int, optional
 Returns
 -------
 array
-    `out` if given, else a new C-contiguous array of the dtype of `columns`: of the
-    library of `columns` if that has ``__dlpack__``, otherwise an ndarray.
+    `out` if given, else a new C-contiguous array of `dtype`: of the library of
+    `columns` if that has ``__dlpack__``, otherwise an ndarray.
 
 Raises
 ------
@@ -229,8 +245,9 @@ fold_shape : The shape of the result, without data.
 
 Notes
 -----
-The definition is that of DirectML's ``DML_FOLD_OPERATOR_DESC``. To undo `unfold`,
-divide by the number of windows that cover each element: the fold of ones.
+The definition is that of DirectML's ``DML_FOLD_OPERATOR_DESC``, which has sums alone.
+``reduction="mean"`` undoes `unfold` wherever a window reaches, bit for bit in every
+dtype. No array of counts is made.
 
 Examples
 --------
@@ -250,6 +267,13 @@ array([[[[1, 2, 1],
 ...                          accumulate=True, out=image)
 >>> image.tolist()
 [[[[1, 2, 1], [2, 4, 2], [1, 2, 1]]]]
+>>> photo = np.arange(48, dtype=np.uint8).reshape(4, 4, 3)
+>>> patches = reblock.unfold(photo, 2, layout="HWC", out_layout="LC")
+>>> mean = reblock.fold(patches, (4, 4), 2, layout="LC", out_layout="HWC", reduction="mean")
+>>> np.array_equal(mean, photo)
+True
+>>> reblock.fold([[[1.0, 2], [5, 6]]], 3, 2, reduction="mean", weights=[1, 3])
+array([[[1. , 4.25, 6. ]]])
 >>> tokens = np.zeros((925, 768))
 >>> reblock.fold(tokens, (400, 600), 16, strides=16, layout="LC", out_layout="HWC").shape
 (400, 600, 3)
@@ -451,27 +475,41 @@ py::object unfold_array(py::handle x, py::handle window_sizes, py::handle stride
 py::object fold_array(py::handle columns, py::handle output_sizes, py::handle window_sizes,
                       py::handle strides, py::handle dilations, py::handle start_padding,
                       py::handle end_padding, py::handle padding_mode, py::handle order, py::handle blocks,
-                      py::handle accumulate, py::handle channel_axis, py::handle layout,
-                      py::handle out_layout, py::handle out, py::handle, bound_arguments arguments) {
+                      py::handle accumulate, py::handle reduction, py::handle weights, py::handle dtype,
+                      py::handle channel_axis, py::handle layout, py::handle out_layout, py::handle out,
+                      py::handle threads, bound_arguments arguments) {
   const py::array input = to_input(columns, "columns");
-  return run_planned(planned_function::fold, input, arguments, [&] {
-    const detail::summation sum = summation_of(input.dtype(), "columns");
+  const auto describe = [&](const fold_arguments& how) {
     call_axes axes = fold_axes(layout, out_layout);
     const window parameters = to_function_window(window_sizes, strides, dilations, start_padding, end_padding,
                                                  padding_mode, order, blocks);
-    const fold_options options{.accumulate = to_bool(accumulate, "accumulate")};
     const auto geometry = fold_geometry(extents_of(input), "columns", input.itemsize(), axes, output_sizes,
                                         parameters, channel_axis);
     const axis_values image = axes.output.shape_of(value_or_raise(geometry).image());
-    if (options.accumulate && out.is_none()) {
+    how.check(geometry->window_sizes(), geometry->repeats());
+    if (how.options().accumulate && out.is_none()) {
       throw py::value_error("out must be given with accumulate=True, which adds to what it holds, got None");
     }
-    return described_call{image, [axes, geometry = *geometry, sum, options](const operands& where) {
-                            return detail::operation(geometry.sums(
-                                axes.input.to_operator(where.input_strides, 0),
-                                axes.output.to_operator(where.output_strides, 0), sum, options));
-                          }};
-  });
+    const auto plan = [axes, geometry = *geometry, sum = how.terms(), options = how.options(),
+                       reduce = how.reducer()](const operands& where) {
+      return detail::operation(geometry.sums(axes.input.to_operator(where.input_strides, 0),
+                                             axes.output.to_operator(where.output_strides, 0), sum, options,
+                                             reduce));
+    };
+    return described_call{image, plan};
+  };
+  if (is_plain_sum(reduction, weights, dtype)) {
+    return run_planned(planned_function::fold, input, arguments, [&] {
+      return describe(fold_arguments(input.dtype(), accumulate, reduction, weights, dtype));
+    });
+  }
+  // The plan of a reduction refers to its arguments, so that it is not remembered.
+  const fold_arguments how(input.dtype(), accumulate, reduction, weights, dtype);
+  const auto call = describe(how);
+  return run(columns, input, out, how.dtype(), call.output_extents, to_threads(threads),
+             [&](const operands& where, pool_executor executor) {
+               call.plan(where).run(where.input, where.output, executor);
+             });
 }
 
 py::object unfold_shape(py::handle shape, py::handle window_sizes, py::handle strides, py::handle dilations,
@@ -542,6 +580,9 @@ void register_window(py::module_& m) {
                                  {"order", crd},
                                  {"blocks", py::none()},
                                  {"accumulate", py::bool_(false)},
+                                 {"reduction", py::str("sum")},
+                                 {"weights", py::none()},
+                                 {"dtype", py::none()},
                                  {"channel_axis", default_channel_axis()},
                                  {"layout", py::none()},
                                  {"out_layout", py::none()},

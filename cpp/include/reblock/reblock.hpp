@@ -31,6 +31,7 @@
 #include <reblock/depth_space_order.hpp>
 #include <reblock/executor.hpp>
 #include <reblock/feature_level.hpp>
+#include <reblock/fold_options.hpp>
 #include <reblock/operator.hpp>
 #include <reblock/padding_mode.hpp>
 #include <reblock/result.hpp>

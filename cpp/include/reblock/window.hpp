@@ -32,8 +32,10 @@
 #include <reblock/detail/engine.hpp>
 #include <reblock/detail/executor_reference.hpp>
 #include <reblock/detail/layout.hpp>
+#include <reblock/detail/reduction.hpp>
 #include <reblock/detail/summand.hpp>
 #include <reblock/executor.hpp>
+#include <reblock/fold_options.hpp>
 #include <reblock/padding_mode.hpp>
 #include <reblock/result.hpp>
 #include <reblock/tensor.hpp>
@@ -88,12 +90,6 @@ template <class T>
 struct unfold_options {
   /// What padding_mode::constant finds outside of the image. Bits other than 0 need this mode, and a T of at most 32 bytes.
   T padding_value{};
-};
-
-/// The options of fold.
-struct fold_options {
-  /// Whether sums begin from the values in the output instead of zero. Elements without terms then do not change.
-  bool accumulate = false;
 };
 
 /// A padding has the start_padding and the end_padding of a window: elements along each spatial axis.
@@ -176,10 +172,20 @@ template <class In, class T, class Executor = serial_executor>
   requires detail::no_options<Executor>
 status try_fold(const tensor_view<In>& columns, const tensor_view<T>& output, const window& window,
                 Executor&& executor = Executor(), std::int64_t channel_axis = 1);
-/// Does the same as try_fold above, with options. Only `accumulate` makes it read the output. It then adds the terms to
-/// the output's values, in the same order, and rounds half floats once, at the end. Accumulating calls for ranges of
-/// window positions, one after the other, sum up all ranges in the order of the calls. Each call reads and writes only
-/// elements that its range reaches.
+/// Does the same as try_fold above, with options.
+///
+///     fold(patches, image, {.sizes = 64, .strides = 32}, {.reduction = fold_reduction::mean, .weights = {hann, hann}});
+///
+/// The types of terms and results may differ; terms are then converted first, as static_cast does. Complex terms need
+/// complex results. A mean of integers or bool is exact and rounded to nearest, ties to even. max and min take no complex
+/// type. The mean of equal terms is the term, in every type; with weights this holds up to rounding.
+///
+/// Only `accumulate` makes the call read the output. It then adds the terms to the output's values, in the same order,
+/// and rounds half floats once, at the end. Accumulating calls for ranges of window positions, one after the other, sum up
+/// all ranges in the order of the calls. Each call reads and writes only elements that its range reaches.
+///
+/// More errors: weights of other extents than the window's, negative or not finite, or for max or min; a mean that
+/// accumulates.
 template <class In, class T, class Executor = serial_executor>
 status try_fold(const tensor_view<In>& columns, const tensor_view<T>& output, const window& window,
                 const fold_options& options, Executor&& executor = Executor(), std::int64_t channel_axis = 1);
@@ -276,6 +282,7 @@ class window_geometry {
   }
 
   constexpr const axis_values& image() const noexcept { return image_; }
+  constexpr const axis_values& window_sizes() const noexcept { return sizes_; }
   /// {N, C*K, L}
   constexpr const axis_values& columns() const noexcept { return columns_; }
 
@@ -325,13 +332,15 @@ class window_geometry {
     return success{};
   }
 
-  /// Describes the sums of fold; strides in bytes.
+  /// Describes the sums of fold; strides in bytes. `reduce` is given for reductions other than plain sums.
   constexpr sum_request sums(const axis_values& columns_strides, const axis_values& image_strides,
-                             const summation& sum, const fold_options& options = {}) const noexcept {
+                             const summation& sum, const fold_options& options = {},
+                             reducer* reduce = nullptr) const noexcept {
     sum_request request{describe(image_strides, columns_strides), channels_second(image_),
                         channels_second(image_strides), sum};
     request.moves.swap_sides();
     request.moves.source_run = dense_run(columns_, columns_strides, sum.element_size);
+    request.reduce = reduce;
     request.accumulates = options.accumulate;
     if (repeats()) {
       request.mode = mode_;
@@ -494,7 +503,8 @@ struct window_call {
   const window& parameters;
   std::int64_t channel_axis;
   executor_reference executor;
-  summation sum{};                      ///< of fold
+  summation sum{};                      ///< of fold: the terms
+  reduction types{};                    ///< of fold
   fold_options options{};               ///< of fold
   const void* padding_value = nullptr;  ///< of unfold: an element, or null for zero
 };
@@ -590,16 +600,29 @@ template <class In, class T, class Executor>
   requires detail::no_options<Executor>
 status try_fold(const tensor_view<In>& columns, const tensor_view<T>& output, const window& window,
                 Executor&& executor, std::int64_t channel_axis) {
-  return try_fold(columns, output, window, fold_options{}, executor, channel_axis);
+  static_assert(detail::summable<T>, "fold needs an element type that has a sum");
+  detail::held_executor held(executor);
+  const detail::window_call call{
+      {columns, output}, window, channel_axis, held.reference(), detail::summation_of<T>()};
+  status done = success{};
+  engine::fold(&call, &done);
+  held.rethrow();
+  return done;
 }
 
 template <class In, class T, class Executor>
 status try_fold(const tensor_view<In>& columns, const tensor_view<T>& output, const window& window,
                 const fold_options& options, Executor&& executor, std::int64_t channel_axis) {
-  static_assert(detail::summable<T>, "fold needs an element type that has a sum");
+  using term = std::remove_const_t<In>;
+  static_assert(detail::summable<T> && detail::summable<term>, "fold needs an element type that has a sum");
   detail::held_executor held(executor);
-  const detail::window_call call{{columns, output},         window, channel_axis, held.reference(),
-                                 detail::summation_of<T>(), options};
+  const detail::window_call call{{columns, output, detail::convertible{}},
+                                 window,
+                                 channel_axis,
+                                 held.reference(),
+                                 detail::summation_of<term>(),
+                                 detail::reduction_of<term, T>(),
+                                 options};
   status done = success{};
   engine::fold(&call, &done);
   held.rethrow();
@@ -624,7 +647,7 @@ template <class In, class T, class Executor>
   requires detail::no_options<Executor>
 void fold(const tensor_view<In>& columns, const tensor_view<T>& output, const window& window,
           Executor&& executor, std::int64_t channel_axis) {
-  try_fold(columns, output, window, fold_options{}, executor, channel_axis).value();
+  try_fold(columns, output, window, executor, channel_axis).value();
 }
 
 template <class In, class T, class Executor>

@@ -123,7 +123,10 @@ struct untyped_view {
   view_values strides_in_bytes() const noexcept { return in_bytes(strides, element_size); }
 };
 
-/// operands has an operator's two tensors, of one type.
+/// Says that the types of an operator's tensors may differ.
+struct convertible {};
+
+/// operands has an operator's two tensors, of one type unless one is converted to the other.
 struct operands {
   untyped_view input;
   untyped_view output;
@@ -132,6 +135,9 @@ struct operands {
   operands(const tensor_view<In>& from, const tensor_view<T>& to) noexcept : input(from), output(to) {
     static_assert(std::same_as<std::remove_const_t<In>, T>, "input and output must have one element type");
   }
+  template <class In, class T>
+  operands(const tensor_view<In>& from, const tensor_view<T>& to, convertible) noexcept
+      : input(from), output(to) {}
 
   /// Returns the output's data, which was not const.
   void* destination() const noexcept { return const_cast<void*>(output.data); }

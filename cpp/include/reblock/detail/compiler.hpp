@@ -593,6 +593,20 @@ void sum_halves(const term*, std::size_t, const sum_place*, std::size_t, const s
 
 #endif
 
+/// Calls `Function`, which is inlined, with the instruction set avx2 where there is one. Its loops then use registers of 32
+/// bytes. The results do not change: the set has no instruction that multiplies and adds at once.
+template <auto Function>
+struct in_wide_registers;
+template <class... Arguments, void (*Function)(Arguments...)>
+struct in_wide_registers<Function> {
+#if defined(__GNUC__) && defined(__x86_64__)
+  [[gnu::target("avx2")]]
+#endif
+  static void call(Arguments... arguments) {
+    Function(arguments...);
+  }
+};
+
 #if defined(__GNUC__) && defined(__x86_64__)
 
 /// This constant tells whether there are stores past the caches.

@@ -15,6 +15,7 @@
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/executor_reference.hpp>
 #include <reblock/detail/layout.hpp>
+#include <reblock/detail/reduction.hpp>
 #include <reblock/detail/summand.hpp>
 #include <reblock/padding_mode.hpp>
 
@@ -52,6 +53,8 @@ struct sum_request {
       0;  ///< bytes from the output's first element to the image's, if the image is a part
   /// Of every mode but the constant one, terms from the padding are added to the positions that they stand for.
   padding_mode mode = padding_mode::constant;
+  /// How terms become results other than plain sums. It must outlive the plan, which may fill in its functions.
+  reducer* reduce = nullptr;
 };
 
 /// Bytes of the largest element that a padding value may have.

@@ -10,6 +10,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <reblock/detail/accumulation.hpp>
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/engine.hpp>
 #include <reblock/detail/gather.hpp>
@@ -46,7 +47,7 @@ struct any_plan {
   any_plan(const layout& described, std::int64_t element_size, const movers& by,
            const settling* settle) noexcept
       : holds(kind::moves), moves(described, element_size, by, settle) {}
-  any_plan(const sum_request& request, const sum_functions& sum) noexcept
+  any_plan(const sum_request& request, const sum_functions* sum) noexcept
       : holds(kind::sums), sums(request, sum) {}
   explicit any_plan(const staged_sums& some) noexcept : holds(kind::staged_sums), staged(some) {}
   any_plan(const padded_request& request, const movers& by) noexcept
@@ -241,7 +242,26 @@ inline void place_sums(void* room, const sum_request& request, const sum_functio
         return;
       }
     }
-    new (room) any_plan(request, sum);
+    new (room) any_plan(request, &sum);
+  }
+}
+
+/// Plans a reduction of fold. If each position has exactly one term that is its own result, it plans moves alone.
+inline void place_reduction(void* room, const sum_request& request, const movers& by) noexcept {
+  if (request.reduce->types.functions == nullptr) find_functions(request.reduce->types);
+  const reducer& how = *request.reduce;
+  // a bool of unusual bits would not stay as it is
+  const bool keeps_single_terms = how.by != fold_reduction::sum && how.weights.empty() &&
+                                  how.types.convert == nullptr && !how.accumulates &&
+                                  how.types.terms.part != element_kind::boolean;
+  if (std::count(request.extents.begin(), request.extents.end(), 0) != 0) {
+    layout nothing;
+    nothing.add({0, 0, 0});
+    place_moves(room, nothing, request.sum.element_size, by, nullptr);
+  } else if (keeps_single_terms && covers_once(request.moves, request.extents)) {
+    place_moves(room, request.moves, request.sum.element_size, by, nullptr);
+  } else {
+    new (room) any_plan(request, nullptr);
   }
 }
 
@@ -275,6 +295,7 @@ REBLOCK_ENGINE_DEFINITION void plan_moves(void* operation, const void* moves,
 
 REBLOCK_ENGINE_DEFINITION void plan_sums(void* operation, const void* sums) noexcept {
   const auto& request = *static_cast<const detail::sum_request*>(sums);
+  if (request.reduce != nullptr) return detail::place_reduction(operation, request, all_movers());
 #if defined(REBLOCK_COMPILED)
   const detail::sum_functions* functions = detail::functions_of(request.sum);
 #else

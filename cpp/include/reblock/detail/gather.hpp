@@ -33,10 +33,14 @@ namespace reblock::inline REBLOCK_NAMESPACE::detail {
 inline constexpr std::size_t box_bytes = 16 * 1024;
 static_assert(static_cast<std::int64_t>(box_bytes) >= block_buffer_bytes);
 
-/// Chooses as many whole inner axes as fit in `box_bytes`, then a part of the next axis. `size`: bytes of a place.
-constexpr axis_values choose_box(const axis_values& places, std::int64_t size) noexcept {
+/// Bytes of a box that is reduced: its pieces cost more than those of sums.
+inline constexpr std::int64_t reduced_box_bytes = 64 * 1024;
+
+/// Chooses as many whole inner axes as fit in `bytes`, then a part of the next axis. `size`: bytes of a place.
+constexpr axis_values choose_box(const axis_values& places, std::int64_t size,
+                                 std::int64_t bytes = box_bytes) noexcept {
   axis_values chosen = axis_values::repeat(places.size(), 1);
-  std::int64_t room = static_cast<std::int64_t>(box_bytes) / size;
+  std::int64_t room = bytes / size;
   for (std::size_t i = places.size(); i-- > 0 && room > 1;) {
     chosen[i] = std::clamp<std::int64_t>(places[i], 1, room);
     room /= chosen[i];
@@ -75,7 +79,8 @@ inline bool sums_in_place(const sum_request& sums) noexcept {
 /// A gather plans and runs the sums of fold. It is trivially copyable.
 class gather {
  public:
-  gather(const sum_request& sums, const sum_functions& sum) noexcept;
+  /// `sum` may be null if the request has a reducer.
+  gather(const sum_request& sums, const sum_functions* sum) noexcept;
 
   std::int64_t boxes() const noexcept {
     std::int64_t count = 1;
@@ -133,7 +138,7 @@ constexpr bool covers_once(const layout& moves, const axis_values& extents) noex
   return true;
 }
 
-inline gather::gather(const sum_request& sums, const sum_functions& sum) noexcept
+inline gather::gather(const sum_request& sums, const sum_functions* sum) noexcept
     : output_strides_(sums.output_strides), output_offset_(sums.output_offset), places_(sums.extents) {
   const layout& moves = sums.moves;
   const axis_values& extents = sums.extents;
@@ -142,10 +147,12 @@ inline gather::gather(const sum_request& sums, const sum_functions& sum) noexcep
   columns_.rank = spatial;
   columns_.offset = moves.source_offset;
   columns_.element_size = element_size;
-  columns_.sum = &sum;
+  columns_.sum = sum;
   columns_.accumulates = sums.accumulates;
+  columns_.reduce = sums.reduce;
   for (std::size_t i = 0; i < 2; ++i) columns_.strides[i] = moves.axes[i].source_stride;
-  std::int64_t size = element_size;  // bytes of a place with all phases, or more than a box
+  const std::int64_t result_size = sums.reduce == nullptr ? element_size : sums.reduce->types.results.size;
+  std::int64_t size = result_size;  // bytes of a place with all phases, or more than a box
   for (std::size_t d = 0; d < spatial; ++d) {
     const layout_axis& offsets = moves.axes[2 + d];
     const layout_axis& blocks = moves.axes[2 + spatial + d];
@@ -161,7 +168,7 @@ inline gather::gather(const sum_request& sums, const sum_functions& sum) noexcep
             sums.output_strides[2 + d]};
     places_[2 + d] = axis.places();
     has_gaps_ = has_gaps_ || (axis.summed_phases() < axis.phases && !sums.accumulates);
-    constexpr std::int64_t too_large = 2 * box_bytes;
+    constexpr std::int64_t too_large = 2 * reduced_box_bytes;
     size = std::min(size * std::min(axis.phases, too_large), too_large);
   }
   if (std::all_of(moves.axes.begin(), moves.axes.begin() + moves.rank,
@@ -172,6 +179,10 @@ inline gather::gather(const sum_request& sums, const sum_functions& sum) noexcep
       const std::int64_t reach = moves.axes[i].source_stride * (moves.axes[i].extent - 1);
       (reach < 0 ? columns_.begin : columns_.end) += reach;
     }
+  }
+  if (sums.reduce != nullptr) {
+    box_ = choose_box(places_, size, reduced_box_bytes);
+    return;
   }
   const gather_axis& last = columns_.axes[spatial - 1];
   // Registers hold neighbouring channels if channels are contiguous and there are few windows, else windows or phases.

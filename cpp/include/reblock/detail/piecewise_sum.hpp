@@ -15,6 +15,7 @@
 #include <reblock/axis_values.hpp>
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/gather_axis.hpp>
+#include <reblock/detail/reduced_piece.hpp>
 #include <reblock/detail/sum_leaves.hpp>
 #include <reblock/detail/summation.hpp>
 
@@ -31,7 +32,8 @@ struct columns_of_windows {
   std::int64_t end = 0;
   std::int64_t element_size = 0;  ///< bytes
   const sum_functions* sum = nullptr;
-  bool accumulates = false;  ///< whether sums begin from the values in the target
+  bool accumulates = false;         ///< whether sums begin from the values in the target
+  const reducer* reduce = nullptr;  ///< how terms become results other than plain sums
 };
 
 /// A box has the places [first, first + extents) of n, c and the spatial axes.
@@ -129,6 +131,8 @@ class piecewise_sum {
     const std::int64_t offset = p.first_offset + first * p.cycle;
     phase_axis(d) = {p.count, axis.size_stride, sums_.phase_strides[d]};
     place_axis(d) = {s.size(), axis.block_stride, stride};
+    offsets_[d] = offset;
+    cycles_[d] = p.cycle;
     terms_[d] = {s.terms(), wrapping_subtract(wrapping_multiply(p.cycle, axis.size_stride),
                                               wrapping_multiply(p.advance, axis.block_stride))};
     return {wrapping_add(at.source, wrapping_add(wrapping_multiply(block, axis.block_stride),
@@ -210,13 +214,14 @@ class piecewise_sum {
 
   /// Makes masks for rows of the last axis, if they can be summed with masks.
   void make_masks() noexcept {
+    run_count_ = 0;
+    has_period_ = false;
+    used_ = 0;
+    if (columns_.reduce != nullptr) return;
     const std::size_t d = rank() - 1;
     const gather_axis& axis = last_axis();
     const std::int64_t size = columns_.element_size;
     const std::int64_t places = last_.places;
-    run_count_ = 0;
-    has_period_ = false;
-    used_ = 0;
     const bool dense = columns_.begin != columns_.end;
     const bool contiguous = dense && axis.block_stride == size && sums_.place_strides[2 + d] == size;
     const bool whole = box_.first[2 + d] == 0 && box_.extents[2 + d] >= places;
@@ -283,6 +288,7 @@ class piecewise_sum {
   }
 
   void sum_piece(offsets at, term_masks masks) {
+    if (columns_.reduce != nullptr) return reduce_piece(at);
     tile t;
     t.element_size = static_cast<std::size_t>(columns_.element_size);
     const std::span<const term_list::axis> term_axes = std::span(terms_).first(rank());
@@ -302,6 +308,22 @@ class piecewise_sum {
     }
     sum_tiles(t, terms, 0, i, at);
     axes_ = as_given;
+  }
+
+  [[gnu::noinline]] void reduce_piece(offsets at) {
+    reduced_piece piece(*columns_.reduce);
+    bool has_terms = true;
+    for (std::size_t d = 0; d < rank(); ++d) {
+      piece.add(reduced_piece::terms{terms_[d].extent, terms_[d].stride, offsets_[d], cycles_[d]});
+      has_terms = has_terms && terms_[d].extent != 0;
+    }
+    for (std::size_t i = 0; i < 2 + 2 * rank(); ++i) {
+      const bool is_phase = i >= 2 && i < 2 + rank();
+      piece.add(reduced_piece::axis{axes_[i].extent, has_terms ? axes_[i].source_stride : 0,
+                                    axes_[i].destination_stride, is_phase ? i - 2 : no_window_axis});
+    }
+    // without terms the source has no elements here
+    piece.reduce(has_terms ? source_ + at.source : source_, sums_.first + at.destination);
   }
 
   /// Swaps the longest axis that is contiguous on both sides with axis `last`.
@@ -342,7 +364,9 @@ class piecewise_sum {
   /// The axes of the piece: n, c, and the phases and the places of each spatial axis.
   std::array<tile_axis, 2 + 2 * (max_rank - 2)> axes_;
   std::array<term_list::axis, max_rank - 2> terms_;
-  phase_group last_;  ///< phases of the last axis
+  std::array<std::int64_t, max_rank - 2> offsets_{};  ///< in the window, of the first terms
+  std::array<std::int64_t, max_rank - 2> cycles_{};   ///< from term to term
+  phase_group last_;                                  ///< phases of the last axis
   std::array<run, 3> runs_;
   std::size_t run_count_ = 0;
   bool has_period_ = false;

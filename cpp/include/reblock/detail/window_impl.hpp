@@ -8,9 +8,12 @@
 #include <cstdint>
 
 #include <reblock/detail/arguments_impl.hpp>
+#include <reblock/detail/check_fold_options.hpp>
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/engine.hpp>
 #include <reblock/detail/engine_impl.hpp>
+#include <reblock/detail/reduction.hpp>
+#include <reblock/fold_options.hpp>
 #include <reblock/window.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
@@ -46,10 +49,16 @@ REBLOCK_ENGINE_FUNCTION status run_fold(const window_call& call) noexcept {
       window_geometry::make_from_columns(columns.extents, spatial_part(output.extents, *axis),
                                          call.parameters, call.channel_axis, columns.element_size, "columns");
   if (!geometry) return geometry.why();
+  const status are_options =
+      check_fold_options(call.options, geometry->window_sizes(), call.types, geometry->repeats());
+  if (!are_options) return are_options;
   const status fits = check_operands(call.views, geometry->image(), {"columns", "output"});
   if (!fits) return fits;
-  const operation sums(
-      geometry->sums(columns.strides_in_bytes(), output.strides_in_bytes(), call.sum, call.options));
+  reducer how{call.types, call.options.reduction, call.options.weights, call.options.accumulate};
+  const bool is_sum =
+      how.by == fold_reduction::sum && how.weights.empty() && how.types.terms == how.types.results;
+  const operation sums(geometry->sums(columns.strides_in_bytes(), output.strides_in_bytes(), call.sum,
+                                      call.options, is_sum ? nullptr : &how));
   sums.run_by(columns.data, call.views.destination(), call.executor);
   return success{};
 }

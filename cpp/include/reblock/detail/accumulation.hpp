@@ -1,0 +1,727 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// This header has the arithmetic of fold's reductions. An accumulation is a row of accumulators, one for each element of
+// the result; functions add a row of terms to it. Each type has few kinds of accumulators:
+//
+//     sum            the type itself as in sum_traits.hpp: terms are added exactly as in a fold without options
+//     mean           integers, bool and float in a type of twice the size, halves in float, double and long double with the
+//                    error of each addition. Integers are exact, and equal terms give their own value, in every type
+//     weighted sum   halves in float, long double in itself, all others in double
+//     max, min       the type itself
+#pragma once
+
+#include <array>
+#include <cmath>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+
+#include <reblock/detail/compiler.hpp>
+#include <reblock/detail/configuration.hpp>
+#include <reblock/detail/half.hpp>
+#include <reblock/detail/instruction_set.hpp>
+#include <reblock/detail/lanes.hpp>
+#include <reblock/detail/reduction.hpp>
+#include <reblock/detail/registers.hpp>
+#include <reblock/detail/sum_traits.hpp>
+#include <reblock/detail/summand.hpp>
+
+namespace reblock::inline REBLOCK_NAMESPACE::detail {
+
+/// Rows of contiguous terms, `row_stride` bytes apart.
+struct rows_of_terms {
+  const std::byte* first;
+  std::int64_t row_stride;
+  std::size_t rows;
+  std::size_t columns;
+};
+
+/// How accumulators become results: by a number of terms that divides them, or by factors, the inverse sums of weights. A
+/// factor of 0 makes the result 0.
+struct quotient {
+  std::int64_t count = 1;
+  const double* factors = nullptr;  ///< null: `count` divides
+  bool one_factor = false;          ///< whether factors[0] is for all
+  bool is_mean = true;              ///< whether results lie between the terms
+};
+
+/// The functions of one kind of accumulators. A row has up to most_accumulators.
+struct accumulation {
+  void (*add)(std::byte* row, const rows_of_terms&, const term_offsets&, beginning);
+  /// Adds terms times weights. Each term has one weight for all elements, or one weight for each element.
+  void (*add_weighted)(std::byte* row, const rows_of_terms&, const term_offsets&, beginning,
+                       const double* const* weights, bool vary);
+  /// Writes the contiguous results of `count` accumulators.
+  void (*finish)(const std::byte* row, std::byte* results, std::size_t count, const quotient&);
+};
+/// Bytes of a row of any accumulators: two long doubles each.
+[[gnu::visibility("hidden")]] inline constexpr std::size_t accumulators_bytes = most_accumulators * 32;
+
+/// The functions for results of one type, for the baseline and for avx2.
+struct reduction_functions {
+  using by_set = std::array<accumulation, 2>;
+  by_set sum;
+  by_set mean;
+  by_set mean_of_many;  ///< for more than mean_limit terms
+  by_set weighted;
+  by_set max;
+  by_set min;
+  std::int64_t mean_limit;
+};
+
+/// The type in which a term lies in memory. A bool may have any byte.
+template <class T>
+using stored = std::conditional_t<std::same_as<T, bool>, unsigned char, T>;
+
+template <class T, class A>
+[[gnu::always_inline]] inline A widened(stored<T> term) noexcept {
+  if constexpr (std::same_as<T, bool>) {
+    return static_cast<A>(term != 0 ? 1 : 0);
+  } else if constexpr (half<T>) {
+    if constexpr (half<A>) {
+      return term;
+    } else {
+      return static_cast<A>(to_float(term));
+    }
+  } else {
+    return static_cast<A>(term);
+  }
+}
+
+/// Rounds a value to the nearest integer, ties to even. The values of an integer type of up to 32 bits are small enough.
+template <std::floating_point A>
+[[gnu::always_inline]] inline A nearest(A value) noexcept {
+  constexpr A large = 3 * static_cast<A>(std::int64_t{1} << (std::numeric_limits<A>::digits - 2));
+  if constexpr (std::numeric_limits<A>::digits > 53) {
+    return std::nearbyint(value);
+  } else {
+    return rounded(rounded(value + large) - large);
+  }
+}
+
+/// Converts an accumulated value to a result: rounds it once; integers beyond their range become the nearest value, and NaN
+/// becomes 0.
+template <class T, class A>
+[[gnu::always_inline]] inline stored<T> narrowed(A value) noexcept {
+  if constexpr (half<T>) {
+    T result;
+    round_to(result, static_cast<float>(value));
+    return result;
+  } else if constexpr (std::floating_point<T>) {
+    return static_cast<T>(value);
+  } else if constexpr (sizeof(T) == 8) {
+    constexpr auto above = static_cast<A>(std::numeric_limits<T>::max() / 2 + 1) * 2;
+    constexpr auto least = static_cast<A>(std::numeric_limits<T>::min());
+    const A whole = std::nearbyint(value);
+    if (!(whole < above)) return whole >= above ? std::numeric_limits<T>::max() : T{};
+    return whole <= least ? std::numeric_limits<T>::min() : static_cast<T>(whole);
+  } else {
+    constexpr auto most = static_cast<A>(std::same_as<T, bool> ? 1 : std::numeric_limits<T>::max());
+    constexpr auto least = static_cast<A>(std::same_as<T, bool> ? 0 : std::numeric_limits<T>::min());
+    using wide = std::conditional_t<sizeof(T) == 4, std::int64_t, std::int32_t>;
+    A inside = value < most ? value : most;
+    inside = inside > least ? inside : least;
+    return static_cast<stored<T>>(static_cast<wide>(nearest(value == value ? inside : A{})));
+  }
+}
+
+/// A kernel tells how accumulators take terms of type T, as values of type A: one, or several in lanes.
+template <class T, class Accumulator>
+struct adding {
+  using term = T;
+  using value = Accumulator;
+  static constexpr bool has_errors = false;
+  static constexpr bool in_lanes =
+      has_lanes && !std::same_as<value, long double> &&
+      (half<T> ? std::same_as<value, float> : std::floating_point<value> || sizeof(value) <= 2 * sizeof(T)) &&
+      !(std::same_as<T, bool> && sizeof(value) == 1) &&
+      !(sizeof(T) >= 4 && std::integral<T> && std::floating_point<value>);
+  template <class V>
+  [[gnu::always_inline]] static void add(V& sum, const V& next) noexcept {
+    if constexpr (std::floating_point<V>) {
+      sum = rounded(sum + next);
+    } else if constexpr (std::same_as<T, bool> && sizeof(value) == 1) {
+      sum = static_cast<V>(sum | next);
+    } else {
+      sum = static_cast<V>(sum + next);
+    }
+  }
+};
+
+/// Adds with the errors of the additions, which are exact (Knuth's TwoSum).
+template <class T>
+struct adding_with_errors {
+  using term = T;
+  using value = T;
+  static constexpr bool has_errors = true;
+  static constexpr bool in_lanes = has_lanes && !std::same_as<T, long double>;
+  template <class V>
+  [[gnu::always_inline]] static V exact(const V& v) noexcept {
+    if constexpr (std::floating_point<V>) {
+      return rounded(v);
+    } else {
+      return v;
+    }
+  }
+  template <class V>
+  [[gnu::always_inline]] static void add(V& sum, V& errors, const V& next) noexcept {
+    const V before = sum;
+    sum = exact<V>(before + next);
+    const V added = exact<V>(sum - before);
+    const V lost = exact<V>(before - exact<V>(sum - added));
+    errors = exact<V>(errors + exact<V>(lost + exact<V>(next - added)));
+  }
+};
+
+/// A long_integer has 128 bits, as two's complement.
+struct long_integer {
+  std::uint64_t low;
+  std::uint64_t high;
+};
+
+template <class T>
+struct adding_long {
+  using term = T;
+  using value = long_integer;
+  static constexpr bool has_errors = false;
+  static constexpr bool in_lanes = false;
+  static void add(value& sum, const value& next) noexcept {
+    sum.low += next.low;
+    sum.high += next.high + (sum.low < next.low ? 1 : 0);
+  }
+};
+
+/// Keeps the first of equal terms, and the first NaN.
+template <class T, bool Max>
+struct keeping {
+  using term = T;
+  using value = stored<T>;
+  static constexpr bool has_errors = false;
+  static constexpr bool in_lanes =
+      has_lanes && !half<T> && !std::same_as<T, bool> && !std::same_as<T, long double>;
+  template <class V>
+  [[gnu::always_inline]] static void add(V& held, const V& next) noexcept {
+    if constexpr (half<T>) {
+      const float a = to_float(held);
+      const float b = to_float(next);
+      if (!((Max ? a >= b : a <= b) || a != a)) held = next;
+    } else if constexpr (Max) {
+      held = (held >= next) | (held != held) ? held : next;
+    } else {
+      held = (held <= next) | (held != held) ? held : next;
+    }
+  }
+};
+
+template <class Kernel>
+[[gnu::always_inline]] inline typename Kernel::value read_term(const std::byte* from) noexcept {
+  using T = typename Kernel::term;
+  stored<T> term;
+  std::memcpy(&term, from, sizeof(term));
+  if constexpr (std::same_as<typename Kernel::value, long_integer>) {
+    return {static_cast<std::uint64_t>(term), term < T{} ? ~std::uint64_t{0} : 0};
+  } else {
+    return widened<T, typename Kernel::value>(term);
+  }
+}
+
+/// The functions of an accumulation for one kernel. They are inlined into functions for each instruction set.
+template <class Kernel>
+struct steps {
+  using T = typename Kernel::term;
+  using A = typename Kernel::value;
+  static constexpr std::size_t size = sizeof(stored<T>);
+
+  /// Adds all terms of elements from `first` on, to accumulators from `row` on.
+  [[gnu::always_inline]] static inline void add_one(A* row, const std::byte* first, const term_offsets& terms,
+                                                    beginning from) {
+    std::size_t t = 0;
+    A sum{};
+    A errors{};
+    if (from == beginning::first_term) {
+      sum = read_term<Kernel>(first + terms.offsets[t++]);
+    } else if (from == beginning::held) {
+      sum = row[0];
+      if constexpr (Kernel::has_errors) errors = row[most_accumulators];
+    }
+    for (; t < terms.count; ++t) {
+      const A next = read_term<Kernel>(first + terms.offsets[t]);
+      if constexpr (Kernel::has_errors) {
+        Kernel::add(sum, errors, next);
+      } else {
+        Kernel::add(sum, next);
+      }
+    }
+    row[0] = sum;
+    if constexpr (Kernel::has_errors) row[most_accumulators] = errors;
+  }
+
+  [[gnu::always_inline]] static inline void add_one_weighted(A* row, const std::byte* first,
+                                                             const term_offsets& terms, beginning from,
+                                                             const double* const* weights,
+                                                             std::size_t weight) {
+    A sum = from == beginning::held ? row[0] : A{};
+    for (std::size_t t = 0; t < terms.count; ++t) {
+      const A factor = static_cast<A>(weights[t][weight]);
+      Kernel::add(sum, rounded(factor * read_term<Kernel>(first + terms.offsets[t])));
+    }
+    row[0] = sum;
+  }
+
+  static constexpr std::size_t lane_count = sizeof(A) > 2 * size ? 8 : 16 / size;
+  static constexpr std::size_t at_once = lane_count * sizeof(A) > 32 ? 2 : 4;
+  using by_lanes = lane_steps<Kernel, lane_count>;
+
+  // Runs of elements are taken in some registers at once, in one, and one by one. Elements at the end are taken twice where
+  // that is faster, unless accumulators hold terms already.
+
+  [[gnu::always_inline]] static inline void add(std::byte* row, const rows_of_terms& terms,
+                                                const term_offsets& offsets, beginning from) {
+    A* to = reinterpret_cast<A*>(row);
+    const term_offsets all = offsets;
+    const std::size_t columns = terms.columns;
+    for (std::size_t r = 0; r < terms.rows; ++r, to += columns) {
+      const std::byte* first = terms.first + static_cast<std::int64_t>(r) * terms.row_stride;
+      std::size_t i = 0;
+      if constexpr (Kernel::in_lanes) {
+        constexpr std::size_t n = lane_count;
+        for (; i + at_once * n <= columns; i += at_once * n) {
+          by_lanes::template add<at_once>(to + i, first + i * size, all, from);
+        }
+        for (; i + n <= columns; i += n) by_lanes::template add<1>(to + i, first + i * size, all, from);
+        if (i < columns && columns >= n && from != beginning::held) {
+          by_lanes::template add<1>(to + columns - n, first + (columns - n) * size, all, from);
+          i = columns;
+        }
+      }
+      for (; i < columns; ++i) add_one(to + i, first + i * size, all, from);
+    }
+  }
+
+  [[gnu::always_inline]] static inline void add_weighted(std::byte* row, const rows_of_terms& terms,
+                                                         const term_offsets& offsets, beginning from,
+                                                         const double* const* weights, bool vary) {
+    A* to = reinterpret_cast<A*>(row);
+    const std::size_t step = vary ? 1 : 0;
+    const std::size_t columns = terms.columns;
+    std::size_t weight = 0;  // of the row's first element
+    for (std::size_t r = 0; r < terms.rows; ++r, to += columns, weight += step * columns) {
+      const std::byte* first = terms.first + static_cast<std::int64_t>(r) * terms.row_stride;
+      std::size_t i = 0;
+      if constexpr (Kernel::in_lanes) {
+        constexpr std::size_t n = lane_count;
+        for (; i + at_once * n <= columns; i += at_once * n) {
+          by_lanes::template add_weighted<at_once>(to + i, first + i * size, offsets, from, weights,
+                                                   weight + step * i, vary);
+        }
+        for (; i + n <= columns; i += n) {
+          by_lanes::template add_weighted<1>(to + i, first + i * size, offsets, from, weights,
+                                             weight + step * i, vary);
+        }
+        if (i < columns && columns >= n && from != beginning::held) {
+          i = columns - n;
+          by_lanes::template add_weighted<1>(to + i, first + i * size, offsets, from, weights,
+                                             weight + step * i, vary);
+          i = columns;
+        }
+      }
+      for (; i < columns; ++i) {
+        add_one_weighted(to + i, first + i * size, offsets, from, weights, weight + step * i);
+      }
+    }
+  }
+};
+
+template <class T>
+[[gnu::always_inline]] inline void write_result(std::byte* results, std::size_t i, stored<T> value) noexcept {
+  std::memcpy(results + i * sizeof(value), &value, sizeof(value));
+}
+
+/// Writes the accumulators as they are, or rounded to halves.
+template <class T, class A>
+[[gnu::always_inline]] inline void finish_sums(const std::byte* row, std::byte* results, std::size_t count,
+                                               const quotient&) {
+  const auto* __restrict from = reinterpret_cast<const A*>(row);
+  std::byte* __restrict to = results;
+  for (std::size_t i = 0; i < count; ++i) {
+    if constexpr (half<T> && half<A>) {
+      write_result<T>(to, i, from[i]);
+    } else if constexpr (std::integral<A>) {
+      write_result<T>(to, i, static_cast<stored<T>>(from[i]));
+    } else {
+      write_result<T>(to, i, narrowed<T>(from[i]));
+    }
+  }
+}
+
+/// The floating point in which sums are divided. It has all digits of sums of integers.
+template <class A>
+using dividend =
+    std::conditional_t<std::floating_point<A>, A, std::conditional_t<sizeof(A) <= 2, float, double>>;
+
+/// Divides accumulators. A sum in double becomes a float that is rounded as the exact quotient, even by an inverse count.
+template <class T, class A>
+[[gnu::always_inline]] inline void finish_quotients(const std::byte* row, std::byte* results,
+                                                    std::size_t count, const quotient& by) {
+  using F = dividend<A>;
+  const auto* __restrict from = reinterpret_cast<const A*>(row);
+  std::byte* __restrict to = results;
+  const bool is_exact = (by.count & (by.count - 1)) == 0;
+  const bool multiplies =
+      by.factors != nullptr || is_exact || (std::same_as<T, float> && std::same_as<F, double>);
+  const F same = by.factors == nullptr
+                     ? (multiplies ? F{1} / static_cast<F>(by.count) : static_cast<F>(by.count))
+                     : static_cast<F>(by.factors[0]);
+  const double* const factors = by.one_factor ? nullptr : by.factors;
+  std::size_t i = 0;
+  if constexpr (finishes_in_lanes<T, A>) {
+    constexpr std::size_t n = 16 / sizeof(T);
+    if (by.is_mean && same != 0) {
+      for (; i + n <= count; i += n) {
+        finish_lanes<T, A, F, n>(from + i, to + i * sizeof(T), same,
+                                 factors == nullptr ? nullptr : factors + i, multiplies);
+      }
+    }
+  }
+  for (; i < count; ++i) {
+    const F factor = factors == nullptr ? same : static_cast<F>(factors[i]);
+    const auto sum = static_cast<F>(from[i]);
+    const F value = factor == 0 ? F{0} : rounded(multiplies ? sum * factor : sum / factor);
+    write_result<T>(to, i, narrowed<T>(value));
+  }
+}
+
+/// Divides sums with their errors. The remainder of the first quotient, which is exact, corrects it.
+template <class T>
+[[gnu::always_inline]] inline void finish_with_errors(const std::byte* row, std::byte* results,
+                                                      std::size_t count, const quotient& by) {
+  const auto* __restrict sums = reinterpret_cast<const T*>(row);
+  std::byte* __restrict to = results;
+  const auto divisor = static_cast<T>(by.count);
+  const T inverse = T{1} / divisor;
+  constexpr int half_of_digits = (std::numeric_limits<T>::digits + 1) / 2;
+  constexpr T splitter = static_cast<T>(std::int64_t{1} << half_of_digits) + 1;
+  for (std::size_t i = 0; i < count; ++i) {
+    const T first = rounded(sums[i] * inverse);
+    // Veltkamp's split: the products of both parts with a count of fewer digits are exact
+    const T scaled = rounded(splitter * first);
+    const T upper = rounded(scaled - rounded(scaled - first));
+    const T lower = rounded(first - upper);
+    const T rest = rounded(rounded(sums[i] - rounded(upper * divisor)) - rounded(lower * divisor));
+    const T corrected = rounded(first + rounded(rounded(rest + sums[most_accumulators + i]) * inverse));
+    write_result<T>(to, i, corrected - corrected == 0 ? corrected : first);  // not finite: no error is known
+  }
+}
+
+/// Divides a sum of 128 bits, whose quotient fits T: rounds to nearest, ties to even.
+template <class T>
+T divided(long_integer sum, std::uint64_t count) noexcept {
+  const bool is_negative = std::is_signed_v<T> && sum.high >> 63 != 0;
+  if (is_negative) {
+    sum.high = ~sum.high + (sum.low == 0 ? 1 : 0);
+    sum.low = ~sum.low + 1;
+  }
+  std::uint64_t quotient = sum.low / count;
+  std::uint64_t rest = sum.low % count;
+  if (sum.high != 0) {
+    quotient = 0;
+    rest = sum.high % count;
+    for (int bit = 63; bit >= 0; --bit) {
+      const bool carries = rest >> 63 != 0;
+      rest = rest << 1 | (sum.low >> bit & 1);
+      const bool takes = carries || rest >= count;
+      if (takes) rest -= count;
+      quotient = quotient << 1 | (takes ? 1 : 0);
+    }
+  }
+  const std::uint64_t other = count - rest;
+  if (rest > other || (rest == other && quotient % 2 != 0)) ++quotient;
+  return static_cast<T>(is_negative ? ~quotient + 1 : quotient);
+}
+
+template <class T>
+[[gnu::always_inline]] inline void finish_long(const std::byte* row, std::byte* results, std::size_t count,
+                                               const quotient& by) {
+  const auto* from = reinterpret_cast<const long_integer*>(row);
+  for (std::size_t i = 0; i < count; ++i) {
+    write_result<T>(results, i, divided<T>(from[i], static_cast<std::uint64_t>(by.count)));
+  }
+}
+
+using finishing = void (*)(const std::byte*, std::byte*, std::size_t, const quotient&);
+
+template <class Kernel, finishing Finish, bool Weighted>
+constexpr reduction_functions::by_set accumulation_by() noexcept {
+  using by = steps<Kernel>;
+  if constexpr (Weighted) {
+    return {{{by::add, by::add_weighted, Finish},
+             {in_wide_registers<&by::add>::call, in_wide_registers<&by::add_weighted>::call,
+              in_wide_registers<Finish>::call}}};
+  } else {
+    return {{{by::add, nullptr, Finish},
+             {in_wide_registers<&by::add>::call, nullptr, in_wide_registers<Finish>::call}}};
+  }
+}
+
+/// The accumulator of a weighted sum, and that of most means.
+template <class T>
+using weighted_sum =
+    std::conditional_t<half<T>, float, std::conditional_t<std::same_as<T, long double>, T, double>>;
+template <class T>
+struct doubled {};
+template <half T>
+struct doubled<T> {
+  using type = float;
+};
+template <>
+struct doubled<float> {
+  using type = double;
+};
+template <>
+struct doubled<bool> {
+  using type = std::uint16_t;
+};
+template <>
+struct doubled<std::uint8_t> {
+  using type = std::uint16_t;
+};
+template <>
+struct doubled<std::int8_t> {
+  using type = std::int16_t;
+};
+template <>
+struct doubled<std::uint16_t> {
+  using type = std::uint32_t;
+};
+template <>
+struct doubled<std::int16_t> {
+  using type = std::int32_t;
+};
+template <>
+struct doubled<std::uint32_t> {
+  using type = std::uint64_t;
+};
+template <>
+struct doubled<std::int32_t> {
+  using type = std::int64_t;
+};
+
+template <class T>
+constexpr reduction_functions::by_set mean_of_many() noexcept {
+  if constexpr (std::integral<T> && sizeof(T) >= 4) {
+    return accumulation_by<adding_long<T>, finish_long<T>, false>();
+  } else if constexpr (std::same_as<T, double> || std::same_as<T, long double>) {
+    return accumulation_by<adding_with_errors<T>, finish_with_errors<T>, false>();
+  } else {
+    return accumulation_by<adding<T, double>, finish_quotients<T, double>, false>();
+  }
+}
+
+template <class T>
+constexpr reduction_functions::by_set mean_of_few() noexcept {
+  if constexpr (sizeof(T) >= 8) {
+    return mean_of_many<T>();
+  } else {
+    using sum = typename doubled<T>::type;
+    return accumulation_by<adding<T, sum>, finish_quotients<T, sum>, false>();
+  }
+}
+
+/// The sums of so many terms fit the type of twice the size, and the rounding of their quotient is exact.
+template <class T>
+constexpr std::int64_t mean_limit() noexcept {
+  if constexpr (sizeof(T) == 1) return 255;
+  if constexpr (std::integral<T> && sizeof(T) == 2) return 65535;
+  return (std::int64_t{1} << 21) - 1;
+}
+
+template <class T>
+constexpr reduction_functions make_reduction_functions() noexcept {
+  using sum = typename sum_traits<T>::accumulator;
+  using weighted = weighted_sum<T>;
+  return {accumulation_by<adding<T, sum>, finish_sums<T, sum>, false>(),
+          mean_of_few<T>(),
+          mean_of_many<T>(),
+          accumulation_by<adding<T, weighted>, finish_quotients<T, weighted>, true>(),
+          accumulation_by<keeping<T, true>, finish_sums<T, stored<T>>, false>(),
+          accumulation_by<keeping<T, false>, finish_sums<T, stored<T>>, false>(),
+          mean_limit<T>()};
+}
+
+template <class T>
+[[gnu::visibility("hidden")]] inline constexpr reduction_functions reduction_functions_of =
+    make_reduction_functions<T>();
+
+/// Converts a term: exactly where the type has the value, else as C++ does; integers wrap. Floating point beyond the range of
+/// an integer becomes the nearest value. The result of a real number has no imaginary part.
+template <class In, class T>
+[[gnu::always_inline]] inline stored<T> converted(stored<In> term) noexcept {
+  if constexpr (std::same_as<T, bool>) {
+    return static_cast<stored<T>>(
+        widened<In, std::conditional_t<half<In>, float, stored<In>>>(term) != 0 ? 1 : 0);
+  } else if constexpr (half<In> || std::floating_point<In>) {
+    using wide = std::conditional_t<half<In>, float, In>;
+    const auto value = widened<In, wide>(term);
+    if constexpr (std::integral<T>) {
+      constexpr wide least = std::is_signed_v<T> ? -static_cast<wide>(std::uint64_t{1} << 63) : wide{0};
+      constexpr wide above = static_cast<wide>(std::uint64_t{1} << 63);
+      if (std::is_unsigned_v<T> && value >= above)
+        return static_cast<T>(
+            static_cast<std::uint64_t>(value < above * 2 ? value : std::nextafter(above * 2, wide{0})));
+      const wide inside = value > least || std::is_unsigned_v<T> ? value : least;
+      if (!(inside < above) || !(inside >= -above)) return T{};
+      return static_cast<T>(static_cast<std::int64_t>(inside));
+    } else {
+      return narrowed<T>(value);
+    }
+  } else if constexpr (half<T>) {
+    return narrowed<T>(static_cast<float>(widened<In, stored<In>>(term)));
+  } else {
+    return static_cast<T>(widened<In, stored<In>>(term));
+  }
+}
+
+template <class In, class T>
+void convert_terms(const std::byte* terms, std::byte* results, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) {
+    stored<In> term;
+    std::memcpy(&term, terms + i * sizeof(term), sizeof(term));
+    write_result<T>(results, i, converted<In, T>(term));
+  }
+}
+
+/// Converts real terms to complex ones.
+template <class In, class Part>
+void convert_to_pairs(const std::byte* terms, std::byte* results, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) {
+    stored<In> term;
+    std::memcpy(&term, terms + i * sizeof(term), sizeof(term));
+    write_result<Part>(results, 2 * i, converted<In, Part>(term));
+    write_result<Part>(results, 2 * i + 1, Part{0});
+  }
+}
+template <class In, class Part>
+void convert_pairs(const std::byte* terms, std::byte* results, std::size_t count) {
+  convert_terms<In, Part>(terms, results, 2 * count);
+}
+
+/// Returns the function that converts terms; null for terms of the results' type.
+template <class In, class T>
+constexpr conversion_of_terms conversion_of() noexcept {
+  using from = typename parts_of<In>::type;
+  using to = typename parts_of<T>::type;
+  static_assert(!complex_number<In> || complex_number<T>, "complex terms have no real result");
+  if constexpr (kind_of_element<In>() == kind_of_element<T>() && complex_number<In> == complex_number<T>) {
+    return nullptr;
+  } else if constexpr (complex_number<In>) {
+    return convert_pairs<from, to>;
+  } else if constexpr (complex_number<T>) {
+    return convert_to_pairs<from, to>;
+  } else {
+    return convert_terms<from, to>;
+  }
+}
+
+/// The types that stand for all types of an element_kind.
+template <element_kind Kind>
+struct element_of {};
+template <>
+struct element_of<element_kind::boolean> {
+  using type = bool;
+};
+template <>
+struct element_of<element_kind::uint8> {
+  using type = std::uint8_t;
+};
+template <>
+struct element_of<element_kind::int8> {
+  using type = std::int8_t;
+};
+template <>
+struct element_of<element_kind::uint16> {
+  using type = std::uint16_t;
+};
+template <>
+struct element_of<element_kind::int16> {
+  using type = std::int16_t;
+};
+template <>
+struct element_of<element_kind::uint32> {
+  using type = std::uint32_t;
+};
+template <>
+struct element_of<element_kind::int32> {
+  using type = std::int32_t;
+};
+template <>
+struct element_of<element_kind::uint64> {
+  using type = std::uint64_t;
+};
+template <>
+struct element_of<element_kind::int64> {
+  using type = std::int64_t;
+};
+template <>
+struct element_of<element_kind::half_float> {
+  using type = float16;
+};
+template <>
+struct element_of<element_kind::brain_float> {
+  using type = bfloat16;
+};
+template <>
+struct element_of<element_kind::single_float> {
+  using type = float;
+};
+template <>
+struct element_of<element_kind::double_float> {
+  using type = double;
+};
+template <>
+struct element_of<element_kind::long_double> {
+  using type = long double;
+};
+
+#if defined(REBLOCK_COMPILED)
+
+/// Calls `found.operator()<type>()` for the type of a kind, unless it is none.
+template <class Found>
+constexpr void with_element(element_kind kind, const Found& found) {
+  [&]<std::size_t... K>(std::index_sequence<K...>) {
+    ((kind == static_cast<element_kind>(K + 1)
+          ? found.template operator()<typename element_of<static_cast<element_kind>(K + 1)>::type>()
+          : void()),
+     ...);
+  }(std::make_index_sequence<static_cast<std::size_t>(element_kind::long_double)>{});
+}
+
+/// Fills in the functions of a reduction that has none yet.
+inline void find_functions(reduction& some) noexcept {
+  with_element(some.results.part, [&]<class T>() { some.functions = &reduction_functions_of<T>; });
+  if (some.terms == some.results) return;
+  with_element(some.terms.part, [&]<class In>() {
+    with_element(some.results.part, [&]<class T>() {
+      if (!some.results.is_pair) {
+        some.convert = convert_terms<In, T>;
+      } else if constexpr (std::floating_point<T>) {
+        some.convert = some.terms.is_pair ? convert_pairs<In, T> : convert_to_pairs<In, T>;
+      }
+    });
+  });
+}
+
+#else
+
+template <class In, class T>
+constexpr reduction reduction_of() noexcept {
+  using part = typename element_of<kind_of_element<T>()>::type;
+  return {format_of<In>(), format_of<T>(), &reduction_functions_of<part>, conversion_of<In, T>()};
+}
+inline void find_functions(reduction&) noexcept {}
+
+#endif
+
+}  // namespace reblock::inline REBLOCK_NAMESPACE::detail

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+#include <reblock/axis_values.hpp>
+#include <reblock/detail/configuration.hpp>
+#include <reblock/detail/reduction.hpp>
+#include <reblock/fold_options.hpp>
+#include <reblock/result.hpp>
+
+namespace reblock::inline REBLOCK_NAMESPACE::detail {
+
+constexpr const char* name_of(fold_reduction by) noexcept {
+  constexpr const char* names[] = {"sum", "mean", "max", "min"};
+  return names[static_cast<std::size_t>(by)];
+}
+
+/// Checks that all weights of a list are finite and not negative, and returns the largest. `argument` names the list.
+inline result<double> check_weights(const double* first, const axis_values& extents,
+                                    const axis_values& strides, const char* argument) {
+  double most = 0;
+  axis_values index = axis_values::repeat(extents.size(), 0);
+  for (;;) {
+    std::int64_t at = 0;
+    for (std::size_t d = 0; d < index.size(); ++d) at += index[d] * strides[d];
+    const double weight = first[at];
+    if (!(weight >= 0 && weight <= std::numeric_limits<double>::max())) {
+      return error() << argument << " must be finite and not negative, but the one at index " << index
+                     << (weight < 0 ? " is negative" : " is not finite");
+    }
+    most = std::max(most, weight);
+    std::size_t d = index.size();
+    while (d > 0 && ++index[d - 1] == extents[d - 1]) index[--d] = 0;
+    if (d == 0) return most;
+  }
+}
+
+/// Checks the options of fold for windows of these sizes. `sums_padding`: whether terms from the padding are added to the
+/// positions that they stand for.
+inline status check_fold_options(const fold_options& options, const axis_values& window_sizes,
+                                 const reduction& types, bool sums_padding) {
+  const window_weights& weights = options.weights;
+  const auto number = static_cast<std::uint32_t>(options.reduction);
+  if (number > static_cast<std::uint32_t>(fold_reduction::min)) {
+    return error() << "reduction must be sum (0), mean (1), max (2) or min (3), got " << number;
+  }
+  const bool is_sum = options.reduction == fold_reduction::sum && options.weights.empty() &&
+                      types.terms == types.results;
+  if (sums_padding && !is_sum) {
+    return error() << "padding_mode must be CONSTANT for fold with a reduction, weights or another dtype";
+  }
+  const bool compares = options.reduction == fold_reduction::max || options.reduction == fold_reduction::min;
+  if (compares && types.results.is_pair) {
+    return error() << "reduction " << name_of(options.reduction)
+                   << " needs a dtype with an order, got a complex one";
+  }
+  if (types.terms.is_pair && !types.results.is_pair) {
+    return error() << "dtype must be complex for complex columns, got a real one";
+  }
+  if (options.accumulate && options.reduction == fold_reduction::mean) {
+    return error() << "accumulate is for reduction sum, max or min: a mean of means is no mean";
+  }
+  if (weights.empty()) return success{};
+  if (compares) {
+    return error() << "weights are for reduction sum or mean, got reduction " << name_of(options.reduction);
+  }
+  if (weights.extents() != window_sizes) {
+    return error() << "weights must have the window's sizes " << window_sizes << ", got "
+                   << weights.extents();
+  }
+  if (!weights.has_products()) {
+    const auto checked = check_weights(weights.values(0), weights.extents(), weights.strides(), "weights");
+    if (!checked) return checked.why();
+    return success{};
+  }
+  double product = 1;
+  for (std::size_t d = 0; d < window_sizes.size(); ++d) {
+    const auto most = check_weights(weights.values(d), {window_sizes[d]}, {1}, "weights");
+    if (!most) return most.why();
+    product *= *most;
+  }
+  if (product <= std::numeric_limits<double>::max()) return success{};
+  return error() << "weights must have finite products: those of the largest along each axis overflow";
+}
+
+}  // namespace reblock::inline REBLOCK_NAMESPACE::detail

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Lanes are the elements of a register, or of a few registers of one width. Compilers that have such types make the
+// instructions of the function's instruction set from them. Other compilers have no lanes.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+#include <reblock/data_type.hpp>
+#include <reblock/detail/compiler.hpp>
+#include <reblock/detail/configuration.hpp>
+#include <reblock/detail/half.hpp>
+#include <reblock/detail/registers.hpp>
+
+namespace reblock::inline REBLOCK_NAMESPACE::detail {
+
+/// From what accumulators begin: zero, the first term, or what they hold.
+enum class beginning : std::uint8_t { zero, first_term, held };
+
+/// Terms of each element: `count` of them, at these offsets in bytes from the first element's first term.
+struct term_offsets {
+  const std::int64_t* offsets;
+  std::size_t count;
+};
+
+/// A row has at most this many accumulators.
+[[gnu::visibility("hidden")]] inline constexpr std::size_t most_accumulators = 256;
+
+#if defined(__GNUC__) && (!defined(__i386__) || defined(__SSE2__))
+
+inline constexpr bool has_lanes = true;
+
+template <class T, std::size_t Count>
+struct lanes_of {
+  static constexpr std::size_t bytes = Count * sizeof(T);
+  using type [[gnu::vector_size(bytes)]] = T;
+};
+template <class T, std::size_t Count>
+using lanes = typename lanes_of<T, Count>::type;
+
+template <class Lanes>
+[[gnu::always_inline]] inline void load_lanes(Lanes& to, const void* from) noexcept {
+  std::memcpy(&to, from, sizeof(to));
+}
+template <class Lanes>
+[[gnu::always_inline]] inline void store_lanes(void* to, const Lanes& from) noexcept {
+  std::memcpy(to, &from, sizeof(from));
+}
+
+/// Loads terms of type T as lanes of type A.
+template <class T, class A, std::size_t Count>
+[[gnu::always_inline]] inline void load_terms(lanes<A, Count>& to, const std::byte* from) noexcept {
+  if constexpr (half<T>) {
+    static_assert(Count == 8 && std::same_as<A, float>);
+    const registers<2> wide = widen<T>(load(from));
+    std::memcpy(&to, wide.data(), sizeof(to));
+  } else if constexpr (std::same_as<T, bool>) {
+    lanes<std::uint8_t, Count> bytes;
+    load_lanes(bytes, from);
+    to = __builtin_convertvector((lanes<std::uint8_t, Count>)((bytes != 0) & 1), lanes<A, Count>);
+  } else if constexpr (std::same_as<T, A>) {
+    load_lanes(to, from);
+  } else if constexpr (std::integral<T> && sizeof(T) < 4 && std::floating_point<A>) {
+    using words = lanes<std::int32_t, Count>;
+    lanes<T, Count> terms;
+    load_lanes(terms, from);
+    if constexpr (sizeof(T) == 1) {
+      using pair = std::conditional_t<std::is_signed_v<T>, std::int16_t, std::uint16_t>;
+      const auto pairs = __builtin_convertvector(terms, lanes<pair, Count>);
+      to = __builtin_convertvector(__builtin_convertvector(pairs, words), lanes<A, Count>);
+    } else {
+      to = __builtin_convertvector(__builtin_convertvector(terms, words), lanes<A, Count>);
+    }
+  } else {
+    lanes<T, Count> terms;
+    load_lanes(terms, from);
+    to = __builtin_convertvector(terms, lanes<A, Count>);
+  }
+}
+
+/// Loads weights as lanes of type A.
+template <class A, std::size_t Count>
+[[gnu::always_inline]] inline void load_weights(lanes<A, Count>& to, const double* from) noexcept {
+  lanes<double, Count> weights;
+  load_lanes(weights, from);
+  if constexpr (std::same_as<A, double>) {
+    to = weights;
+  } else {
+    to = __builtin_convertvector(weights, lanes<A, Count>);
+  }
+}
+
+/// The steps of an accumulation (accumulation.hpp) with N elements in lanes, for `Count` times N elements at once.
+template <class Kernel, std::size_t N>
+struct lane_steps {
+  using T = typename Kernel::term;
+  using A = typename Kernel::value;
+  using V = lanes<A, N>;
+  static constexpr std::size_t bytes = N * sizeof(T);
+
+  template <std::size_t Count>
+  [[gnu::always_inline]] static inline void add(A* row, const std::byte* first, const term_offsets& terms,
+                                                beginning from) noexcept {
+    V sums[Count] = {};
+    V errors[Kernel::has_errors ? Count : 1] = {};
+    std::size_t t = 0;
+    if (from == beginning::first_term) {
+      const std::byte* const at = first + terms.offsets[t++];
+#pragma GCC unroll 4
+      for (std::size_t k = 0; k < Count; ++k) load_terms<T, A, N>(sums[k], at + k * bytes);
+    } else if (from == beginning::held) {
+#pragma GCC unroll 4
+      for (std::size_t k = 0; k < Count; ++k) {
+        load_lanes(sums[k], row + k * N);
+        if constexpr (Kernel::has_errors) load_lanes(errors[k], row + most_accumulators + k * N);
+      }
+    }
+    for (; t < terms.count; ++t) {
+      const std::byte* const at = first + terms.offsets[t];
+#pragma GCC unroll 4
+      for (std::size_t k = 0; k < Count; ++k) {
+        V next;
+        load_terms<T, A, N>(next, at + k * bytes);
+        if constexpr (Kernel::has_errors) {
+          Kernel::add(sums[k], errors[k], next);
+        } else {
+          Kernel::add(sums[k], next);
+        }
+      }
+    }
+#pragma GCC unroll 4
+    for (std::size_t k = 0; k < Count; ++k) {
+      store_lanes(row + k * N, sums[k]);
+      if constexpr (Kernel::has_errors) store_lanes(row + most_accumulators + k * N, errors[k]);
+    }
+  }
+
+  /// The weights of the first element's terms are weights[t][weight].
+  template <std::size_t Count>
+  [[gnu::always_inline]] static inline void add_weighted(A* row, const std::byte* first,
+                                                         const term_offsets& terms, beginning from,
+                                                         const double* const* weights, std::size_t weight,
+                                                         bool vary) noexcept {
+    V sums[Count] = {};
+    if (from == beginning::held) {
+#pragma GCC unroll 4
+      for (std::size_t k = 0; k < Count; ++k) load_lanes(sums[k], row + k * N);
+    }
+    for (std::size_t t = 0; t < terms.count; ++t) {
+      const std::byte* const at = first + terms.offsets[t];
+      const double* const factor = weights[t] + weight;
+      const V same = V{} + static_cast<A>(*factor);
+#pragma GCC unroll 4
+      for (std::size_t k = 0; k < Count; ++k) {
+        V next;
+        load_terms<T, A, N>(next, at + k * bytes);
+        V factors = same;
+        if (vary) load_weights<A, N>(factors, factor + k * N);
+        sums[k] += factors * next;
+      }
+    }
+#pragma GCC unroll 4
+    for (std::size_t k = 0; k < Count; ++k) store_lanes(row + k * N, sums[k]);
+  }
+};
+
+/// Tells whether finish_lanes() makes results of type T from accumulators of type A.
+template <class T, class A>
+inline constexpr bool finishes_in_lanes =
+    (std::same_as<T, float> && std::same_as<A, double>) ||
+    (std::integral<T> && sizeof(T) <= 2 && (std::integral<A> || std::same_as<A, double>));
+
+/// Multiplies N accumulators by a factor, or by one each, or divides them by the first. Rounds results once, to nearest,
+/// ties to even. A factor of 0 makes a result 0.
+template <class T, class A, class F, std::size_t N>
+[[gnu::always_inline]] inline void finish_lanes(const A* from, std::byte* to, F same, const double* factors,
+                                                bool multiplies) noexcept {
+  using V = lanes<F, N>;
+  lanes<A, N> sums;
+  load_lanes(sums, from);
+  V value;
+  if constexpr (std::same_as<A, F>) {
+    value = sums;
+  } else if constexpr (sizeof(A) == 2) {
+    value = __builtin_convertvector(__builtin_convertvector(sums, lanes<std::int32_t, N>), V);
+  } else {
+    value = __builtin_convertvector(sums, V);
+  }
+  if (factors != nullptr) {
+    V factor;
+    load_weights<F, N>(factor, factors);
+    value = factor == 0 ? V{} : value * factor;
+  } else if (multiplies) {
+    value = value * same;
+  } else {
+    value = value / same;
+  }
+  if constexpr (std::same_as<T, float>) {
+    store_lanes(to, __builtin_convertvector(value, lanes<float, N>));
+  } else {
+    constexpr F large =
+        sizeof(F) == 4 ? F{12582912} : F{6755399441055744};  // 1.5 times the first power without halves
+    value = (value + large) - large;
+    const auto words = __builtin_convertvector(value, lanes<std::int32_t, N>);
+    const auto pairs = __builtin_convertvector(words, lanes<std::int16_t, N>);
+    using bytes = std::conditional_t<sizeof(T) == 1, std::int8_t, std::int16_t>;
+    store_lanes(to, __builtin_convertvector(pairs, lanes<bytes, N>));
+  }
+}
+
+#else
+
+inline constexpr bool has_lanes = false;
+template <class Kernel, std::size_t N>
+struct lane_steps {};
+template <class T, class A>
+inline constexpr bool finishes_in_lanes = false;
+
+#endif
+
+}  // namespace reblock::inline REBLOCK_NAMESPACE::detail

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What fold makes of the terms of an element, from Python's arguments.
+#pragma once
+
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+
+#include <cstddef>
+#include <vector>
+
+#include <reblock/reblock.hpp>
+
+namespace reblock::python {
+
+namespace py = pybind11;
+
+/// Whether these arguments have the values that a fold of sums has.
+bool is_plain_sum(py::handle reduction, py::handle weights, py::handle dtype);
+
+/// The options of a call of fold, and the arrays of their weights.
+class fold_arguments {
+ public:
+  /// Reads the arguments. `columns` is the dtype of the columns.
+  fold_arguments(const py::dtype& columns, py::handle accumulate, py::handle reduction, py::handle weights,
+                 py::handle dtype);
+
+  const fold_options& options() const noexcept { return options_; }
+  const detail::summation& terms() const noexcept { return terms_; }
+  /// The dtype of the result.
+  const py::dtype& dtype() const noexcept { return dtype_; }
+  /// How terms are reduced; without functions, and null for a plain sum.
+  detail::reducer* reducer() const noexcept { return is_plain_sum_ ? nullptr : &reducer_; }
+  /// ValueError or TypeError for options that do not fit windows of these sizes.
+  void check(const axis_values& window_sizes, bool sums_padding) const;
+
+ private:
+  void read_weights(py::handle weights);
+
+  py::dtype dtype_;
+  detail::summation terms_;
+  fold_options options_;
+  mutable detail::reducer reducer_;  ///< a plan fills in its functions
+  bool is_plain_sum_;
+  std::vector<py::array> weights_;
+};
+
+}  // namespace reblock::python

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <complex>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <random>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include <reblock/fold_options.hpp>
+#include <reblock/window.hpp>
+
+#include "draw.hpp"
+#include "executors.hpp"
+#include "oracle.hpp"
+#include "refusal.hpp"
+
+namespace reblock {
+namespace {
+
+using test::check_refused;
+using test::draw;
+
+/// Unfolds an image and folds its columns again.
+template <class T>
+std::vector<T> there_and_back(const std::vector<T>& image, const axis_values& extents, const window& w,
+                              const fold_options& options) {
+  const axis_values shape = unfold_extents(extents, w);
+  std::vector<T> columns(static_cast<std::size_t>(oracle::volume(shape)));
+  unfold(tensor_view<const T>(image.data(), extents), tensor_view<T>(columns.data(), shape), w);
+  std::vector<T> result(image.size());
+  fold(tensor_view<const T>(columns.data(), shape), tensor_view<T>(result.data(), extents), w, options);
+  return result;
+}
+
+TEST_CASE_TEMPLATE("a mean, a maximum and a minimum undo unfold", T, std::uint8_t, std::int16_t,
+                   std::uint32_t, std::int64_t, float, double, long double) {
+  std::mt19937 random(1);
+  for (const window& w :
+       {window{.sizes = 3}, window{.sizes = {4, 6}, .strides = {2, 3}},
+        window{.sizes = {2, 5}, .dilations = {3, 1}, .start_padding = 1, .end_padding = 1}}) {
+    const axis_values extents{2, 3, 12, 33};
+    std::vector<T> image(static_cast<std::size_t>(oracle::volume(extents)));
+    for (T& value : image) value = static_cast<T>(draw(random, 0, 250)) / static_cast<T>(3);
+    for (const auto by : {fold_reduction::mean, fold_reduction::max, fold_reduction::min}) {
+      CHECK(there_and_back(image, extents, w, {.reduction = by}) == image);
+    }
+  }
+}
+
+TEST_CASE("the mean of integers is rounded to nearest, ties to even") {
+  // element 1 of each image has two terms: 1.5, -1.5, 2.5, -2.5
+  const std::vector<std::int8_t> columns = {9, 1, 2, 9, 9, -1, -2, 9, 9, 2, 3, 9, 9, -2, -3, 9};
+  std::vector<std::int8_t> image(12);
+  fold(tensor_view<const std::int8_t>(columns.data(), {4, 2, 2}),
+       tensor_view<std::int8_t>(image.data(), {4, 1, 3}), {.sizes = 2}, {.reduction = fold_reduction::mean});
+  CHECK(image == std::vector<std::int8_t>{9, 2, 9, 9, -2, 9, 9, 2, 9, 9, -2, 9});
+}
+
+TEST_CASE("weights of each axis and of the whole window are the same") {
+  const std::vector<double> rows{1, 3};
+  const std::vector<double> columns{0.5, 2, 0};
+  std::vector<double> all;
+  for (const double row : rows) {
+    for (const double column : columns) all.push_back(row * column);
+  }
+  std::mt19937 random(2);
+  const axis_values extents{1, 2, 9, 20};
+  const window w{.sizes = {2, 3}, .strides = {1, 2}};
+  std::vector<float> terms(static_cast<std::size_t>(oracle::volume(unfold_extents(extents, w))));
+  for (float& value : terms) value = static_cast<float>(draw(random, -9, 9));
+  const auto folded = [&](const fold_options& options) {
+    std::vector<double> result(static_cast<std::size_t>(oracle::volume(extents)), -1.0);
+    fold(tensor_view<const float>(terms.data(), unfold_extents(extents, w)),
+         tensor_view<double>(result.data(), extents), w, options, test::backward_executor{3});
+    return result;
+  };
+  for (const auto by : {fold_reduction::sum, fold_reduction::mean}) {
+    const auto separate = folded({.reduction = by, .weights = {rows, columns}});
+    const tensor_view<const double> view(all.data(), {2, 3});
+    CHECK(folded({.reduction = by, .weights = view}) == separate);
+  }
+}
+
+TEST_CASE("a weighted mean of floats and of complex numbers undoes unfold") {
+  const std::vector<double> hann{0.25, 0.75, 0.75, 0.25};
+  const fold_options blend{.reduction = fold_reduction::mean, .weights = {hann}};
+  const window w{.sizes = 4, .strides = 2};
+  std::vector<float> image(60);
+  std::vector<std::complex<float>> pairs(60);
+  for (std::size_t i = 0; i < image.size(); ++i) {
+    image[i] = 0.1f * static_cast<float>(i * i % 97);
+    pairs[i] = {image[i], -3 * image[i]};
+  }
+  CHECK(there_and_back(image, {1, 2, 30}, w, blend) == image);
+  CHECK(there_and_back(pairs, {1, 2, 30}, w, blend) == pairs);
+}
+
+TEST_CASE("a mean of the largest integers does not overflow") {
+  for (const std::int64_t value :
+       {std::numeric_limits<std::int64_t>::max(), std::numeric_limits<std::int64_t>::min()}) {
+    const std::vector<std::int64_t> image(100, value);
+    CHECK(there_and_back(image, {1, 1, 100}, {.sizes = 33}, {.reduction = fold_reduction::mean}) == image);
+  }
+}
+
+TEST_CASE("options that do not fit are refused, and nothing is written") {
+  const float columns[16] = {};
+  float image[9];
+  std::fill(std::begin(image), std::end(image), 7.0f);
+  const auto refused = [&](const fold_options& options) {
+    const status outcome = try_fold(tensor_view<const float>(columns, {1, 4, 4}),
+                                    tensor_view<float>(image, {1, 1, 3, 3}), {.sizes = 2}, options);
+    CHECK(std::count(std::begin(image), std::end(image), 7.0f) == 9);
+    return outcome;
+  };
+  const std::vector<double> two{1, 1};
+  const std::vector<double> three{1, 1, 1};
+  const std::vector<double> bad{1, -1};
+  const std::vector<double> huge{1e300, 0};
+  using enum fold_reduction;
+  check_refused(refused({.weights = {two}}), {"weights", "(2, 2)", "(2,)"});
+  check_refused(refused({.weights = {two, three}}), {"weights", "(2, 2)", "(2, 3)"});
+  check_refused(refused({.weights = {two, bad}}), {"weights", "(1,)", "negative"});
+  check_refused(refused({.weights = {huge, huge}}), {"weights", "overflow"});
+  check_refused(refused({.reduction = max, .weights = {two, two}}), {"weights", "max"});
+  check_refused(refused({.accumulate = true, .reduction = mean}), {"accumulate", "mean"});
+  check_refused(refused({.reduction = static_cast<fold_reduction>(4)}), {"reduction", "4"});
+  const std::complex<float> pairs[16] = {};
+  std::complex<float> sums[9];
+  check_refused(
+      try_fold(tensor_view<const std::complex<float>>(pairs, {1, 4, 4}),
+               tensor_view<std::complex<float>>(sums, {1, 1, 3, 3}), {.sizes = 2}, {.reduction = min}),
+      {"min", "complex"});
+}
+
+}  // namespace
+}  // namespace reblock

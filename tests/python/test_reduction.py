@@ -1,0 +1,442 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""fold with a reduction, weights or a dtype is what the definition says of its terms."""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import oracle
+import reblock
+from calls import (
+    LARGE,
+    SMALL,
+    Call,
+    Ranges,
+    Shape,
+    counts_of,
+    ranges_of,
+    window_calls,
+    window_pairs,
+)
+from checks import assert_same_bytes, assert_same_values, assert_writes_only_elements, refuses
+from dtypes import BFLOAT16, SUMMABLE, summable
+from layouts import allocate, layouts, small_integers
+from oracle import Array
+
+REAL = [dtype for dtype in SUMMABLE if dtype.kind != "c"]
+INTEGERS = [dtype for dtype in SUMMABLE if dtype.kind in "ui"]
+FLOATS = [dtype for dtype in SUMMABLE if dtype.kind in "fV" and dtype.itemsize <= 8]
+
+
+def real() -> st.SearchStrategy[np.dtype[Any]]:
+    return st.sampled_from(REAL)
+
+
+def terms_of(
+    columns: Array, call: Call, ranges: Ranges | None = None, order: str = "CRD"
+) -> tuple[Array, Array]:
+    """Return the term of each offset of the window for each element, and whether it has one."""
+    output_sizes, window_sizes = call.arguments
+    window = dict(call.keywords)
+    axis = window.pop("channel_axis")
+    batch, rows, count = columns.shape
+    counts = oracle.block_counts(output_sizes, window_sizes, **window)
+    chosen = ranges or [(0, count) for count in counts]
+    counts = [stop - start for start, stop in chosen]
+    channels = rows // math.prod(window_sizes)
+    shape = oracle.channels_at((batch, channels, *output_sizes), axis)
+    n, c, column = np.indices((batch, channels, count))
+    blocks = [
+        first + i for (first, _), i in zip(chosen, oracle.unrank(column, counts), strict=True)
+    ]
+    del window["end_padding"]
+    terms = np.zeros((math.prod(window_sizes), *shape), columns.dtype)
+    present = np.zeros(terms.shape, bool)
+    for k, o in enumerate(np.ndindex(*window_sizes)):
+        p = oracle.positions(o, blocks, **window)
+        inside = oracle.all_inside(p, output_sizes)
+        target = oracle.channels_at([i[inside] for i in (n, c, *p)], axis)
+        row = oracle.row_of(c, k, channels, window_sizes, order)
+        terms[(k, *target)] = columns[n, row, column][inside]
+        present[(k, *target)] = True
+    return terms, present
+
+
+def rounded_mean(total: int, count: int) -> int:
+    """Divide exactly and round to the nearest integer, ties to even."""
+    quotient, rest = divmod(total, count)
+    return quotient + (2 * rest > count or (2 * rest == count and quotient % 2 == 1))
+
+
+def exact_mean(terms: Array, present: Array) -> Array:
+    """Return the mean of integers by Python's own integers."""
+    numbers = np.where(present, terms.astype(object), 0).sum(axis=0)
+    counts = present.sum(axis=0)
+    means = [
+        rounded_mean(int(n), int(c)) if c else 0
+        for n, c in zip(np.ravel(numbers), np.ravel(counts), strict=True)
+    ]
+    return np.array(means, object).reshape(counts.shape).astype(terms.dtype)
+
+
+def compared(terms: Array, present: Array, keeps: Any) -> Array:
+    """Return the largest or smallest term as np.max and np.min say, in ascending order."""
+    result = np.zeros(terms.shape[1:], terms.dtype)
+    begun = np.zeros(result.shape, bool)
+    for term, is_there in zip(terms, present, strict=True):
+        with np.errstate(invalid="ignore"):
+            stays = begun & (keeps(result, term) | np.isnan(result))
+        result = np.where(is_there & ~stays, term, result)
+        begun |= is_there
+    return result
+
+
+def assert_close(
+    actual: Array, terms: Array, present: Array, weights: Array, *, mean: bool
+) -> None:
+    """Require a weighted sum or mean to be that of a wider type, within rounding."""
+    wide = np.clongdouble if terms.dtype.kind == "c" else np.longdouble
+    factors = np.where(present, weights.reshape(-1, *(1,) * (terms.ndim - 1)), 0).astype(
+        np.longdouble
+    )
+    products = factors * np.where(present, terms, 0).astype(wide)
+    total, size = products.sum(axis=0), np.abs(products).sum(axis=0)
+    if mean:
+        divisor = factors.sum(axis=0)
+        total = np.where(divisor == 0, 0, total / np.where(divisor == 0, 1, divisor))
+        size = size / np.where(divisor == 0, 1, divisor)
+    narrow = terms.dtype in oracle.NARROW_FLOATS
+    eps = 2.0 ** (-7 if terms.dtype == BFLOAT16 else -10) if narrow else 0
+    if terms.dtype.kind in "fc" and not narrow:
+        eps = float(np.finfo(terms.dtype).eps)
+    step = 2.0**-22 if narrow else 2.0**-51
+    tolerance = eps * np.abs(total) + len(terms) * step * size + 1e-30
+    if terms.dtype.kind in "biu":
+        limits = (
+            (0, 1)
+            if terms.dtype.kind == "b"
+            else (np.iinfo(terms.dtype).min, np.iinfo(terms.dtype).max)
+        )
+        total = np.clip(total, *limits)
+        tolerance = tolerance + 0.5
+    assert np.all(np.abs(actual.astype(wide) - total) <= tolerance)
+
+
+def fold_drawn(data: st.DataObject, columns: Array, call: Call, **options: Any) -> Array:
+    """Fold into an output that lies anywhere, with any number of threads."""
+    dtype = np.dtype(options.get("dtype", columns.dtype))
+    layout = data.draw(layouts(len(call.output_shape), dtype.itemsize, for_output=True))
+    memory = allocate(call.output_shape, dtype, layout, seed=3)
+    threads = data.draw(st.sampled_from([1, 3]))
+    assert_writes_only_elements(
+        memory, lambda out: call(columns, **options, out=out, threads=threads)
+    )
+    return np.ascontiguousarray(memory.array)
+
+
+def draw_columns(
+    data: st.DataObject, dtypes: st.SearchStrategy[np.dtype[Any]], budget: int = SMALL
+) -> tuple[Call, Array, dict[str, Any], Array, Array]:
+    """Draw columns of a call, its order and blocks, and the terms of each element."""
+    _, call = data.draw(window_pairs(budget=budget))
+    dtype, order = data.draw(dtypes), data.draw(st.sampled_from(["CRD", "DCR"]))
+    counts = counts_of(call)
+    ranges = data.draw(st.sampled_from([[(0, n) for n in counts], data.draw(ranges_of(counts))]))
+    shape = (*call.input_shape[:2], math.prod(stop - start for start, stop in ranges))
+    memory = allocate(
+        shape, dtype, data.draw(layouts(3, dtype.itemsize)), seed=data.draw(st.integers(0, 9))
+    )
+    columns = memory.array
+    if dtype in FLOATS or dtype.kind in "fc":
+        columns = small_integers(memory, dtype)
+    return (
+        call,
+        columns,
+        {"order": order, "blocks": ranges},
+        *terms_of(columns, call, ranges, order),
+    )
+
+
+@given(st.data())
+def test_the_mean_of_integers_is_exact(data: st.DataObject) -> None:
+    call, columns, options, terms, present = draw_columns(
+        data, st.sampled_from([*INTEGERS, np.dtype(np.bool_)])
+    )
+    actual = fold_drawn(data, columns, call, **options, reduction="mean")
+    assert_same_bytes(actual, exact_mean(terms, present))
+
+
+@given(st.data())
+def test_the_mean_of_floats_is_rounded_once(data: st.DataObject) -> None:
+    call, columns, options, terms, present = draw_columns(data, summable())
+    actual = fold_drawn(data, columns, call, **options, reduction="mean")
+    assert_close(actual, terms, present, np.ones(len(terms)), mean=True)
+
+
+@given(st.data(), st.sampled_from(["max", "min"]))
+def test_max_and_min_compare_in_order(data: st.DataObject, reduction: str) -> None:
+    _, call = data.draw(window_pairs())
+    dtype = data.draw(real())
+    columns = allocate(call.input_shape, dtype, seed=data.draw(st.integers(0, 9))).array  # any bits
+    if dtype.kind not in "biu":
+        special = np.array([0.0, -0.0, np.nan, np.inf, -np.inf, 1.5], dtype)
+        chosen = np.random.default_rng(1).choice(special, columns.shape)
+        columns = np.where(np.random.default_rng(2).random(columns.shape) < 0.5, chosen, columns)
+    if dtype.kind == "b":
+        columns = columns.view(np.uint8) % 2 == 1
+    terms, present = terms_of(columns, call)
+    keeps = {"max": np.greater_equal, "min": np.less_equal}[reduction]
+    actual = fold_drawn(data, columns, call, reduction=reduction)
+    assert_same_values(actual, compared(terms, present, keeps))
+
+
+@st.composite
+def weights_of(draw: st.DrawFn, window_sizes: Shape) -> tuple[Any, Array]:
+    """Draw weights in one of the ways to write them, and the weight of each offset."""
+    numbers = np.random.default_rng(draw(st.integers(0, 99)))
+    axes = [numbers.integers(0, 5, n) / 4 for n in window_sizes]
+    kind = draw(st.sampled_from(["array", "strided", "axes", "lists"]))
+    if kind in ("axes", "lists"):
+        product = functools.reduce(np.multiply.outer, axes)
+        return (axes if kind == "axes" else tuple(a.tolist() for a in axes)), product.ravel()
+    values = numbers.integers(0, 9, window_sizes) / 8
+    return (np.asfortranarray(values)[::1] if kind == "strided" else values), values.ravel()
+
+
+@given(st.data(), st.sampled_from(["sum", "mean"]))
+def test_weights_multiply_the_terms(data: st.DataObject, reduction: str) -> None:
+    call, columns, options, terms, present = draw_columns(data, summable())
+    weights, each = data.draw(weights_of(call.arguments[1]))
+    actual = fold_drawn(data, columns, call, **options, reduction=reduction, weights=weights)
+    assert_close(actual, terms, present, each, mean=reduction == "mean")
+
+
+@given(st.data())
+def test_a_dtype_converts_the_terms_first(data: st.DataObject) -> None:
+    call, columns, options, _, _ = draw_columns(data, summable())
+    dtypes = SUMMABLE if columns.dtype.kind != "c" else [d for d in SUMMABLE if d.kind == "c"]
+    dtype = data.draw(st.sampled_from(dtypes))
+    if dtype.kind in "u" and columns.dtype.kind not in "biu":
+        columns = np.abs(columns)  # what C makes of a negative one differs
+    actual = fold_drawn(data, columns, call, **options, dtype=dtype)
+    with np.errstate(all="ignore"):
+        converted = columns.astype(dtype)
+    keywords: dict[str, Any] = {**call.keywords, **options}
+    expected = oracle.fold(converted, *call.arguments, **keywords)
+    assert_same_values(actual, expected)
+
+
+@given(st.data())
+def test_a_mean_in_another_dtype(data: st.DataObject) -> None:
+    call, columns, options, terms, present = draw_columns(
+        data, st.sampled_from([np.dtype(c) for c in "?bBhHiIf"])
+    )
+    dtype = np.dtype(data.draw(st.sampled_from(["f4", "f8", "c8"])))
+    actual = fold_drawn(data, columns, call, **options, reduction="mean", dtype=dtype)
+    assert_close(actual, terms.astype(dtype), present, np.ones(len(terms)), mean=True)
+
+
+def any_bits(shape: Shape, dtype: np.dtype[Any], seed: int) -> Array:
+    """Return numbers of all sizes; a NaN would not equal itself."""
+    x = allocate(shape, dtype, seed=seed).array
+    if dtype.kind == "b":
+        return (x.view(np.uint8) % 2).astype(bool)
+    if dtype.kind in "iu":
+        return x
+    parts = np.random.default_rng(seed).standard_normal(
+        (2, *shape)
+    ) * 10.0 ** np.random.default_rng(seed + 1).integers(-3, 4, shape)
+    result: Array = (
+        (parts[0] + 1j * parts[1]).astype(dtype) if dtype.kind == "c" else parts[0].astype(dtype)
+    )
+    return result
+
+
+@given(st.data(), st.sampled_from(["mean", "max", "min"]), st.sampled_from([SMALL, SMALL, LARGE]))
+def test_unfold_then_a_mean_is_the_identity(
+    data: st.DataObject, reduction: str, budget: int
+) -> None:
+    unfold, fold = data.draw(window_pairs(budget=budget))
+    dtype = data.draw(summable() if reduction == "mean" else real())
+    x = any_bits(unfold.input_shape, dtype, data.draw(st.integers(0, 99)))
+    reached = fold(unfold(np.ones(x.shape, bool)))
+    actual = fold(unfold(x), reduction=reduction)
+    assert_same_values(actual[reached], x[reached])
+    assert not actual[~reached].any()
+
+
+@pytest.mark.parametrize("dtype", SUMMABLE, ids=str)
+def test_a_mean_of_many_terms_is_the_identity(dtype: np.dtype[Any]) -> None:
+    """Fifteen times fifteen terms, which a sum of the same type could not undo."""
+    x = any_bits((1, 2, 40, 37), dtype, 7)
+    mean = reblock.fold(reblock.unfold(x, 15), (40, 37), 15, reduction="mean")
+    assert_same_values(mean, x)
+
+
+@pytest.mark.parametrize("dtype", INTEGERS, ids=str)
+def test_the_mean_of_the_largest_integers(dtype: np.dtype[Any]) -> None:
+    """Their sum does not fit 64 bits."""
+    limits = np.iinfo(dtype)
+    for value in (limits.min, limits.max):
+        columns = np.full((1, 300, 9), value, dtype)
+        mean = reblock.fold(columns, 308, 300, reduction="mean")
+        assert (mean == value).all()
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.bool_, np.int32, np.uint64, np.float32])
+def test_a_mean_of_more_terms_than_a_narrow_accumulator_counts(dtype: Any) -> None:
+    count = 70_000
+    terms = np.zeros(count, dtype)
+    terms[: count // 2 + 1] = 1
+    # One element with all terms: the padding alone makes room for the windows.
+    columns = np.broadcast_to(terms.reshape(1, count, 1), (1, count, count))
+    mean = reblock.fold(
+        columns, 1, count, start_padding=count - 1, end_padding=count - 1, reduction="mean"
+    )
+    expected = 1 if np.dtype(dtype).kind != "f" else np.float32((count // 2 + 1) / count)
+    assert mean.tolist() == [[[expected]]]
+
+
+@given(st.data(), st.sampled_from(["sum", "max", "min"]))
+def test_parts_accumulate_to_the_whole(data: st.DataObject, reduction: str) -> None:
+    _, fold = data.draw(window_pairs())
+    counts = counts_of(fold)
+    columns = small_integers(allocate(fold.input_shape, np.dtype(np.int32)), np.dtype(np.int32))
+    weights = {"weights": np.full(fold.arguments[1], 2.0)} if reduction == "sum" else {}
+    whole = fold(columns, reduction=reduction, **weights)
+    reached = fold(np.ones(columns.shape, bool))
+    held = np.zeros_like(whole)
+    if reduction != "sum":
+        held += np.iinfo(np.int32).min if reduction == "max" else np.iinfo(np.int32).max
+    start = held.copy()
+    cut = data.draw(st.integers(0, counts[0]))
+    grid = columns.reshape(*columns.shape[:2], *counts)
+    for first, last in ((0, cut), (cut, counts[0])):
+        length = (last - first) * math.prod(counts[1:])
+        part = grid[:, :, first:last].reshape(*columns.shape[:2], length)
+        blocks = [(first, last), *[None] * (len(counts) - 1)]
+        if len(counts) == 1:
+            blocks = [(first, last)]
+        fold(part, blocks=blocks, reduction=reduction, accumulate=True, out=held, **weights)
+    assert_same_bytes(held, np.where(reached, whole, start))
+
+
+def test_layouts_by_name() -> None:
+    photo = np.random.default_rng(0).integers(0, 256, (40, 50, 3), np.uint8)
+    names: dict[str, Any] = {"strides": (4, 6), "layout": "HWC"}
+    for order in ("CRD", "DCR"):
+        for out_layout in ("LC", "CL"):
+            patches = reblock.unfold(photo, 8, **names, order=order, out_layout=out_layout)
+            mean = reblock.fold(
+                patches,
+                (40, 50),
+                8,
+                strides=(4, 6),
+                layout=out_layout,
+                out_layout="HWC",
+                order=order,
+                reduction="mean",
+                weights=[np.hanning(10)[1:-1]] * 2,
+            )
+            assert_same_bytes(mean, photo)
+
+
+def test_weights_of_zero_give_zero() -> None:
+    columns = np.full((1, 3, 4), np.int8(7))
+    mean = reblock.fold(columns, 6, 3, reduction="mean", weights=[0, 1, 0])
+    assert mean.tolist() == [[[0, 7, 7, 7, 7, 0]]]
+
+
+def test_a_weighted_sum_of_integers_keeps_within_its_range() -> None:
+    columns = np.array([[[200, 100]]], np.uint8)
+    assert reblock.fold(columns, 2, 1, weights=[2.0]).tolist() == [[[255, 200]]]
+    assert reblock.fold(columns.astype(np.int64), 2, 1, weights=[1e300]).tolist() == [
+        [[2**63 - 1] * 2]
+    ]
+
+
+def test_results_do_not_depend_on_the_number_of_threads() -> None:
+    x = np.random.default_rng(1).standard_normal((2, 3, 70, 90)).astype(np.float32)
+    columns = reblock.unfold(x, 7, strides=3)
+    for options in ({"reduction": "mean"}, {"weights": [np.hanning(7)] * 2}, {"dtype": np.float64}):
+        one = reblock.fold(columns, (70, 90), 7, strides=3, threads=1, **options)
+        many = reblock.fold(columns, (70, 90), 7, strides=3, threads=5, **options)
+        assert_same_bytes(many, one)
+
+
+COLUMNS = np.zeros((1, 4, 4), np.float32)
+
+
+@pytest.mark.parametrize(
+    ("kind", "argument", "values", "options"),
+    [
+        (ValueError, "reduction", ["median"], {"reduction": "median"}),
+        (TypeError, "reduction", [], {"reduction": None}),
+        (ValueError, "weights", [(2, 2), (2, 3)], {"weights": np.ones((2, 3))}),
+        (ValueError, "weights", [(2, 2), (2, 3)], {"weights": [[1, 1], [1, 1, 1]]}),
+        (ValueError, "weights", [(2, 2), (3,)], {"weights": [1.0, 2.0, 1.0]}),
+        (ValueError, "weights", [], {"weights": [np.ones((2, 1)), [1, 1]]}),
+        (ValueError, "weights", ["negative"], {"weights": [[1, -1], [1, 1]]}),
+        (ValueError, "weights", ["finite", (1, 0)], {"weights": np.array([[1, 1], [np.nan, 1]])}),
+        (ValueError, "weights", ["finite"], {"weights": [[1, np.inf], [1, 1]]}),
+        (ValueError, "weights", ["overflow"], {"weights": [[1e300] * 2] * 2}),
+        (ValueError, "weights", ["max"], {"weights": np.ones((2, 2)), "reduction": "max"}),
+        (TypeError, "weights", [], {"weights": 2.0}),
+        (TypeError, "weights", ["complex128"], {"weights": np.ones((2, 2), complex)}),
+        (TypeError, "weights", [], {"weights": "hann"}),
+        (TypeError, "dtype", ["S3"], {"dtype": "S3"}),
+        (TypeError, "dtype", [], {"dtype": 7}),
+        (
+            TypeError,
+            "out",
+            ["float64", "float32"],
+            {"dtype": np.float64, "out": np.zeros((1, 1, 3, 3), np.float32)},
+        ),
+        (ValueError, "out", [], {"accumulate": True, "reduction": "max"}),
+        (
+            ValueError,
+            "accumulate",
+            [],
+            {"accumulate": True, "reduction": "mean", "out": np.zeros((1, 1, 3, 3), np.float32)},
+        ),
+    ],
+)
+def test_bad_options_are_refused(
+    kind: type[Exception], argument: str, values: list[Any], options: dict[str, Any]
+) -> None:
+    out = options.get("out", np.zeros((1, 1, 3, 3), np.float32))
+    given = {"out": out, **options} if "accumulate" not in options else options
+    refuses(
+        lambda: reblock.fold(COLUMNS, (3, 3), 2, **given), kind, argument, *values, untouched=[out]
+    )
+
+
+def test_complex_numbers_have_no_order_and_no_real_result() -> None:
+    columns = COLUMNS.astype(np.complex64)
+    refuses(lambda: reblock.fold(columns, (3, 3), 2, reduction="max"), TypeError, "reduction")
+    refuses(lambda: reblock.fold(columns, (3, 3), 2, reduction="min"), TypeError, "reduction")
+    refuses(lambda: reblock.fold(columns, (3, 3), 2, dtype=np.float32), TypeError, "dtype")
+
+
+@pytest.mark.parametrize("dtype", [np.float32, BFLOAT16], ids=str)
+def test_the_weights_of_numpy_are_any_real_numbers(dtype: Any) -> None:
+    x = any_bits((1, 2, 9), np.dtype(np.float64), 3)
+    columns = reblock.unfold(x, 3)
+    expected = reblock.fold(columns, 9, 3, weights=np.array([1.0, 2.0, 0.5]))
+    assert_same_bytes(reblock.fold(columns, 9, 3, weights=np.array([1, 2, 0.5], dtype)), expected)
+
+
+def test_large_windows_of_few_patches() -> None:
+    """Windows too large for any buffer."""
+    _, call = window_calls(1, 2, (300, 310), (200, 130), strides=(100, 90))
+    x = any_bits((1, 2, 300, 310), np.dtype(np.float32), 5)
+    columns = reblock.unfold(x, (200, 130), strides=(100, 90))
+    weights = [np.hanning(202)[1:-1], np.hanning(132)[1:-1]]
+    assert_same_bytes(call(columns, reduction="mean", weights=weights), x)
