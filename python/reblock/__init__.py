@@ -56,6 +56,7 @@ __all__ = [
     "FeatureLevel",
     "FoldDesc",
     "PaddingMode",
+    "Patches",
     "SpaceToDepthDesc",
     "TensorDesc",
     "UnfoldDesc",
@@ -96,9 +97,14 @@ if TYPE_CHECKING:
     from reblock import torch as torch
     from reblock._diagnose import diagnose
     from reblock._explain import explain
+    from reblock._patches import Patches
 else:
     # What few programs use is imported when it is asked for.
-    _LAZY = {"diagnose": "reblock._diagnose", "explain": "reblock._explain"}
+    _LAZY = {
+        "diagnose": "reblock._diagnose",
+        "explain": "reblock._explain",
+        "Patches": "reblock._patches",
+    }
 
     def __getattr__(name: str) -> object:
         """Import what few programs use when it is asked for; else tell what was meant."""

@@ -156,6 +156,14 @@ Made = Annotated[
     Path,
     typer.Argument(metavar="OUT", help="What something made of IN; - is standard input."),
 ]
+Reduction = Annotated[
+    Literal["sum", "mean", "max", "min"],
+    typer.Option(help="What becomes of the values that windows put at one place."),
+]
+Weights = Annotated[
+    Literal["hann", "gaussian"] | None,
+    typer.Option(help="Weights of a window's elements, in sums and means: less at its edges."),
+]
 Wrap = Annotated[
     bool, typer.Option("--wrap", help="Let sums of integers wrap around where they are too large.")
 ]
@@ -479,13 +487,24 @@ def fold(
     channel_axis: ChannelAxis = 1,
     layout: Layout = None,
     out_layout: OutLayout = None,
+    reduction: Reduction = "sum",
+    weights: Weights = None,
     wrap: Wrap = False,
     threads: Threads = None,
     force: Force = False,
 ) -> None:
-    """Add the columns of a file up where they came from."""
+    """Sum or average the columns of a file where they came from."""
     window = _convert.Window(window_sizes, strides, dilations, start_padding, end_padding)
-    plan = partial(_convert.fold, output_sizes, window, order, padding_mode=padding_mode, wrap=wrap)
+    plan = partial(
+        _convert.fold,
+        output_sizes,
+        window,
+        order,
+        padding_mode=padding_mode,
+        wrap=wrap,
+        reduction=reduction,
+        weights=weights,
+    )
     axes = _convert.Axes(channel_axis, layout, out_layout)
     convert(source, target, "fold", plan, axes=axes, threads=threads, force=force)
 

@@ -36,12 +36,14 @@ from reblock._files import (
     with_options,
     written_whole,
 )
+from reblock._patches import profile
 
 Array = npt.NDArray[Any]
 Ints = Sequence[int]
 Shape = tuple[int, ...]
 Range = tuple[int, int]
 Order = Literal["DCR", "CRD"]
+Reduction = Literal["sum", "mean", "max", "min"]
 
 IMAGE_AXES = 2
 PIECE = 1 << 24  # bytes of input and output that one call moves, about
@@ -475,6 +477,8 @@ def fold(
     *,
     padding_mode: Literal["constant", "edge", "reflect", "symmetric", "wrap"] = "constant",
     wrap: bool = False,
+    reduction: Reduction = "sum",
+    weights: str | None = None,
 ) -> Work:
     """Return the work of fold, cut along the batch, the channels, then rows of the result.
 
@@ -490,6 +494,7 @@ def fold(
         result, out_layout, _layouts.in_order(out_layout), 1
     )
     given = window.per_axis(len(sizes))
+    factors = None if weights is None else [profile(weights, n) for n in given["window_sizes"]]
     stride, start = given["strides"][0], given["start_padding"][0]
     reach = given["dilations"][0] * (given["window_sizes"][0] - 1) + 1
     count = (sizes[0] + start + given["end_padding"][0] - reach) // stride + 1
@@ -523,7 +528,11 @@ def fold(
                     order=order,
                     layout=layout,
                     out_layout=out_layout,
+                    reduction=reduction,
+                    weights=factors,
                 ),
             )
 
-    return Work(result, out_layout, pieces, exact=not wrap)
+    return Work(
+        result, out_layout, pieces, exact=not wrap and reduction == "sum" and weights is None
+    )

@@ -672,7 +672,7 @@ def fold(
     >>> np.array_equal(mean, photo)
     True
     >>> reblock.fold([[[1.0, 2], [5, 6]]], 3, 2, reduction="mean", weights=[1, 3])
-    array([[[1. , 4.25, 6. ]]])
+    array([[[1.  , 4.25, 6.  ]]])
     >>> tokens = np.zeros((925, 768))
     >>> reblock.fold(tokens, (400, 600), 16, strides=16, layout="LC", out_layout="HWC").shape
     (400, 600, 3)

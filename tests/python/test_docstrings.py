@@ -142,9 +142,9 @@ SIGNATURES = {
     " order='CRD', blocks=None, channel_axis=1, layout=None, out_layout=None, out=None,"
     " threads=None)",
     "fold": "(columns, output_sizes, window_sizes, *, strides=1, dilations=1, start_padding=0,"
-    " end_padding=0, padding_mode='constant',"
-    " order='CRD', blocks=None, accumulate=False, channel_axis=1, layout=None,"
-    " out_layout=None, out=None, threads=None)",
+    " end_padding=0, padding_mode='constant', order='CRD', blocks=None, accumulate=False,"
+    " reduction='sum', weights=None, dtype=None, channel_axis=1, layout=None, out_layout=None,"
+    " out=None, threads=None)",
     "rearrange": "(x, pattern, /, *, out=None, threads=None, **axes_lengths)",
     "repeat": "(x, pattern, /, *, out=None, threads=None, **axes_lengths)",
     "copyto": "(dst, src, *, threads=None)",

@@ -22,7 +22,7 @@ FUNCTIONS = """
     same_padding
 """
 CLASSES = """
-    TensorDesc DepthToSpaceDesc SpaceToDepthDesc UnfoldDesc FoldDesc CompiledOperator
+    TensorDesc DepthToSpaceDesc SpaceToDepthDesc UnfoldDesc FoldDesc Patches CompiledOperator
     DataType DepthSpaceOrder FeatureLevel PaddingMode
 """
 

@@ -40,7 +40,7 @@ except ModuleNotFoundError as missing:
         'reblock.torch needs torch: pip install "reblock[torch]"', name="torch"
     ) from None
 
-from reblock.torch import _operators, nn
+from reblock.torch import _operators, _reduction, nn
 from reblock.torch._rearrange import rearrange, repeat
 from reblock.torch.nn import accelerate
 
@@ -297,6 +297,9 @@ def fold(
     padding_mode: _PaddingMode = "constant",
     order: _Order = "CRD",
     blocks: _Blocks = None,
+    reduction: Literal["sum", "mean", "max", "min"] = "sum",
+    weights: npt.ArrayLike | Sequence[npt.ArrayLike] | None = None,
+    dtype: torch.dtype | None = None,
     channel_axis: SupportsIndex = 1,
     layout: str | None = None,
     out_layout: str | None = None,
@@ -332,6 +335,13 @@ def fold(
     blocks : slice, (start, stop), or a sequence of these, optional
         Which blocks to take: positions along all spatial axes, or a range for each. All where it is
         not given.
+    reduction : {"sum", "mean", "max", "min"}, default "sum"
+        What becomes of the terms of an element, as in `reblock.fold`. Sums and means have
+        gradients, of any order; the others have none.
+    weights : array_like, optional
+        A weight for each element of the window, as in `reblock.fold`; constant for gradients.
+    dtype : torch.dtype, optional
+        The dtype of the result and of the arithmetic; that of `columns` where it is not given.
     channel_axis : int, default 1
         The axis of the channels in the result; any axis but 0. A negative one counts from the
         end.
@@ -345,7 +355,7 @@ def fold(
     Returns
     -------
     torch.Tensor
-        Shape ``(N, C, *output_sizes)``, of the dtype of `columns`, contiguous.
+        Shape ``(N, C, *output_sizes)``, of `dtype`, contiguous.
 
     Raises
     ------
@@ -354,7 +364,8 @@ def fold(
     TypeError
         As `reblock.fold`.
     NotImplementedError
-        For a tensor that is sparse, quantized, nested or on another device than the CPU.
+        For a tensor that is sparse, quantized, nested or on another device than the CPU; for a
+        gradient of "max" or "min"; for `reduction`, `weights` or `dtype` in a compiled function.
     ModuleNotFoundError
         For bfloat16 without ml_dtypes, which the extra ``reblock[torch]`` installs.
 
@@ -371,7 +382,28 @@ def fold(
     """
     more = (padding_mode, order, blocks, channel_axis, layout, out_layout, threads)
     window = (window_sizes, strides, dilations, start_padding, end_padding)
-    return _operators.fold(columns, output_sizes, *window, *more)
+    if reduction == "sum" and weights is None and dtype is None:
+        return _operators.fold(columns, output_sizes, *window, *more)
+    return _reduction.fold(
+        fold,
+        unfold,
+        columns,
+        output_sizes,
+        reduction=reduction,
+        weights=weights,
+        dtype=dtype,
+        window_sizes=window_sizes,
+        strides=strides,
+        dilations=dilations,
+        start_padding=start_padding,
+        end_padding=end_padding,
+        order=order,
+        blocks=blocks,
+        channel_axis=channel_axis,
+        layout=layout,
+        out_layout=out_layout,
+        threads=threads,
+    )
 
 
 for _function in (depth_to_space, space_to_depth, unfold, fold, rearrange, repeat):

@@ -245,3 +245,15 @@ def test_windows_over_padding_of_any_mode(mode: Any, tmp_path: Path) -> None:
     given = ["--padding-mode", mode, "--padding-value", str(value)]
     assert run("unfold", source, target, *options, *given).exit_code == 0
     assert np.array_equal(np.load(target), reblock.unfold(x, 3, **pads, padding_value=value))
+
+
+@pytest.mark.parametrize("options", [(), ("--weights", "hann"), ("--weights", "gaussian")])
+def test_a_mean_gives_the_array_back(tmp_path: Path, options: tuple[str, ...]) -> None:
+    image = noise(1, 3, 40, 50)
+    np.save(tmp_path / "image.npy", image)
+    window = ("--window-sizes", "8", "--strides", "4,6")
+    paths = [tmp_path / name for name in ("image.npy", "columns.npy", "back.npy")]
+    assert run("unfold", *paths[:2], *window).exit_code == 0
+    back = ("--output-sizes", "40,50", "--reduction", "mean")
+    assert run("fold", *paths[1:], *window, *back, *options).exit_code == 0
+    assert np.array_equal(np.load(paths[2]), image)

@@ -1,0 +1,487 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The overlapping patches of an image, and the image that is blended from patches."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import operator
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Literal, SupportsIndex
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+from reblock._core import fold
+
+__all__ = ["Patches", "profile"]
+
+_Array = NDArray[Any]
+_Weights = Literal["hann", "gaussian"] | ArrayLike | Sequence[ArrayLike] | None
+_PADDING_MODES = ("constant", "edge", "reflect", "symmetric", "wrap")
+
+
+def profile(name: str, size: int) -> NDArray[np.float64]:
+    """Return weights along one axis of a window: "hann" or "gaussian". None of them is 0."""
+    middle = np.arange(size) + 0.5
+    if name == "hann":
+        return np.sin(np.pi * middle / size) ** 2
+    if name == "gaussian":  # a standard deviation of an eighth of the window, as MONAI has it
+        return np.exp(-32.0 * (middle / size - 0.5) ** 2)
+    raise ValueError(f'weights must be "hann", "gaussian" or numbers, got {name!r}')
+
+
+class Patches:
+    """The patches of an image under a sliding window, and the way back.
+
+    Nothing is copied until a patch is asked for: the image may be a ``np.memmap`` larger than
+    memory. Patches have the axes of the image, in its layout.
+
+    Parameters
+    ----------
+    image : array_like
+        One image, without a batch; any dtype and any strides.
+    window_sizes : int or sequence of int
+        Elements of a patch, for all spatial axes or one for each; at least 1.
+    strides : int or sequence of int, optional
+        Elements from one patch to the next, at least 1; `window_sizes` where it is not given.
+    layout : str, default "HWC"
+        The axes of the image, a letter each: ``C`` the channels, any other upper-case letter but
+        ``N`` a spatial axis. Without ``C`` there is one channel.
+    edges : {"pad", "shift", "drop"}, default "pad"
+        What happens where the last patch does not fit: it is padded, it is shifted inwards, or it
+        is left out, and with it what no other patch covers.
+    padding_mode : {"constant", "edge", "reflect", "symmetric", "wrap"}, default "constant"
+        What is found behind the image, as in ``np.pad``. For ``edges="pad"``.
+    padding_value : scalar, default 0
+        What "constant" finds.
+
+    Attributes
+    ----------
+    grid : tuple of int
+        How many patches there are along each spatial axis.
+    patch_shape : tuple of int
+        The shape of each patch.
+
+    Raises
+    ------
+    ValueError
+        For an argument out of range, or a window that does not fit where nothing pads it.
+    TypeError
+        For an argument of the wrong kind.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import reblock
+    >>> photo = np.random.default_rng(0).integers(0, 256, (100, 150, 3), np.uint8)
+    >>> patches = reblock.Patches(photo, 64, strides=32, edges="shift")
+    >>> patches.grid, len(patches), patches[0, 1].shape
+    ((3, 4), 12, (64, 64, 3))
+    >>> np.shares_memory(patches[0, 1], photo)
+    True
+    >>> merged = patches.merge((255 - patch for patch in patches), weights="hann")
+    >>> np.array_equal(merged, 255 - photo)
+    True
+    """
+
+    def __init__(
+        self,
+        image: ArrayLike,
+        window_sizes: SupportsIndex | Sequence[SupportsIndex],
+        *,
+        strides: SupportsIndex | Sequence[SupportsIndex] | None = None,
+        layout: str = "HWC",
+        edges: Literal["pad", "shift", "drop"] = "pad",
+        padding_mode: Literal["constant", "edge", "reflect", "symmetric", "wrap"] = "constant",
+        padding_value: Any = 0,
+    ) -> None:
+        self._image: _Array = np.asanyarray(image)
+        self.layout = _check_layout(layout, self._image.ndim)
+        if edges not in ("pad", "shift", "drop"):
+            raise ValueError(f'edges must be "pad", "shift" or "drop", got {edges!r}')
+        if padding_mode not in _PADDING_MODES:
+            listed = ", ".join(f'"{mode}"' for mode in _PADDING_MODES)
+            raise ValueError(f"padding_mode must be one of {listed}, got {padding_mode!r}")
+        self._spatial = [axis for axis, letter in enumerate(layout) if letter != "C"]
+        sizes = [self._image.shape[axis] for axis in self._spatial]
+        self.window_sizes = _per_axis(window_sizes, "window_sizes", len(sizes))
+        self.strides = self.window_sizes
+        if strides is not None:
+            self.strides = _per_axis(strides, "strides", len(sizes))
+        self.edges = edges
+        self._padding_mode: Any = padding_mode
+        self._padding_value = np.asarray(padding_value).astype(self._image.dtype)
+        self._starts = [
+            _starts(*each, edges)
+            for each in zip(sizes, self.window_sizes, self.strides, strict=True)
+        ]
+        self.grid = tuple(len(starts) for starts in self._starts)
+        shape = list(self._image.shape)
+        for axis, size in zip(self._spatial, self.window_sizes, strict=True):
+            shape[axis] = size
+        self.patch_shape = tuple(shape)
+
+    def __repr__(self) -> str:
+        return (
+            f"<{len(self)} patches of shape {self.patch_shape}, grid {self.grid}, of an image of"
+            f" shape {self._image.shape} and dtype {self._image.dtype}>"
+        )
+
+    def __len__(self) -> int:
+        return math.prod(self.grid)
+
+    def __iter__(self) -> Iterator[_Array]:
+        """Iterate over the patches in C order of the grid."""
+        return (self[index] for index in itertools.product(*map(range, self.grid)))
+
+    def origin(self, index: SupportsIndex | tuple[SupportsIndex, ...]) -> tuple[int, ...]:
+        """Return where a patch begins in the image, along each spatial axis."""
+        found = self._index(index)
+        return tuple(starts[i] for starts, i in zip(self._starts, found, strict=True))
+
+    def __getitem__(self, index: SupportsIndex | tuple[SupportsIndex, ...]) -> _Array:
+        """Return one patch: a view of the image, or a copy if it is padded.
+
+        An int for each spatial axis is a place in the grid; one int counts in C order.
+        """
+        where: list[slice] = [slice(None)] * self._image.ndim
+        outside = [(0, 0)] * self._image.ndim
+        places = zip(self._spatial, self.origin(index), self.window_sizes, strict=True)
+        for axis, start, size in places:
+            where[axis] = slice(start, start + size)
+            outside[axis] = (0, max(0, start + size - self._image.shape[axis]))
+        if not any(after for _, after in outside):
+            view: _Array = self._image[tuple(where)]
+            return view
+        if self._padding_mode == "constant":
+            value = self._padding_value
+            inside = np.asarray(self._image[tuple(where)])
+            return np.pad(inside, outside, constant_values=value)
+        # Padding may reach far into the image: each axis lists where its elements come from.
+        patch = np.asarray(self._image)
+        for axis, (_, after) in enumerate(outside):
+            if after:
+                places_of = np.pad(np.arange(patch.shape[axis]), (0, after), self._padding_mode)
+                patch = np.take(patch, places_of[where[axis]], axis)
+            else:
+                patch = patch[(slice(None),) * axis + (where[axis],)]
+        return np.ascontiguousarray(patch)
+
+    def bands(self, max_bytes: int = 2**26) -> Iterator[_Array]:
+        """Iterate over arrays of consecutive patches, of up to `max_bytes` bytes each.
+
+        Yields
+        ------
+        np.ndarray
+            Shape ``(n, *patch_shape)``, with at least one patch.
+        """
+        each = math.prod(self.patch_shape) * self._image.itemsize
+        at_once = max(1, operator.index(max_bytes) // max(1, each))
+        patches = iter(self)
+        for first in range(0, len(self), at_once):
+            band = np.empty((min(at_once, len(self) - first), *self.patch_shape), self._image.dtype)
+            for place, patch in zip(band, patches, strict=False):
+                place[...] = patch
+            yield band
+
+    def merge(
+        self,
+        patches: ArrayLike | Iterable[ArrayLike],
+        *,
+        weights: _Weights = None,
+        reduction: Literal["sum", "mean", "max", "min"] = "mean",
+        dtype: DTypeLike | None = None,
+        out: _Array | None = None,
+    ) -> _Array:
+        """Blend patches into an image of exactly the first one's spatial sizes.
+
+        The sums of as many rows of the image as a window has are kept, in float64, and nothing else
+        of the image's size but the result.
+
+        Parameters
+        ----------
+        patches : array_like or iterable
+            All patches in C order of the grid: an array of shape ``(len(self), *patch_shape)`` or
+            ``(*grid, *patch_shape)``, or an iterable of patches, or of arrays of several such as
+            `bands` has. The number of channels may be another one.
+        weights : {"hann", "gaussian"} or array_like, optional
+            What each element of a patch counts, for "sum" and "mean": a name, or numbers as in
+            `fold`. All count once where it is not given.
+        reduction : {"sum", "mean", "max", "min"}, default "mean"
+            What becomes of the elements of several patches, as in `fold`. Elements that no patch
+            covers become 0.
+        dtype : dtype, optional
+            The dtype of the result; that of the first patch where it is not given. Integers are
+            rounded to nearest, ties to even; those beyond its range become the nearest value.
+        out : ndarray, optional
+            Where the result goes, of exactly its shape and dtype, such as a ``np.memmap``.
+
+        Returns
+        -------
+        np.ndarray
+            `out` if given, else a new array.
+
+        Raises
+        ------
+        ValueError
+            For another number or shape of patches, or weights that `fold` refuses.
+        """
+        if reduction not in ("sum", "mean", "max", "min"):
+            raise ValueError(f'reduction must be "sum", "mean", "max" or "min", got {reduction!r}')
+        rows = self._rows_of(patches)
+        first = next(rows)
+        factors = self._weights(weights, reduction)
+        merger = _Merger(self, first, factors, reduction=reduction, dtype=dtype, out=out)
+        for place, row in enumerate(itertools.chain([first], rows)):
+            merger.add(place, row)
+        return merger.finish()
+
+    def _index(self, index: SupportsIndex | tuple[SupportsIndex, ...]) -> tuple[int, ...]:
+        given = index if isinstance(index, tuple) else (index,)
+        counts = self.grid if isinstance(index, tuple) or len(self.grid) == 1 else (len(self),)
+        if len(given) != len(counts):
+            raise IndexError(f"index must have {len(counts)} ints, got {index}")
+        found = []
+        for i, count in zip(map(operator.index, given), counts, strict=True):
+            if not -count <= i < count:
+                raise IndexError(f"index {index} is out of range for a grid of {self.grid}")
+            found.append(i % count)
+        if len(counts) == len(self.grid):
+            return tuple(found)
+        return tuple(int(i) for i in np.unravel_index(found[0], self.grid))
+
+    def _weights(self, weights: _Weights, reduction: str) -> Any:
+        if weights is not None and reduction in ("max", "min"):
+            raise ValueError(f"weights are for reduction sum or mean, got reduction {reduction}")
+        if isinstance(weights, str):
+            return [profile(weights, size) for size in self.window_sizes]
+        return weights
+
+    def _rows_of(self, patches: ArrayLike | Iterable[ArrayLike]) -> Iterator[_Array]:
+        """Yield the patches of one index on the first spatial axis at a time."""
+        in_row = math.prod(self.grid[1:])
+        rank = len(self.patch_shape)
+        if isinstance(patches, np.ndarray) and patches.ndim == rank + len(self.grid) != rank + 1:
+            if patches.shape[: len(self.grid)] != self.grid:
+                raise ValueError(
+                    f"patches must have the grid {self.grid} or {len(self)} patches first,"
+                    f" got shape {patches.shape}"
+                )
+            for row in patches:
+                yield row.reshape(in_row, *row.shape[-rank:])
+            return
+        count = 0
+        held: list[_Array] = []
+        for some in patches if isinstance(patches, Iterable) else np.asarray(patches):
+            array = np.asarray(some)
+            for patch in array if array.ndim == rank + 1 else (array,):
+                count += 1
+                if count > len(self):
+                    break
+                held.append(self._check_patch(patch, held))
+                if len(held) == in_row:
+                    yield np.stack(held)
+                    held.clear()
+        if count != len(self):
+            got = f"more than {len(self)}" if count > len(self) else str(count)
+            raise ValueError(f"patches must be {len(self)}, got {got}")
+
+    def _check_patch(self, patch: _Array, others: list[_Array]) -> _Array:
+        expected = list(self.patch_shape)
+        if "C" in self.layout and patch.ndim == len(expected):
+            axis = self.layout.index("C")
+            expected[axis] = (others[0] if others else patch).shape[axis]
+        if patch.shape != tuple(expected):
+            raise ValueError(f"patches must have shape {tuple(expected)}, got {patch.shape}")
+        return patch
+
+
+class _Merger:
+    """The sums of the rows that the last patches reach, and the image of those that are done."""
+
+    def __init__(
+        self,
+        plan: Patches,
+        first: _Array,
+        weights: Any,
+        *,
+        reduction: Literal["sum", "mean", "max", "min"],
+        dtype: DTypeLike | None,
+        out: _Array | None,
+    ) -> None:
+        self._plan, self._weights, self._reduction = plan, weights, reduction
+        channels = first.shape[1 + plan.layout.index("C")] if "C" in plan.layout else 1
+        sizes = [plan._image.shape[axis] for axis in plan._spatial]
+        self._sizes = sizes
+        shape = plan._image.shape
+        if "C" in plan.layout:
+            shape = tuple(
+                channels if letter == "C" else n
+                for letter, n in zip(plan.layout, shape, strict=True)
+            )
+        result = np.dtype(first.dtype if dtype is None else dtype)
+        if out is None:
+            out = np.zeros(shape, result)
+        elif out.shape != shape or out.dtype != result:
+            raise ValueError(
+                f"out must have shape {shape} and dtype {result}, got {out.shape} and {out.dtype}"
+            )
+        self.out = out
+        # The spatial axes first, then the channels.
+        self._to_rows = [*plan._spatial]
+        if "C" in plan.layout:
+            self._to_rows.append(plan.layout.index("C"))
+        self._done = 0  # rows of the image
+        wide: DTypeLike = np.float64
+        if first.dtype.kind == "c" or result.kind == "c":
+            wide = np.complex128
+        if reduction in ("max", "min"):
+            wide = first.dtype
+        self._sums = np.zeros((plan.window_sizes[0], *sizes[1:], channels), wide)
+        self._counts = np.zeros((plan.window_sizes[0], *sizes[1:], 1), np.float64)
+
+    def add(self, place: int, row: _Array) -> None:
+        """Add the patches of one index on the first axis."""
+        plan = self._plan
+        start = plan._starts[0][place]
+        self._finish_until(start)
+        row = row.transpose(0, *(1 + axis for axis in self._to_rows))
+        row = row.reshape(*plan.grid[1:], -1)
+        for index in itertools.product(*map(self._groups, range(1, len(plan.grid)))):
+            self._fold(row, index)
+
+    def _groups(self, axis: int) -> list[tuple[slice, int]]:
+        """Return the patches along an axis that lie on one regular grid, and where it begins."""
+        starts = self._plan._starts[axis]
+        regular = len(starts)
+        if regular > 1 and starts[-1] - starts[-2] != self._plan.strides[axis]:
+            regular -= 1
+        groups = [(slice(0, regular), starts[0])]
+        return groups + [(slice(i, i + 1), starts[i]) for i in range(regular, len(starts))]
+
+    def _fold(self, row: _Array, groups: tuple[tuple[slice, int], ...]) -> None:
+        plan = self._plan
+        some = row[tuple(group for group, _ in groups)]
+        counts = [1, *some.shape[:-1]]
+        columns = np.ascontiguousarray(some).reshape(math.prod(counts), -1)
+        where: list[slice] = [slice(None)]
+        end = [0]
+        for axis, (_, first) in enumerate(groups, 1):
+            size, window = self._sizes[axis], plan.window_sizes[axis]
+            reach = first + (counts[axis] - 1) * plan.strides[axis] + window
+            where.append(slice(first, min(size, reach)))
+            end.append(max(0, reach - size))
+        window_of: dict[str, Any] = {
+            "window_sizes": plan.window_sizes,
+            "strides": (1, *plan.strides[1:]),
+            "end_padding": tuple(end),
+            "layout": "LC",
+            "out_layout": "".join("HWDUVX"[: len(self._sizes)]) + "C",
+            "order": "DCR",
+            "accumulate": True,
+        }
+        sums, seen = self._sums[tuple(where)], self._counts[tuple(where)]
+        sizes = sums.shape[:-1]
+        reduction: Any = self._reduction
+        if reduction in ("max", "min"):
+            # What has not been seen yet takes its first value.
+            least = fold(columns, sizes, **{**window_of, "accumulate": False}, reduction=reduction)
+            best = {"max": np.maximum, "min": np.minimum}[reduction]
+            marks = np.zeros_like(seen)
+            fold(_ones(columns, sums.shape[-1]), sizes, **window_of, out=marks)
+            both = np.where(seen > 0, best(sums, least), least)
+            sums[...] = np.where(marks > 0, both, sums)
+            seen += marks
+            return
+        fold(columns, sizes, **window_of, weights=self._weights, dtype=self._sums.dtype, out=sums)
+        ones = _ones(columns, sums.shape[-1])
+        fold(ones, sizes, **window_of, weights=self._weights, out=seen)
+
+    def _finish_until(self, row: int) -> None:
+        """Write the rows before `row`, to which nothing will be added."""
+        count = min(row - self._done, self._plan.window_sizes[0], self._sizes[0] - self._done)
+        if row > self._done:
+            self._write(count)
+            self._sums = np.concatenate([self._sums[count:], np.zeros_like(self._sums[:count])])
+            self._counts = np.concatenate(
+                [self._counts[count:], np.zeros_like(self._counts[:count])]
+            )
+            self._done = row
+
+    def _write(self, count: int) -> None:
+        if count <= 0:
+            return
+        sums, counts = self._sums[:count], self._counts[:count]
+        if self._reduction == "mean":
+            sums = np.where(counts > 0, sums, 0) / np.where(counts > 0, counts, 1)
+        image = self.out.transpose(self._to_rows)
+        if "C" not in self._plan.layout:
+            image = image[..., None]
+        if self.out.dtype.kind in "iu" and sums.dtype.kind == "f":
+            limits = np.iinfo(self.out.dtype)
+            sums = np.clip(np.rint(sums), limits.min, limits.max)
+        image[self._done : self._done + count] = sums
+
+    def finish(self) -> _Array:
+        self._write(min(self._plan.window_sizes[0], self._sizes[0] - self._done))
+        return self.out
+
+
+def _ones(columns: _Array, channels: int) -> _Array:
+    """Return the columns of an image of ones with one channel, in no memory of their size."""
+    return np.broadcast_to(np.float64(1), (len(columns), columns.shape[1] // max(channels, 1)))
+
+
+def _check_layout(layout: str, rank: int) -> str:
+    if not isinstance(layout, str):
+        raise TypeError(f"layout must be a str such as 'HWC', got {type(layout).__name__}")
+    letters = set(layout)
+    if (
+        len(letters) != len(layout)
+        or not layout.isalpha()
+        or not layout.isupper()
+        or "N" in letters
+    ):
+        raise ValueError(
+            f"layout must have an upper-case letter other than N for each axis, each once,"
+            f" got {layout!r}"
+        )
+    if len(layout) != rank or not 1 <= len(letters - {"C"}) <= 6:
+        raise ValueError(f"layout {layout!r} does not fit an image of {rank} axes")
+    return layout
+
+
+def _per_axis(value: Any, name: str, axes: int) -> tuple[int, ...]:
+    try:
+        values = (
+            tuple(map(operator.index, value))
+            if np.iterable(value)
+            else (operator.index(value),) * axes
+        )
+    except TypeError:
+        raise TypeError(f"{name} must be an int or a sequence of ints, got {value!r}") from None
+    if len(values) != axes or min(values) < 1:
+        raise ValueError(
+            f"{name} must be one value, or one for each of the {axes} spatial axes, at least 1,"
+            f" got {value!r}"
+        )
+    return values
+
+
+def _starts(size: int, window: int, stride: int, edges: str) -> list[int]:
+    """Return where the patches begin along one axis."""
+    if size < 1 or (size < window and edges != "pad"):
+        raise ValueError(
+            f"window_sizes must fit the image unless edges is 'pad', got {window} for an extent"
+            f" of {size}"
+        )
+    rest = max(size - window, 0)
+    starts = list(range(0, rest + 1, stride))
+    if starts[-1] + window < size:
+        if edges == "shift":
+            starts.append(rest)
+        elif edges == "pad":
+            starts.append(starts[-1] + stride)
+    # With strides larger than the window, a further patch may begin behind the image.
+    return [start for start in starts if start < size]

@@ -1,0 +1,234 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Patches cuts an image into overlapping windows, and blends it from them."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import tracemalloc
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import reblock
+from checks import assert_same_bytes, refuses
+from oracle import Array
+
+DTYPES = [np.uint8, np.int16, np.float32, np.float64, np.complex64]
+
+
+def photo(shape: tuple[int, ...], dtype: Any = np.uint8) -> Array:
+    numbers = np.random.default_rng(0).integers(0, 256, shape)
+    result: Array = numbers.astype(dtype)
+    return result
+
+
+@st.composite
+def plans(draw: st.DrawFn) -> tuple[Array, dict[str, Any]]:
+    """Draw an image and the arguments of its patches, which may not fit its edges."""
+    layout = draw(st.sampled_from(["HWC", "CHW", "HCW", "HW", "L", "DHWC"]))
+    axes = len(layout.replace("C", ""))
+    sizes = [draw(st.integers(1, 20 if axes < 3 else 6)) for _ in layout]
+    image = photo(tuple(sizes), draw(st.sampled_from(DTYPES)))
+    spatial = [n for n, letter in zip(sizes, layout, strict=True) if letter != "C"]
+    edges = draw(st.sampled_from(["pad", "shift", "drop"]))
+    windows = tuple(draw(st.integers(1, n + 3 if edges == "pad" else n)) for n in spatial)
+    return image, {
+        "window_sizes": windows,
+        "strides": tuple(draw(st.integers(1, w)) for w in windows),
+        "layout": layout,
+        "edges": edges,
+        "padding_mode": draw(st.sampled_from(["constant", "edge", "reflect", "symmetric", "wrap"])),
+    }
+
+
+def padded(image: Array, p: reblock.Patches, mode: str) -> Array:
+    """Return the image with all that patches find behind it."""
+    pads = [(0, 0)] * image.ndim
+    spatial = [axis for axis, letter in enumerate(p.layout) if letter != "C"]
+    last = p.origin(tuple(n - 1 for n in p.grid))
+    for axis, start, window in zip(spatial, last, p.window_sizes, strict=True):
+        pads[axis] = (0, max(0, start + window - image.shape[axis]))
+    result: Array = np.pad(image, pads, mode)  # type: ignore[call-overload] # of any mode
+    return result
+
+
+@given(plans())
+def test_each_patch_is_a_window_of_the_padded_image(plan: tuple[Array, dict[str, Any]]) -> None:
+    image, arguments = plan
+    p = reblock.Patches(image, **arguments)
+    whole = padded(image, p, arguments["padding_mode"])
+    spatial = [axis for axis, letter in enumerate(p.layout) if letter != "C"]
+    each = []
+    for index in itertools.product(*map(range, p.grid)):
+        where = [slice(None)] * image.ndim
+        for axis, start, window in zip(spatial, p.origin(index), p.window_sizes, strict=True):
+            where[axis] = slice(start, start + window)
+        assert p[index].shape == p.patch_shape
+        assert np.array_equal(p[index], whole[tuple(where)])
+        each.append(p[index])
+    assert len(p) == math.prod(p.grid) == len(each)
+    assert all(np.array_equal(a, b) for a, b in zip(p, each, strict=True))
+    assert np.array_equal(np.concatenate(list(p.bands(1000))), np.stack(each))
+
+
+@given(
+    plans(), st.sampled_from(["mean", "max", "min"]), st.sampled_from([None, "hann", "gaussian"])
+)
+def test_patches_merge_to_the_image(
+    plan: tuple[Array, dict[str, Any]], reduction: Any, weights: Any
+) -> None:
+    image, arguments = plan
+    p = reblock.Patches(image, **arguments)
+    if reduction != "mean":
+        weights = None
+        if image.dtype.kind == "c":
+            reduction = "mean"
+    merged = p.merge(p, weights=weights, reduction=reduction)
+    reached = np.ones(image.shape, bool)
+    if arguments["edges"] == "drop":
+        for axis, start, window in zip(
+            [axis for axis, letter in enumerate(p.layout) if letter != "C"],
+            p.origin(tuple(n - 1 for n in p.grid)),
+            p.window_sizes,
+            strict=True,
+        ):
+            reached[(slice(None),) * axis + (slice(start + window, None),)] = False
+    assert merged.dtype == image.dtype
+    if image.dtype == np.float64:
+        np.testing.assert_allclose(merged[reached], image[reached], rtol=1e-14)
+    else:
+        assert np.array_equal(merged[reached], image[reached])
+    assert not merged[~reached].any()
+
+
+@given(plans(), st.sampled_from(["sum", "mean"]))
+def test_a_merge_weighs_as_its_definition_says(
+    plan: tuple[Array, dict[str, Any]], reduction: Any
+) -> None:
+    image, arguments = plan
+    p = reblock.Patches(image.real.astype(np.float64), **arguments)
+    spatial = [axis for axis, letter in enumerate(p.layout) if letter != "C"]
+    weights = np.random.default_rng(1).random(p.window_sizes)
+    patches = [np.random.default_rng(k).random(p.patch_shape) for k in range(len(p))]
+    order = [*spatial, *({*range(image.ndim)} - {*spatial})]
+    sums = np.zeros([image.shape[axis] + 40 for axis in order])
+    counts = np.zeros_like(sums)
+    for index, patch in zip(itertools.product(*map(range, p.grid)), patches, strict=True):
+        where = tuple(
+            slice(start, start + n)
+            for start, n in zip(p.origin(index), p.window_sizes, strict=True)
+        )
+        channels = (slice(0, image.shape[order[-1]]),) * (image.ndim - len(spatial))
+        factors = weights.reshape(weights.shape + (1,) * (image.ndim - len(spatial)))
+        sums[where + channels] += factors * patch.transpose(order)
+        counts[where + channels] += factors
+    whole = tuple(slice(image.shape[axis]) for axis in order)
+    expected = sums[whole]
+    if reduction == "mean":
+        expected = np.where(
+            counts[whole] > 0, expected / np.where(counts[whole] > 0, counts[whole], 1), 0
+        )
+    merged = p.merge(np.stack(patches), weights=weights, reduction=reduction)
+    np.testing.assert_allclose(merged.transpose(order), expected, rtol=1e-12, atol=1e-12)
+
+
+def test_patches_inside_are_views_and_those_of_integers_are_safe() -> None:
+    image = photo((50, 60, 3))
+    p = reblock.Patches(image, 16, strides=8)
+    assert np.shares_memory(p[0, 0], image)
+    assert not np.shares_memory(p[p.grid[0] - 1, -1], image)
+    assert np.array_equal(p[-1], p[p.grid[0] - 1, p.grid[1] - 1])
+    bright = np.full_like(image, 255)
+    assert np.array_equal(
+        reblock.Patches(bright, 16, strides=4).merge(
+            [patch.copy() for patch in reblock.Patches(bright, 16, strides=4)], weights="hann"
+        ),
+        bright,
+    )
+
+
+def test_patches_may_change_channels_and_dtype() -> None:
+    image = photo((30, 40, 3))
+    p = reblock.Patches(image, 16, strides=8, edges="shift")
+    gray = p.merge(
+        (patch.mean(axis=2, keepdims=True, dtype=np.float32) for patch in p), weights="hann"
+    )
+    assert gray.shape == (30, 40, 1)
+    np.testing.assert_allclose(gray, image.mean(axis=2, keepdims=True), rtol=1e-6)
+    out = np.empty((30, 40, 3), np.float32)
+    assert p.merge(p, dtype=np.float32, out=out) is out
+    assert_same_bytes(out, image.astype(np.float32))
+
+
+def test_a_file_larger_than_the_memory_that_is_used(tmp_path: Path) -> None:
+    """Both files have 48 MiB; the arrays that are made, one eighth of it."""
+    shape = (4096, 4096, 3)
+    image = np.memmap(tmp_path / "image", np.uint8, "w+", shape=shape)
+    image[::64] = 200
+    out = np.memmap(tmp_path / "out", np.uint8, "w+", shape=shape)
+    p = reblock.Patches(image, 64, strides=48, edges="shift")
+    tracemalloc.start()
+    try:
+        p.merge(p.bands(2**20), weights="hann", out=out)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 48 * 2**20
+    assert np.array_equal(out[::64, :100], image[::64, :100])
+    assert np.array_equal(out[100:130], image[100:130])
+
+
+IMAGE = photo((20, 30, 3))
+
+
+@pytest.mark.parametrize(
+    ("kind", "argument", "options"),
+    [
+        (ValueError, "edges", {"edges": "cut"}),
+        (ValueError, "padding_mode", {"padding_mode": "mirror"}),
+        (ValueError, "layout", {"layout": "HWW"}),
+        (ValueError, "layout", {"layout": "NHW"}),
+        (ValueError, "layout", {"layout": "HW"}),
+        (TypeError, "layout", {"layout": 3}),
+        (ValueError, "window_sizes", {"window_sizes": 0}),
+        (ValueError, "window_sizes", {"window_sizes": (4, 4, 4)}),
+        (TypeError, "window_sizes", {"window_sizes": 4.5}),
+        (ValueError, "strides", {"strides": (0, 1)}),
+        (ValueError, "window_sizes", {"window_sizes": 21, "edges": "shift"}),
+    ],
+)
+def test_bad_arguments_are_refused(
+    kind: type[Exception], argument: str, options: dict[str, Any]
+) -> None:
+    refuses(lambda: reblock.Patches(IMAGE, **{"window_sizes": 8, **options}), kind, argument)
+
+
+@pytest.mark.parametrize(
+    ("argument", "patches", "options"),
+    [
+        ("patches", np.zeros((3, 8, 8, 3)), {}),
+        ("patches", np.zeros((13, 8, 8, 3)), {}),
+        ("patches", np.zeros((4, 3, 8, 8, 3)), {}),
+        ("patches", np.zeros((12, 8, 7, 3)), {}),
+        ("reduction", np.zeros((12, 8, 8, 3)), {"reduction": "median"}),
+        ("weights", np.zeros((12, 8, 8, 3)), {"weights": "hamming"}),
+        ("weights", np.zeros((12, 8, 8, 3)), {"weights": np.ones((8, 7))}),
+        ("weights", np.zeros((12, 8, 8, 3)), {"weights": "hann", "reduction": "max"}),
+        ("out", np.zeros((12, 8, 8, 3)), {"out": np.zeros((20, 30, 3), np.uint8)}),
+    ],
+)
+def test_bad_merges_are_refused(argument: str, patches: Array, options: dict[str, Any]) -> None:
+    p = reblock.Patches(IMAGE, 8)
+    assert p.grid == (3, 4)
+    refuses(lambda: p.merge(patches, **options), ValueError, argument)
+
+
+@pytest.mark.parametrize("index", [(3, 0), (0, 4), (-4, 0), 12, (0, 0, 0)])
+def test_an_index_beyond_the_grid_is_refused(index: Any) -> None:
+    with pytest.raises(IndexError, match="index"):
+        reblock.Patches(IMAGE, 8)[index]
