@@ -74,6 +74,7 @@ def integrations(session: nox.Session) -> None:
         "einops>=0.8",
         "jax>=0.6",
         "onnxruntime>=1.20",
+        "scikit-learn>=1.5",
         "sybil>=9",
         "xarray>=2025.1",
         "zarr>=3",

@@ -194,7 +194,7 @@ py::object call(py::handle self, py::handle x, py::handle out, py::handle thread
     why << "x must have shape " << op.input().sizes << ", got " << extents_of(input);
     throw py::value_error(why.message());
   }
-  return run(x, input, out, op.output().sizes, to_threads(threads),
+  return run(x, input, out, input.dtype(), op.output().sizes, to_threads(threads),
              [&](const operands& where, pool_executor executor) {
                op.dispatch(where.input, where.input_strides, where.output, where.output_strides, executor);
              });
