@@ -154,9 +154,7 @@ py::object to_result(py::handle x, const py::array& input, py::handle out, const
 
 checked_arrays::checked_arrays(const py::array& input, py::handle out, const py::dtype& dtype,
                                const axis_values& output_extents)
-    : source(input),
-      output(to_output(out, dtype, array_shape(output_extents))),
-      is_new(out.is_none()) {
+    : source(input), output(to_output(out, dtype, array_shape(output_extents))), is_new(out.is_none()) {
   if (is_new) return;
   if (!is_c_contiguous(output)) check_overlap(output, placement_of(output), "out");
   source = apart_from(input, output);

@@ -29,7 +29,8 @@ def color() -> Array:
 def cut(image: Array, patch: tuple[int, int], **window: Any) -> Array:
     layout = "HWC"[: image.ndim]
     rows = reblock.unfold(image, patch, layout=layout, out_layout="LC", order="DCR", **window)
-    return rows.reshape(-1, *patch, *image.shape[2:])
+    patches: Array = rows.reshape(-1, *patch, *image.shape[2:])
+    return patches
 
 
 def rebuild(patches: Array, shape: tuple[int, ...]) -> Array:
