@@ -261,7 +261,7 @@ inline void place_reduction(void* room, const sum_request& request, const movers
   } else if (keeps_single_terms && covers_once(request.moves, request.extents)) {
     place_moves(room, request.moves, request.sum.element_size, by, nullptr);
   } else {
-    new (room) any_plan(request, nullptr);
+    new (room) any_plan(request, static_cast<const sum_functions*>(nullptr));
   }
 }
 
