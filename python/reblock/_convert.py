@@ -215,7 +215,8 @@ def rearrange(pattern: str, axes_lengths: Mapping[str, int], shape: Shape) -> Wo
 def _rearranged(
     pattern: str, lengths: Mapping[str, int], x: Array, *, out: Array, threads: int | None
 ) -> Array:
-    return reblock.rearrange(x, pattern, out=out, threads=threads, **lengths)
+    given: dict[str, Any] = dict(lengths)
+    return reblock.rearrange(x, pattern, out=out, threads=threads, **given)
 
 
 # Files ------------------------------------------------------------------------------------------

@@ -22,6 +22,7 @@ compiler: str
 instruction_set: str
 
 _Scalar = TypeVar("_Scalar", bound=np.generic)
+_Result = TypeVar("_Result", bound=np.generic)
 
 # An ndarray, or another library's array.
 class _DLPackArray(Protocol):
@@ -47,6 +48,9 @@ class _ForeignDType(Protocol):
     @property
     def is_floating_point(self) -> bool: ...
 
+_Numbers: TypeAlias = Sequence[float] | NDArray[np.number[Any]] | _DLPackArray
+_Factor: TypeAlias = float | np.number[Any] | _Numbers
+_AxisFactor: TypeAlias = float | np.number[Any] | dict[str, Any]
 _DType: TypeAlias = DataType | np.dtype[Any] | type[Any] | str | _ForeignDType
 
 @overload
@@ -58,6 +62,9 @@ def depth_to_space(
     channel_axis: SupportsIndex = 1,
     layout: str | None = None,
     out_layout: str | None = None,
+    dtype: None = None,
+    scale: _Factor | None = None,
+    bias: _Factor | None = None,
     out: None = None,
     threads: SupportsIndex | None = None,
 ) -> NDArray[_Scalar]:
@@ -97,6 +104,16 @@ def depth_to_space(
         The axes of the result, with the spatial letters of `layout` in the same order.
         Without ``N`` there has to be one item, without ``C`` one channel. As `layout`
         where it is not given.
+    dtype : dtype, optional
+        The dtype of the result: bool, integer or floating point of up to 64 bits, bfloat16
+        of ml_dtypes among them. That of `x` where it is not given.
+    scale, bias : float or sequence of float, optional
+        How elements change: each becomes ``cast(x * scale + bias, dtype)`` on
+        the way. A number, or one for each channel of the result; finite. The
+        arithmetic is that of float32, or of float64 if one of the dtypes is float64 or an
+        integer of 32 or 64 bits. The cast rounds to nearest even; to integers it saturates,
+        and makes 0 of a NaN. With `dtype` alone, integers and bool are cast as by
+        ``astype``.
     out : array, optional
         Where the result goes, an ndarray or another library's array that can be written
         where it lies: exactly the result's shape and dtype, any strides that do not
@@ -110,7 +127,7 @@ def depth_to_space(
     Returns
     -------
     array
-        `out` if given, else a new C-contiguous array of the dtype of `x`: of the
+        `out` if given, else a new C-contiguous array: of the
         library of `x` if that has ``__dlpack__``, otherwise an ndarray.
 
     Raises
@@ -149,6 +166,21 @@ def depth_to_space(
 
 @overload
 def depth_to_space(
+    x: NDArray[Any],
+    block_size: _IntOrInts,
+    *,
+    order: _Order = "DCR",
+    channel_axis: SupportsIndex = 1,
+    layout: str | None = None,
+    out_layout: str | None = None,
+    dtype: type[_Result] | np.dtype[_Result],
+    scale: _Factor | None = None,
+    bias: _Factor | None = None,
+    out: None = None,
+    threads: SupportsIndex | None = None,
+) -> NDArray[_Result]: ...
+@overload
+def depth_to_space(
     x: _Foreign,
     block_size: _IntOrInts,
     *,
@@ -156,6 +188,9 @@ def depth_to_space(
     channel_axis: SupportsIndex = 1,
     layout: str | None = None,
     out_layout: str | None = None,
+    dtype: _DType | None = None,
+    scale: _Factor | None = None,
+    bias: _Factor | None = None,
     out: None = None,
     threads: SupportsIndex | None = None,
 ) -> _Foreign: ...
@@ -168,6 +203,9 @@ def depth_to_space(
     channel_axis: SupportsIndex = 1,
     layout: str | None = None,
     out_layout: str | None = None,
+    dtype: _DType | None = None,
+    scale: _Factor | None = None,
+    bias: _Factor | None = None,
     out: None = None,
     threads: SupportsIndex | None = None,
 ) -> NDArray[Any]: ...
@@ -180,6 +218,9 @@ def depth_to_space(
     channel_axis: SupportsIndex = 1,
     layout: str | None = None,
     out_layout: str | None = None,
+    dtype: _DType | None = None,
+    scale: _Factor | None = None,
+    bias: _Factor | None = None,
     out: _Out,
     threads: SupportsIndex | None = None,
 ) -> _Out: ...
@@ -192,6 +233,9 @@ def space_to_depth(
     channel_axis: SupportsIndex = 1,
     layout: str | None = None,
     out_layout: str | None = None,
+    dtype: None = None,
+    scale: _Factor | None = None,
+    bias: _Factor | None = None,
     out: None = None,
     threads: SupportsIndex | None = None,
 ) -> NDArray[_Scalar]:
@@ -231,6 +275,16 @@ def space_to_depth(
         The axes of the result, with the spatial letters of `layout` in the same order.
         Without ``N`` there has to be one item. As `layout` where it is not given, with
         ``C`` before the spatial axes if `layout` has none.
+    dtype : dtype, optional
+        The dtype of the result: bool, integer or floating point of up to 64 bits, bfloat16
+        of ml_dtypes among them. That of `x` where it is not given.
+    scale, bias : float or sequence of float, optional
+        How elements change: each becomes ``cast(x * scale + bias, dtype)`` on
+        the way. A number, or one for each channel of `x`; finite. The
+        arithmetic is that of float32, or of float64 if one of the dtypes is float64 or an
+        integer of 32 or 64 bits. The cast rounds to nearest even; to integers it saturates,
+        and makes 0 of a NaN. With `dtype` alone, integers and bool are cast as by
+        ``astype``.
     out : array, optional
         Where the result goes, an ndarray or another library's array that can be written
         where it lies: exactly the result's shape and dtype, any strides that do not
@@ -244,7 +298,7 @@ def space_to_depth(
     Returns
     -------
     array
-        `out` if given, else a new C-contiguous array of the dtype of `x`: of the
+        `out` if given, else a new C-contiguous array: of the
         library of `x` if that has ``__dlpack__``, otherwise an ndarray.
 
     Raises
@@ -288,6 +342,21 @@ def space_to_depth(
 
 @overload
 def space_to_depth(
+    x: NDArray[Any],
+    block_size: _IntOrInts,
+    *,
+    order: _Order = "DCR",
+    channel_axis: SupportsIndex = 1,
+    layout: str | None = None,
+    out_layout: str | None = None,
+    dtype: type[_Result] | np.dtype[_Result],
+    scale: _Factor | None = None,
+    bias: _Factor | None = None,
+    out: None = None,
+    threads: SupportsIndex | None = None,
+) -> NDArray[_Result]: ...
+@overload
+def space_to_depth(
     x: _Foreign,
     block_size: _IntOrInts,
     *,
@@ -295,6 +364,9 @@ def space_to_depth(
     channel_axis: SupportsIndex = 1,
     layout: str | None = None,
     out_layout: str | None = None,
+    dtype: _DType | None = None,
+    scale: _Factor | None = None,
+    bias: _Factor | None = None,
     out: None = None,
     threads: SupportsIndex | None = None,
 ) -> _Foreign: ...
@@ -307,6 +379,9 @@ def space_to_depth(
     channel_axis: SupportsIndex = 1,
     layout: str | None = None,
     out_layout: str | None = None,
+    dtype: _DType | None = None,
+    scale: _Factor | None = None,
+    bias: _Factor | None = None,
     out: None = None,
     threads: SupportsIndex | None = None,
 ) -> NDArray[Any]: ...
@@ -319,6 +394,9 @@ def space_to_depth(
     channel_axis: SupportsIndex = 1,
     layout: str | None = None,
     out_layout: str | None = None,
+    dtype: _DType | None = None,
+    scale: _Factor | None = None,
+    bias: _Factor | None = None,
     out: _Out,
     threads: SupportsIndex | None = None,
 ) -> _Out: ...
@@ -338,6 +416,9 @@ def unfold(
     channel_axis: SupportsIndex = 1,
     layout: str | None = None,
     out_layout: str | None = None,
+    dtype: None = None,
+    scale: _Factor | None = None,
+    bias: _Factor | None = None,
     out: None = None,
     threads: SupportsIndex | None = None,
 ) -> NDArray[_Scalar]:
@@ -397,6 +478,16 @@ def unfold(
     out_layout : str, optional
         The axes of the result: ``C`` its rows, ``L`` its blocks, and ``N``. "NLC" gives
         one row for each block. "NCL" where it is not given, "CL" without a batch.
+    dtype : dtype, optional
+        The dtype of the result: bool, integer or floating point of up to 64 bits, bfloat16
+        of ml_dtypes among them. That of `x` where it is not given.
+    scale, bias : float or sequence of float, optional
+        How elements change: each becomes ``cast(x * scale + bias, dtype)`` on
+        the way. A number, or one for each channel of the image; finite. The
+        arithmetic is that of float32, or of float64 if one of the dtypes is float64 or an
+        integer of 32 or 64 bits. The cast rounds to nearest even; to integers it saturates,
+        and makes 0 of a NaN. With `dtype` alone, integers and bool are cast as by
+        ``astype``.
     out : array, optional
         Where the result goes, an ndarray or another library's array that can be written
         where it lies: exactly the result's shape and dtype, any strides that do not
@@ -410,7 +501,7 @@ def unfold(
     Returns
     -------
     array
-        `out` if given, else a new C-contiguous array of the dtype of `x`: of the
+        `out` if given, else a new C-contiguous array: of the
         library of `x` if that has ``__dlpack__``, otherwise an ndarray.
 
     Raises
@@ -456,8 +547,31 @@ def unfold(
     (925, 768)
     >>> reblock.unfold(photo, 3, layout="HWC", blocks=[(0, 10), None]).shape
     (27, 5980)
+    >>> reblock.unfold(photo, 16, strides=16, layout="HWC", out_layout="LC", dtype=np.float32,
+    ...                scale=1 / 255).dtype
+    dtype('float32')
     """
 
+@overload
+def unfold(
+    x: NDArray[Any],
+    window_sizes: _IntOrInts,
+    *,
+    strides: _IntOrInts = 1,
+    dilations: _IntOrInts = 1,
+    start_padding: _IntOrInts = 0,
+    end_padding: _IntOrInts = 0,
+    order: _Order = "CRD",
+    blocks: _Blocks = None,
+    channel_axis: SupportsIndex = 1,
+    layout: str | None = None,
+    out_layout: str | None = None,
+    dtype: type[_Result] | np.dtype[_Result],
+    scale: _Factor | None = None,
+    bias: _Factor | None = None,
+    out: None = None,
+    threads: SupportsIndex | None = None,
+) -> NDArray[_Result]: ...
 @overload
 def unfold(
     x: _Foreign,
@@ -474,6 +588,9 @@ def unfold(
     channel_axis: SupportsIndex = 1,
     layout: str | None = None,
     out_layout: str | None = None,
+    dtype: _DType | None = None,
+    scale: _Factor | None = None,
+    bias: _Factor | None = None,
     out: None = None,
     threads: SupportsIndex | None = None,
 ) -> _Foreign: ...
@@ -493,6 +610,9 @@ def unfold(
     channel_axis: SupportsIndex = 1,
     layout: str | None = None,
     out_layout: str | None = None,
+    dtype: _DType | None = None,
+    scale: _Factor | None = None,
+    bias: _Factor | None = None,
     out: None = None,
     threads: SupportsIndex | None = None,
 ) -> NDArray[Any]: ...
@@ -512,6 +632,9 @@ def unfold(
     channel_axis: SupportsIndex = 1,
     layout: str | None = None,
     out_layout: str | None = None,
+    dtype: _DType | None = None,
+    scale: _Factor | None = None,
+    bias: _Factor | None = None,
     out: _Out,
     threads: SupportsIndex | None = None,
 ) -> _Out: ...
@@ -776,6 +899,9 @@ def rearrange(
     pattern: str,
     /,
     *,
+    dtype: None = None,
+    scale: _AxisFactor | None = None,
+    bias: _AxisFactor | None = None,
     out: None = None,
     threads: SupportsIndex | None = None,
     **axes_lengths: SupportsIndex,
@@ -795,6 +921,16 @@ def rearrange(
         parentheses for one axis that is made of several, the first one the slowest. ``1``
         and ``()`` stand for an axis of one element, ``...`` for all axes that the others
         leave. Both sides have the same names, each once.
+    dtype : dtype, optional
+        The dtype of the result: bool, integer or floating point of up to 64 bits, bfloat16
+        of ml_dtypes among them. That of `x` where it is not given.
+    scale, bias : float or {str: sequence of float}, optional
+        How elements change: each becomes ``cast(x * scale + bias, dtype)`` on
+        the way. A number, or ``{"c": numbers}`` with one for each index of the axis with
+        this name; finite. The arithmetic is that of float32, or of float64 if one of the
+        dtypes is float64 or an integer of 32 or 64 bits. The cast rounds to nearest even; to
+        integers it saturates, and makes 0 of a NaN. With `dtype` alone, integers and bool
+        are cast as by ``astype``.
     out : array, optional
         Where the result goes, an ndarray or another library's array that can be written
         where it lies: exactly the result's shape and dtype, any strides that do not
@@ -854,10 +990,26 @@ def rearrange(
 
 @overload
 def rearrange(
+    x: NDArray[Any],
+    pattern: str,
+    /,
+    *,
+    dtype: type[_Result] | np.dtype[_Result],
+    scale: _AxisFactor | None = None,
+    bias: _AxisFactor | None = None,
+    out: None = None,
+    threads: SupportsIndex | None = None,
+    **axes_lengths: SupportsIndex,
+) -> NDArray[_Result]: ...
+@overload
+def rearrange(
     x: _Foreign,
     pattern: str,
     /,
     *,
+    dtype: _DType | None = None,
+    scale: _AxisFactor | None = None,
+    bias: _AxisFactor | None = None,
     out: None = None,
     threads: SupportsIndex | None = None,
     **axes_lengths: SupportsIndex,
@@ -868,6 +1020,9 @@ def rearrange(
     pattern: str,
     /,
     *,
+    dtype: _DType | None = None,
+    scale: _AxisFactor | None = None,
+    bias: _AxisFactor | None = None,
     out: None = None,
     threads: SupportsIndex | None = None,
     **axes_lengths: SupportsIndex,
@@ -878,6 +1033,9 @@ def rearrange(
     pattern: str,
     /,
     *,
+    dtype: _DType | None = None,
+    scale: _AxisFactor | None = None,
+    bias: _AxisFactor | None = None,
     out: _Out,
     threads: SupportsIndex | None = None,
     **axes_lengths: SupportsIndex,
@@ -888,6 +1046,9 @@ def repeat(
     pattern: str,
     /,
     *,
+    dtype: None = None,
+    scale: _AxisFactor | None = None,
+    bias: _AxisFactor | None = None,
     out: None = None,
     threads: SupportsIndex | None = None,
     **axes_lengths: SupportsIndex,
@@ -903,6 +1064,16 @@ def repeat(
     pattern : str
         As in `rearrange`, but for the right side, which may have names that the left side
         does not have, and numbers: the elements are repeated along these axes.
+    dtype : dtype, optional
+        The dtype of the result: bool, integer or floating point of up to 64 bits, bfloat16
+        of ml_dtypes among them. That of `x` where it is not given.
+    scale, bias : float or {str: sequence of float}, optional
+        How elements change: each becomes ``cast(x * scale + bias, dtype)`` on
+        the way. A number, or ``{"c": numbers}`` with one for each index of the axis with
+        this name; finite. The arithmetic is that of float32, or of float64 if one of the
+        dtypes is float64 or an integer of 32 or 64 bits. The cast rounds to nearest even; to
+        integers it saturates, and makes 0 of a NaN. With `dtype` alone, integers and bool
+        are cast as by ``astype``.
     out : array, optional
         As in `rearrange`.
     threads : int, optional
@@ -942,10 +1113,26 @@ def repeat(
 
 @overload
 def repeat(
+    x: NDArray[Any],
+    pattern: str,
+    /,
+    *,
+    dtype: type[_Result] | np.dtype[_Result],
+    scale: _AxisFactor | None = None,
+    bias: _AxisFactor | None = None,
+    out: None = None,
+    threads: SupportsIndex | None = None,
+    **axes_lengths: SupportsIndex,
+) -> NDArray[_Result]: ...
+@overload
+def repeat(
     x: _Foreign,
     pattern: str,
     /,
     *,
+    dtype: _DType | None = None,
+    scale: _AxisFactor | None = None,
+    bias: _AxisFactor | None = None,
     out: None = None,
     threads: SupportsIndex | None = None,
     **axes_lengths: SupportsIndex,
@@ -956,6 +1143,9 @@ def repeat(
     pattern: str,
     /,
     *,
+    dtype: _DType | None = None,
+    scale: _AxisFactor | None = None,
+    bias: _AxisFactor | None = None,
     out: None = None,
     threads: SupportsIndex | None = None,
     **axes_lengths: SupportsIndex,
@@ -966,6 +1156,9 @@ def repeat(
     pattern: str,
     /,
     *,
+    dtype: _DType | None = None,
+    scale: _AxisFactor | None = None,
+    bias: _AxisFactor | None = None,
     out: _Out,
     threads: SupportsIndex | None = None,
     **axes_lengths: SupportsIndex,

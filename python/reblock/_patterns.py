@@ -52,7 +52,8 @@ class Axes:
             name if isinstance(name, int) else given.get(name) for name in self.names
         ]
         for group, extent in zip(self.left, shape, strict=True):
-            known = math.prod(lengths[i] for i in group if lengths[i] is not None)
+            # a list: PyTorch's compiler takes no generator there
+            known = math.prod([lengths[i] for i in group if lengths[i] is not None])
             for i in group:
                 if lengths[i] is None:
                     lengths[i] = extent // known if len(group) > 1 else extent

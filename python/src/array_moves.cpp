@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "conversions.hpp"
 #include "gate.hpp"
 
 namespace reblock::python {
@@ -12,18 +13,19 @@ namespace {
 
 using detail::placement;
 
-detail::operation plan_of(const placement& from, const view_values& destination_strides) {
+detail::layout layout_of(const placement& from, const view_values& destination_strides) {
   detail::layout moves;
   for (std::size_t i = 0; i < from.extents.size(); ++i) {
     moves.add({from.extents[i], from.strides[i], destination_strides[i]});
   }
   moves.source_run = detail::dense_run(from.extents, from.strides, from.element_size);
-  return {moves, from.element_size};
+  return moves;
 }
 
 void move(const void* source, const placement& from, void* destination,
           const view_values& destination_strides, pool_executor executor) {
-  plan_of(from, destination_strides).run(source, destination, executor);
+  detail::operation(layout_of(from, destination_strides), from.element_size)
+      .run(source, destination, executor);
 }
 
 /// The elements of a source without their repetitions, and where they are in a copy that is packed.
@@ -48,16 +50,23 @@ struct repeated {
 
 }  // namespace
 
-void array_moves::add(std::int64_t extent, std::int64_t from, std::int64_t to) noexcept {
+void array_moves::add(std::int64_t extent, std::int64_t from, std::int64_t to, std::size_t name) noexcept {
   if (extent == 1) return;
-  if (rank_ > 0) {
+  if (rank_ > 0 && name == unnamed) {
     axis& outer = axes_[rank_ - 1];
-    if (outer.from == extent * from && outer.to == extent * to) {
-      outer = {outer.extent * extent, from, to};
+    if (outer.name == unnamed && outer.from == extent * from && outer.to == extent * to) {
+      outer = {outer.extent * extent, from, to, unnamed};
       return;
     }
   }
-  axes_[rank_++] = {extent, from, to};
+  axes_[rank_++] = {extent, from, to, name};
+}
+
+std::size_t array_moves::find(std::size_t name) const noexcept {
+  for (std::size_t i = 0; i < rank_; ++i) {
+    if (axes_[i].name == name) return i;
+  }
+  return detail::one_factor;
 }
 
 std::size_t array_moves::merge() noexcept {
@@ -67,7 +76,9 @@ std::size_t array_moves::merge() noexcept {
   const std::array<axis, most> sorted = axes_;
   const std::size_t count = rank_;
   rank_ = 0;
-  for (std::size_t i = 0; i < count; ++i) add(sorted[i].extent, sorted[i].from, sorted[i].to);
+  for (std::size_t i = 0; i < count; ++i) {
+    add(sorted[i].extent, sorted[i].from, sorted[i].to, sorted[i].name);
+  }
   return rank_;
 }
 
@@ -87,14 +98,32 @@ view_values array_moves::destination_strides() const {
 }
 
 detail::operation array_moves::plan(const py::array& input) const {
-  return plan_of(source_in(input), destination_strides());
+  return {layout_of(source_in(input), destination_strides()), input.itemsize()};
 }
 
 void array_moves::run(const py::array& input, py::array& output, const char* name, bool given,
                       std::size_t threads) {
+  run_by(input, output, name, given, threads, move);
+}
+
+void array_moves::run(const py::array& input, py::array& output, const char* name, bool given,
+                      std::size_t threads, const conversion_argument& conversion, std::size_t scale_axis,
+                      std::size_t bias_axis) {
+  const std::size_t scale = find(scale_axis);
+  const std::size_t bias = find(bias_axis);
+  run_by(input, output, name, given, threads,
+         [&](const void* source, const placement& from, void* destination, const view_values& strides,
+             pool_executor executor) {
+           conversion.run(layout_of(from, strides), scale, bias, source, destination, executor);
+         });
+}
+
+template <class Move>
+void array_moves::run_by(const py::array& input, py::array& output, const char* name, bool given,
+                         std::size_t threads, const Move& convert) {
   if (output.size() == 0) return;
   placement from = source_in(input);
-  const placement to{address_of(output), from.extents, destination_strides(), from.element_size};
+  const placement to{address_of(output), from.extents, destination_strides(), output.itemsize()};
   if (given && !is_c_contiguous(output)) check_overlap(output, to, name);
   const bool apart =
       !given || lie_apart(input, output) || detail::share_memory(from, to) == detail::overlap::none;
@@ -104,7 +133,7 @@ void array_moves::run(const py::array& input, py::array& output, const char* nam
   if (apart) {
     return move_bytes(bytes, threads, [&](pool_executor executor) {
       if (!given) provide_pages(destination, bytes);
-      move(source, from, destination, to.strides, executor);
+      convert(source, from, destination, to.strides, executor);
     });
   }
   const repeated elements(from);
@@ -113,7 +142,7 @@ void array_moves::run(const py::array& input, py::array& output, const char* nam
   move_bytes(bytes, threads, [&](pool_executor executor) {
     move(source, elements.once, between, elements.packed, executor);
     from.strides = elements.strides;
-    move(between, from, destination, to.strides, executor);
+    convert(between, from, destination, to.strides, executor);
   });
 }
 

@@ -16,11 +16,15 @@ namespace reblock::python {
 
 namespace py = pybind11;
 
+class conversion_argument;
+
 /// For each index along some axes, where an element comes from and where it goes to. Strides in bytes.
 class array_moves {
  public:
-  /// The next axis inwards. Requires that the arrays are not empty: fewer than 64 of their axes have extents of 2 or more then.
-  void add(std::int64_t extent, std::int64_t from, std::int64_t to) noexcept;
+  static constexpr std::size_t unnamed = 64;
+
+  /// The next axis inwards. An axis with a name, a number below 64, is not merged with others. Requires that the arrays are not empty: fewer than 64 of their axes have extents of 2 or more then.
+  void add(std::int64_t extent, std::int64_t from, std::int64_t to, std::size_t name = unnamed) noexcept;
 
   /// Merges axes wherever they lie, if there are more than can be moved: returns how many are left.
   std::size_t merge() noexcept;
@@ -31,16 +35,26 @@ class array_moves {
   /// Moves the elements from `input` to `output`, as if the two shared no memory. ValueError where `output`, which is
   /// called `name` and may be `given` by the caller, overlaps itself. Requires at most 16 axes.
   void run(const py::array& input, py::array& output, const char* name, bool given, std::size_t threads);
+  /// The same with a conversion, whose scale and bias are for the axes of these names.
+  void run(const py::array& input, py::array& output, const char* name, bool given, std::size_t threads,
+           const conversion_argument& conversion, std::size_t scale_axis, std::size_t bias_axis);
 
  private:
   struct axis {
     std::int64_t extent;
     std::int64_t from;
     std::int64_t to;
+    std::size_t name;
   };
 
   detail::placement source_in(const py::array& input) const;
   view_values destination_strides() const;
+  /// The place of a named axis, or that of no axis.
+  std::size_t find(std::size_t name) const noexcept;
+  /// `move(source, from, destination, destination_strides, executor)` moves bytes, or converts on the way.
+  template <class Move>
+  void run_by(const py::array& input, py::array& output, const char* name, bool given, std::size_t threads,
+              const Move& move);
 
   static constexpr std::size_t most = 64;
   std::array<axis, most> axes_;  // of which there are `rank_`

@@ -269,7 +269,16 @@ array_shape axes_pattern::result_shape(const array_shape& shape, const extents& 
   return result;
 }
 
-array_moves axes_pattern::moves(const py::array& input, const py::array& output, const extents& of) const {
+std::size_t axes_pattern::axis_of(py::handle name, const char* argument) const {
+  for (std::size_t i = 0; i < axes_.size(); ++i) {
+    if (axes_[i].key && PyUnicode_Compare(axes_[i].key.ptr(), name.ptr()) == 0) return i;
+  }
+  throw py::value_error(std::string(argument) + " must have the name of an axis of pattern " + text_ +
+                        ", got " + std::string(py::repr(name)));
+}
+
+array_moves axes_pattern::moves(const py::array& input, const py::array& output, const extents& of,
+                                const std::array<std::size_t, 2>& apart) const {
   std::array<std::int64_t, most_axes> from;  // NOLINT(cppcoreguidelines-pro-type-member-init): set where read
   std::size_t at = 0;
   for (const group& g : left_) {
@@ -293,13 +302,13 @@ array_moves axes_pattern::moves(const py::array& input, const py::array& output,
   for (const group& g : right_) {
     // From the outermost axis on: of what it is the whole
     std::int64_t inner = g.spreads ? 0 : output.shape()[at];
-    const auto add = [&](std::int64_t extent, std::int64_t stride) {
+    const auto add = [&](std::int64_t extent, std::int64_t stride, std::size_t name) {
       inner /= extent;
-      result.add(extent, stride, detail::wrapping_multiply(inner, output.strides()[at]));
+      result.add(extent, stride, detail::wrapping_multiply(inner, output.strides()[at]), name);
     };
     for (const std::size_t i : g.axes) {
       if (i != ellipsis) {
-        add(of.lengths[i], from[i]);
+        add(of.lengths[i], from[i], i == apart[0] || i == apart[1] ? i : array_moves::unnamed);
         continue;
       }
       for (std::size_t k = 0; k < of.covered; ++k) {
@@ -307,7 +316,7 @@ array_moves axes_pattern::moves(const py::array& input, const py::array& output,
         if (g.spreads) {
           result.add(input.shape()[covered], input.strides()[covered], output.strides()[at++]);
         } else {
-          add(input.shape()[covered], input.strides()[covered]);
+          add(input.shape()[covered], input.strides()[covered], array_moves::unnamed);
         }
       }
     }

@@ -61,8 +61,12 @@ class axes_pattern {
 
   /// The shape of the result, of which no element is more than `itemsize` bytes. ValueError where it is too large.
   array_shape result_shape(const array_shape& shape, const extents& of, std::int64_t itemsize) const;
-  /// ValueError for more than 16 axes that do not merge.
-  array_moves moves(const py::array& input, const py::array& output, const extents& of) const;
+  /// The number of the axis of this name. ValueError for an `argument` with another.
+  std::size_t axis_of(py::handle name, const char* argument) const;
+  /// ValueError for more than 16 axes that do not merge. Axes with the numbers `apart` keep them as names, and do not merge.
+  array_moves moves(const py::array& input, const py::array& output, const extents& of,
+                    const std::array<std::size_t, 2>& apart = {array_moves::unnamed,
+                                                               array_moves::unnamed}) const;
 
  private:
   void read_side(std::string_view text, const char* side);

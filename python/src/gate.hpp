@@ -116,9 +116,12 @@ struct checked_arrays {
   py::array output;
   bool is_new;  ///< whether the output was allocated
 
-  /// Finds or makes the output.
+  /// Finds or makes the output of this dtype.
   checked_arrays(const py::array& input, py::handle out, const py::dtype& dtype,
                  const axis_values& output_extents);
+  /// The same for the input's dtype.
+  checked_arrays(const py::array& input, py::handle out, const axis_values& output_extents)
+      : checked_arrays(input, out, input.dtype(), output_extents) {}
 
   operands where() { return {strides_of(source), strides_of(output), source.data(), output.mutable_data()}; }
 
@@ -134,9 +137,8 @@ struct checked_arrays {
   }
 };
 
-/// Runs an operator on arrays: `operate(operands, executor)` for an executor of up to `threads` threads.
-/// Returns `out` itself where it is given, else an array of the library of `x`, of which `input` is a view. `dtype` is the
-/// output's.
+/// Runs an operator on arrays: `operate(operands, executor)` for an executor of up to `threads` threads. The result has
+/// the dtype `dtype`. Returns `out` itself where it is given, else an array of the library of `x`, of which `input` is a view.
 template <class Operate>
 py::object run(py::handle x, const py::array& input, py::handle out, const py::dtype& dtype,
                const axis_values& output_extents, std::size_t threads, Operate&& operate) {
@@ -144,6 +146,13 @@ py::object run(py::handle x, const py::array& input, py::handle out, const py::d
   const operands where = arrays.where();
   arrays.move(threads, [&](pool_executor executor) { operate(where, executor); });
   return to_result(x, input, out, arrays.output);
+}
+
+/// The same for a result of the dtype of `x`.
+template <class Operate>
+py::object run(py::handle x, const py::array& input, py::handle out, const axis_values& output_extents,
+               std::size_t threads, Operate&& operate) {
+  return run(x, input, out, input.dtype(), output_extents, threads, operate);
 }
 
 }  // namespace reblock::python

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "arguments.hpp"
 #include "axis_names.hpp"
+#include "conversions.hpp"
 #include "function.hpp"
 #include "gate.hpp"
 #include "planned_call.hpp"
@@ -14,7 +15,7 @@ using detail::depth_space_direction;
 using detail::depth_space_geometry;
 
 constexpr const char* depth_to_space_doc =
-    R"(depth_to_space(x, block_size, *, order='DCR', channel_axis=1, layout=None, out_layout=None, out=None, threads=None)
+    R"(depth_to_space(x, block_size, *, order='DCR', channel_axis=1, layout=None, out_layout=None, dtype=None, scale=None, bias=None, out=None, threads=None)
 --
 
 Move channels into blocks of space, the inverse of `space_to_depth`.
@@ -53,6 +54,16 @@ out_layout : str, optional
     The axes of the result, with the spatial letters of `layout` in the same order.
     Without ``N`` there has to be one item, without ``C`` one channel. As `layout`
     where it is not given.
+dtype : dtype, optional
+    The dtype of the result: bool, integer or floating point of up to 64 bits, bfloat16
+    of ml_dtypes among them. That of `x` where it is not given.
+scale, bias : float or sequence of float, optional
+    How elements change: each becomes ``cast(x * scale + bias, dtype)`` on
+    the way. A number, or one for each channel of the result; finite. The
+    arithmetic is that of float32, or of float64 if one of the dtypes is float64 or an
+    integer of 32 or 64 bits. The cast rounds to nearest even; to integers it saturates,
+    and makes 0 of a NaN. With `dtype` alone, integers and bool are cast as by
+    ``astype``.
 out : array, optional
     Where the result goes, an ndarray or another library's array that can be written
     where it lies: exactly the result's shape and dtype, any strides that do not
@@ -66,7 +77,7 @@ threads : int, optional
 Returns
 -------
 array
-    `out` if given, else a new C-contiguous array of the dtype of `x`: of the
+    `out` if given, else a new C-contiguous array: of the
     library of `x` if that has ``__dlpack__``, otherwise an ndarray.
 
 Raises
@@ -104,7 +115,7 @@ array([[[[0, 2, 1, 3],
 )";
 
 constexpr const char* space_to_depth_doc =
-    R"(space_to_depth(x, block_size, *, order='DCR', channel_axis=1, layout=None, out_layout=None, out=None, threads=None)
+    R"(space_to_depth(x, block_size, *, order='DCR', channel_axis=1, layout=None, out_layout=None, dtype=None, scale=None, bias=None, out=None, threads=None)
 --
 
 Move blocks of space into channels, the inverse of `depth_to_space`.
@@ -143,6 +154,16 @@ out_layout : str, optional
     The axes of the result, with the spatial letters of `layout` in the same order.
     Without ``N`` there has to be one item. As `layout` where it is not given, with
     ``C`` before the spatial axes if `layout` has none.
+dtype : dtype, optional
+    The dtype of the result: bool, integer or floating point of up to 64 bits, bfloat16
+    of ml_dtypes among them. That of `x` where it is not given.
+scale, bias : float or sequence of float, optional
+    How elements change: each becomes ``cast(x * scale + bias, dtype)`` on
+    the way. A number, or one for each channel of `x`; finite. The
+    arithmetic is that of float32, or of float64 if one of the dtypes is float64 or an
+    integer of 32 or 64 bits. The cast rounds to nearest even; to integers it saturates,
+    and makes 0 of a NaN. With `dtype` alone, integers and bool are cast as by
+    ``astype``.
 out : array, optional
     Where the result goes, an ndarray or another library's array that can be written
     where it lies: exactly the result's shape and dtype, any strides that do not
@@ -156,7 +177,7 @@ threads : int, optional
 Returns
 -------
 array
-    `out` if given, else a new C-contiguous array of the dtype of `x`: of the
+    `out` if given, else a new C-contiguous array: of the
     library of `x` if that has ``__dlpack__``, otherwise an ndarray.
 
 Raises
@@ -277,8 +298,24 @@ result<depth_space_geometry> geometry_of(depth_space_direction direction, const 
 
 template <depth_space_direction Direction>
 py::object move(py::handle x, py::handle block_size, py::handle order, py::handle channel_axis,
-                py::handle layout, py::handle out_layout, py::handle, py::handle, bound_arguments arguments) {
+                py::handle layout, py::handle out_layout, py::handle dtype, py::handle scale, py::handle bias,
+                py::handle out, py::handle threads, bound_arguments arguments) {
   const py::array input = to_input(x, "x");
+  if (asks_for_conversion(dtype, scale, bias)) {
+    const conversion_argument conversion(dtype, scale, bias, input, factor_form::channels);
+    const py::ssize_t itemsize = input.itemsize();  // known before the GIL is released: it counts references
+    const call_axes axes = depth_space_axes(layout, out_layout, Direction);
+    const auto geometry = geometry_of(Direction, extents_of(input), "x", conversion.widest(), axes,
+                                      block_size, to_order(order), channel_axis);
+    const axis_values extents = axes.output.shape_of(value_or_raise(geometry).output_extents());
+    conversion.check_channels(geometry->channels());
+    return run(x, input, out, conversion.dtype(), extents, to_threads(threads),
+               [&](const operands& where, pool_executor executor) {
+                 conversion.run(geometry->moves(axes.input.to_operator(where.input_strides, 0),
+                                                axes.output.to_operator(where.output_strides, 0), itemsize),
+                                itemsize, where, executor);
+               });
+  }
   constexpr auto function = Direction == depth_space_direction::depth_to_space
                                 ? planned_function::depth_to_space
                                 : planned_function::space_to_depth;
@@ -316,6 +353,9 @@ void register_direction(py::module_& m, const char* name, const char* doc, const
                                       {"channel_axis", default_channel_axis()},
                                       {"layout", py::none()},
                                       {"out_layout", py::none()},
+                                      {"dtype", py::none()},
+                                      {"scale", py::none()},
+                                      {"bias", py::none()},
                                       {"out", py::none()},
                                       {"threads", py::none()}});
   function<&shape<Direction>>::define(m, shape_name, shape_doc, 2,

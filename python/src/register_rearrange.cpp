@@ -8,6 +8,7 @@
 #include "array_moves.hpp"
 #include "axes_pattern.hpp"
 #include "call_memory.hpp"
+#include "conversions.hpp"
 #include "foreign.hpp"
 #include "function.hpp"
 #include "gate.hpp"
@@ -19,7 +20,7 @@ namespace reblock::python {
 namespace {
 
 constexpr const char* rearrange_doc =
-    R"doc(rearrange(x, pattern, /, *, out=None, threads=None, **axes_lengths)
+    R"doc(rearrange(x, pattern, /, *, dtype=None, scale=None, bias=None, out=None, threads=None, **axes_lengths)
 --
 
 Split, reorder and join the axes of an array by a pattern in the language of einops.
@@ -37,6 +38,16 @@ pattern : str
     parentheses for one axis that is made of several, the first one the slowest. ``1``
     and ``()`` stand for an axis of one element, ``...`` for all axes that the others
     leave. Both sides have the same names, each once.
+dtype : dtype, optional
+    The dtype of the result: bool, integer or floating point of up to 64 bits, bfloat16
+    of ml_dtypes among them. That of `x` where it is not given.
+scale, bias : float or {str: sequence of float}, optional
+    How elements change: each becomes ``cast(x * scale + bias, dtype)`` on
+    the way. A number, or ``{"c": numbers}`` with one for each index of the axis with
+    this name; finite. The arithmetic is that of float32, or of float64 if one of the
+    dtypes is float64 or an integer of 32 or 64 bits. The cast rounds to nearest even; to
+    integers it saturates, and makes 0 of a NaN. With `dtype` alone, integers and bool
+    are cast as by ``astype``.
 out : array, optional
     Where the result goes, an ndarray or another library's array that can be written
     where it lies: exactly the result's shape and dtype, any strides that do not
@@ -95,7 +106,7 @@ array([[0, 3],
 )doc";
 
 constexpr const char* repeat_doc =
-    R"doc(repeat(x, pattern, /, *, out=None, threads=None, **axes_lengths)
+    R"doc(repeat(x, pattern, /, *, dtype=None, scale=None, bias=None, out=None, threads=None, **axes_lengths)
 --
 
 Rearrange the axes of an array and repeat its elements along new ones.
@@ -109,6 +120,16 @@ x : array_like
 pattern : str
     As in `rearrange`, but for the right side, which may have names that the left side
     does not have, and numbers: the elements are repeated along these axes.
+dtype : dtype, optional
+    The dtype of the result: bool, integer or floating point of up to 64 bits, bfloat16
+    of ml_dtypes among them. That of `x` where it is not given.
+scale, bias : float or {str: sequence of float}, optional
+    How elements change: each becomes ``cast(x * scale + bias, dtype)`` on
+    the way. A number, or ``{"c": numbers}`` with one for each index of the axis with
+    this name; finite. The arithmetic is that of float32, or of float64 if one of the
+    dtypes is float64 or an integer of 32 or 64 bits. The cast rounds to nearest even; to
+    integers it saturates, and makes 0 of a NaN. With `dtype` alone, integers and bool
+    are cast as by ``astype``.
 out : array, optional
     As in `rearrange`.
 threads : int, optional
@@ -262,10 +283,46 @@ kept_pattern remember(py::handle pattern) {
   return made;
 }
 
+/// The axis of a scale or a bias; ValueError where it has another length.
+std::size_t factor_axis(const factor_argument& factor, const char* name, const axes_pattern& axes,
+                        const axes_pattern::extents& extents) {
+  if (!factor.axis) return array_moves::unnamed;
+  const std::size_t axis = axes.axis_of(factor.axis, name);
+  const std::int64_t length = extents.lengths[axis];
+  if (factor.is_number || static_cast<std::int64_t>(factor.values.size()) == length) return axis;
+  throw py::value_error(std::string(name) + " must have one number for each of the " +
+                        std::to_string(length) + " along axis " + std::string(py::repr(factor.axis)) +
+                        ", got " + std::to_string(factor.values.size()));
+}
+
 template <pattern_use Use>
-py::object rearrange(py::handle x, py::handle pattern, py::handle out, py::handle threads,
-                     const other_keywords& axes_lengths) {
+py::object rearrange_and_convert(py::handle x, py::handle pattern, const conversion_argument& conversion,
+                                 py::handle out, py::handle threads, const other_keywords& axes_lengths) {
   const py::array input = to_input(x, "x");
+  const kept_pattern kept = remember<Use>(pattern);
+  const axes_pattern& axes = *kept;
+  const array_shape shape(input);
+  const axes_pattern::extents extents = axes.fit(shape, axes_lengths);
+  const std::size_t scale_axis = factor_axis(conversion.scale(), "scale", axes, extents);
+  const std::size_t bias_axis = factor_axis(conversion.bias(), "bias", axes, extents);
+  const std::size_t wanted_threads = to_threads(threads);
+  py::array output =
+      to_output(out, conversion.dtype(), axes.result_shape(shape, extents, conversion.widest()));
+  array_moves moves = axes.moves(input, output, extents, {scale_axis, bias_axis});
+  moves.run(input, output, "out", !out.is_none(), wanted_threads, conversion, scale_axis, bias_axis);
+  return to_result(x, input, out, output);
+}
+
+template <pattern_use Use>
+py::object rearrange(py::handle x, py::handle pattern, py::handle dtype, py::handle scale, py::handle bias,
+                     py::handle out, py::handle threads, const other_keywords& axes_lengths) {
+  const py::array input = to_input(x, "x");
+  if (asks_for_conversion(dtype, scale, bias)) {
+    const conversion_argument conversion(dtype, scale, bias, input, factor_form::axes);
+    if (conversion.converts()) {
+      return rearrange_and_convert<Use>(x, pattern, conversion, out, threads, axes_lengths);
+    }
+  }
   const std::size_t wanted_threads = to_threads(threads);
   const std::array<py::handle, 4> arguments{x, pattern, out, threads};
   const call_key key(Use == pattern_use::rearrange ? planned_function::rearrange : planned_function::repeat,
@@ -305,7 +362,13 @@ py::object rearrange(py::handle x, py::handle pattern, py::handle out, py::handl
 template <pattern_use Use>
 void define_rearrange(py::module_& m, const char* name, const char* doc) {
   function<&rearrange<Use>>::define(m, name, doc, 2,
-                                    {{"x"}, {"pattern"}, {"out", py::none()}, {"threads", py::none()}});
+                                    {{"x"},
+                                     {"pattern"},
+                                     {"dtype", py::none()},
+                                     {"scale", py::none()},
+                                     {"bias", py::none()},
+                                     {"out", py::none()},
+                                     {"threads", py::none()}});
 }
 
 // For what is not done by the functions above: they leave no doubt about the meaning of a pattern.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "arguments.hpp"
 #include "axis_names.hpp"
+#include "conversions.hpp"
 #include "fold_options.hpp"
 #include "function.hpp"
 #include "gate.hpp"
@@ -15,7 +16,7 @@ namespace {
 using detail::window_geometry;
 
 constexpr const char* unfold_doc =
-    R"(unfold(x, window_sizes, *, strides=1, dilations=1, start_padding=0, end_padding=0, padding_mode='constant', padding_value=0, order='CRD', blocks=None, channel_axis=1, layout=None, out_layout=None, out=None, threads=None)
+    R"(unfold(x, window_sizes, *, strides=1, dilations=1, start_padding=0, end_padding=0, padding_mode='constant', padding_value=0, order='CRD', blocks=None, channel_axis=1, layout=None, out_layout=None, dtype=None, scale=None, bias=None, out=None, threads=None)
 --
 
 Copy every position of a sliding window into a column (im2col).
@@ -74,6 +75,16 @@ layout : str, optional
 out_layout : str, optional
     The axes of the result: ``C`` its rows, ``L`` its blocks, and ``N``. "NLC" gives
     one row for each block. "NCL" where it is not given, "CL" without a batch.
+dtype : dtype, optional
+    The dtype of the result: bool, integer or floating point of up to 64 bits, bfloat16
+    of ml_dtypes among them. That of `x` where it is not given.
+scale, bias : float or sequence of float, optional
+    How elements change: each becomes ``cast(x * scale + bias, dtype)`` on
+    the way. A number, or one for each channel of the image; finite. The
+    arithmetic is that of float32, or of float64 if one of the dtypes is float64 or an
+    integer of 32 or 64 bits. The cast rounds to nearest even; to integers it saturates,
+    and makes 0 of a NaN. With `dtype` alone, integers and bool are cast as by
+    ``astype``.
 out : array, optional
     Where the result goes, an ndarray or another library's array that can be written
     where it lies: exactly the result's shape and dtype, any strides that do not
@@ -87,7 +98,7 @@ threads : int, optional
 Returns
 -------
 array
-    `out` if given, else a new C-contiguous array of the dtype of `x`: of the
+    `out` if given, else a new C-contiguous array: of the
     library of `x` if that has ``__dlpack__``, otherwise an ndarray.
 
 Raises
@@ -133,6 +144,9 @@ array([[[2, 1],
 (925, 768)
 >>> reblock.unfold(photo, 3, layout="HWC", blocks=[(0, 10), None]).shape
 (27, 5980)
+>>> reblock.unfold(photo, 16, strides=16, layout="HWC", out_layout="LC", dtype=np.float32,
+...                scale=1 / 255).dtype
+dtype('float32')
 )";
 
 constexpr const char* fold_doc =
@@ -451,9 +465,32 @@ result<window_geometry> fold_geometry(const axis_values& shape, const char* name
 py::object unfold_array(py::handle x, py::handle window_sizes, py::handle strides, py::handle dilations,
                         py::handle start_padding, py::handle end_padding, py::handle padding_mode,
                         py::handle padding_value, py::handle order, py::handle blocks,
-                        py::handle channel_axis, py::handle layout, py::handle out_layout, py::handle,
-                        py::handle, bound_arguments arguments) {
+                        py::handle channel_axis, py::handle layout, py::handle out_layout, py::handle dtype,
+                        py::handle scale, py::handle bias, py::handle out, py::handle threads,
+                        bound_arguments arguments) {
   const py::array input = to_input(x, "x");
+  if (asks_for_conversion(dtype, scale, bias)) {
+    const conversion_argument conversion(dtype, scale, bias, input, factor_form::channels);
+    const py::ssize_t itemsize = input.itemsize();  // known before the GIL is released: it counts references
+    const call_axes axes = unfold_axes(layout, out_layout, static_cast<std::size_t>(input.ndim()));
+    const window parameters = to_function_window(window_sizes, strides, dilations, start_padding, end_padding,
+                                                 padding_mode, order, blocks);
+    if (parameters.padding_mode != reblock::padding_mode::constant) {
+      throw py::value_error("padding_mode must be 'constant' with dtype, scale or bias, got " +
+                            describe(padding_mode));
+    }
+    const padding_element padding = to_padding_value(padding_value, conversion.dtype());
+    const auto geometry =
+        unfold_geometry(extents_of(input), "x", conversion.widest(), axes, parameters, channel_axis);
+    const axis_values columns = axes.output.shape_of(value_or_raise(geometry).columns());
+    conversion.check_channels(geometry->channels());
+    return run(x, input, out, conversion.dtype(), columns, to_threads(threads),
+               [&](const operands& where, pool_executor executor) {
+                 conversion.run(geometry->moves(axes.input.to_operator(where.input_strides, 0),
+                                                axes.output.to_operator(where.output_strides, 0), itemsize),
+                                itemsize, where, executor, padding.bytes.data());
+               });
+  }
   return run_planned(planned_function::unfold, input, arguments, [&] {
     const std::int64_t itemsize = input.itemsize();
     const call_axes axes = unfold_axes(layout, out_layout, static_cast<std::size_t>(input.ndim()));
@@ -566,6 +603,9 @@ void register_window(py::module_& m) {
                                    {"channel_axis", default_channel_axis()},
                                    {"layout", py::none()},
                                    {"out_layout", py::none()},
+                                   {"dtype", py::none()},
+                                   {"scale", py::none()},
+                                   {"bias", py::none()},
                                    {"out", py::none()},
                                    {"threads", py::none()}});
   function<&fold_array>::define(m, "fold", fold_doc, 3,

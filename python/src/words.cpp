@@ -20,6 +20,7 @@ constexpr const char* start_padding = "start_padding";
 
 /// Where a word has more than one meaning, the first counts that the function has a parameter for.
 constexpr word words[] = {
+    {"astype", "dtype", "NumPy"},
     {"axis", "channel_axis", "NumPy"},
     {"block_shape", "window_sizes", "ONNX"},
     {"blocksize", "block_size", "ONNX"},
@@ -33,6 +34,7 @@ constexpr word words[] = {
     {"input", "x", "PyTorch"},
     {"input", "columns", "PyTorch"},
     {"kernel_size", "window_sizes", "PyTorch"},
+    {"mean", "bias", "torchvision: -mean / std"},
     {"mode", "padding_mode", "NumPy"},
     {"mode", "order", "ONNX"},
     {"output_size", "output_sizes", "PyTorch"},
@@ -43,6 +45,8 @@ constexpr word words[] = {
     {"rates", "dilations", "TensorFlow"},
     {"shape", "sizes", "NumPy"},
     {"sizes", "window_sizes", "TensorFlow"},
+    {"scalefactor", "scale", "OpenCV"},
+    {"std", "scale", "torchvision: 1 / std"},
     {"step", "strides", "scikit-image"},
     {"stride", "strides", "PyTorch"},
     {"upscale_factor", "block_size", "PyTorch"},

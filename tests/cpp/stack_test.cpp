@@ -251,9 +251,30 @@ void run_calls(runner& runs) {
   });
 }
 
+void run_conversions(runner& runs) {
+  const auto* from = reinterpret_cast<const std::uint8_t*>(runs.input());
+  auto* to = reinterpret_cast<double*>(runs.output());
+  const double scale[] = {1, 2, 3};
+  const conversion by{.scale = scale, .axis = 1};
+  const tensor_view<const std::uint8_t> images =
+      tensor_view<const std::uint8_t>(from, {2, 60, 70, 3}).permuted({0, 3, 1, 2});
+  runs.run_call([&] { copy(images, tensor_view<double>(to, {2, 3, 60, 70}), by); });
+  // both sides scattered, and a window whose padding reaches around the image
+  runs.run_call([&] {
+    copy(images, tensor_view<double>(to, {2, 70, 60, 3}).permuted({0, 3, 2, 1}), by,
+         test::backward_executor{2});
+  });
+  runs.run_call([&] {
+    const window sliding{.sizes = 3, .strides = 2, .start_padding = 2, .end_padding = 3};
+    const axis_values columns = unfold_extents({2, 3, 60, 70}, sliding);
+    unfold(images, tensor_view<double>(to, columns), sliding, by);
+  });
+}
+
 TEST_CASE("a stack of 128 KiB is enough for a call") {
   runner runs;
   SUBCASE("on views") { run_calls(runs); }
+  SUBCASE("with conversions") { run_conversions(runs); }
   SUBCASE("small") { run_small(runs); }
   SUBCASE("large") { run_large(runs); }
   CHECK(runs.most_used() <= promised_bytes);

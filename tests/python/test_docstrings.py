@@ -134,19 +134,21 @@ def test_editors_show_the_docstrings_of_the_compiled_module() -> None:
 
 SIGNATURES = {
     "depth_to_space": "(x, block_size, *, order='DCR', channel_axis=1, layout=None,"
-    " out_layout=None, out=None, threads=None)",
+    " out_layout=None, dtype=None, scale=None, bias=None, out=None, threads=None)",
     "space_to_depth": "(x, block_size, *, order='DCR', channel_axis=1, layout=None,"
-    " out_layout=None, out=None, threads=None)",
+    " out_layout=None, dtype=None, scale=None, bias=None, out=None, threads=None)",
     "unfold": "(x, window_sizes, *, strides=1, dilations=1, start_padding=0, end_padding=0,"
     " padding_mode='constant', padding_value=0,"
-    " order='CRD', blocks=None, channel_axis=1, layout=None, out_layout=None, out=None,"
-    " threads=None)",
+    " order='CRD', blocks=None, channel_axis=1, layout=None, out_layout=None, dtype=None,"
+    " scale=None, bias=None, out=None, threads=None)",
     "fold": "(columns, output_sizes, window_sizes, *, strides=1, dilations=1, start_padding=0,"
     " end_padding=0, padding_mode='constant', order='CRD', blocks=None, accumulate=False,"
     " reduction='sum', weights=None, dtype=None, channel_axis=1, layout=None, out_layout=None,"
     " out=None, threads=None)",
-    "rearrange": "(x, pattern, /, *, out=None, threads=None, **axes_lengths)",
-    "repeat": "(x, pattern, /, *, out=None, threads=None, **axes_lengths)",
+    "rearrange": "(x, pattern, /, *, dtype=None, scale=None, bias=None, out=None, threads=None,"
+    " **axes_lengths)",
+    "repeat": "(x, pattern, /, *, dtype=None, scale=None, bias=None, out=None, threads=None,"
+    " **axes_lengths)",
     "copyto": "(dst, src, *, threads=None)",
     "depth_to_space_shape": "(shape, block_size, *, channel_axis=1, layout=None, out_layout=None)",
     "space_to_depth_shape": "(shape, block_size, *, channel_axis=1, layout=None, out_layout=None)",

@@ -16,6 +16,7 @@
 #include <cstdint>
 
 #include <reblock/axis_values.hpp>
+#include <reblock/conversion.hpp>
 #include <reblock/depth_space_order.hpp>
 #include <reblock/detail/arguments.hpp>
 #include <reblock/detail/configuration.hpp>
@@ -30,6 +31,9 @@ namespace reblock::inline REBLOCK_ENGINE_NAMESPACE::engine {
 
 /// Runs a depth_space_call; `done` is its status. See detail/engine.hpp.
 REBLOCK_ENGINE_FUNCTION void depth_space(const void* call, void* done) noexcept;
+/// Does the same with a typed_conversion.
+REBLOCK_ENGINE_FUNCTION void depth_space_converted(const void* call, const void* conversion,
+                                                   void* done) noexcept;
 
 }  // namespace reblock::inline REBLOCK_ENGINE_NAMESPACE::engine
 
@@ -61,24 +65,51 @@ constexpr axis_values space_to_depth_extents(const axis_values& input, const spa
 /// `input`. The call allocates nothing. After an error nothing has been written.
 /// @{
 template <class In, class T, class Executor = serial_executor>
+  requires detail::no_conversion<Executor>
 status try_depth_to_space(const tensor_view<In>& input, const tensor_view<T>& output,
                           const spatial_values& block_size,
                           depth_space_order order = depth_space_order::depth_column_row,
                           Executor&& executor = Executor(), std::int64_t channel_axis = 1);
 template <class In, class T, class Executor = serial_executor>
+  requires detail::no_conversion<Executor>
 status try_space_to_depth(const tensor_view<In>& input, const tensor_view<T>& output,
                           const spatial_values& block_size,
                           depth_space_order order = depth_space_order::depth_column_row,
                           Executor&& executor = Executor(), std::int64_t channel_axis = 1);
 /// @}
+/// These functions do the same, but convert each element: output = cast(input * scale + bias). The scale and the bias may
+/// have a value for each channel of the space tensor. Errors: values that are not finite, or that are neither one nor one
+/// for each channel.
+/// @{
+template <detail::convertible In, detail::convertible T, class Executor = serial_executor>
+status try_depth_to_space(const tensor_view<In>& input, const tensor_view<T>& output,
+                          const spatial_values& block_size, depth_space_order order,
+                          const conversion& conversion, Executor&& executor = Executor(),
+                          std::int64_t channel_axis = 1);
+template <detail::convertible In, detail::convertible T, class Executor = serial_executor>
+status try_space_to_depth(const tensor_view<In>& input, const tensor_view<T>& output,
+                          const spatial_values& block_size, depth_space_order order,
+                          const conversion& conversion, Executor&& executor = Executor(),
+                          std::int64_t channel_axis = 1);
+/// @}
 /// These functions do the same as try_depth_to_space and try_space_to_depth, but throw std::invalid_argument.
 /// @{
+template <detail::convertible In, detail::convertible T, class Executor = serial_executor>
+void depth_to_space(const tensor_view<In>& input, const tensor_view<T>& output,
+                    const spatial_values& block_size, depth_space_order order, const conversion& conversion,
+                    Executor&& executor = Executor(), std::int64_t channel_axis = 1);
+template <detail::convertible In, detail::convertible T, class Executor = serial_executor>
+void space_to_depth(const tensor_view<In>& input, const tensor_view<T>& output,
+                    const spatial_values& block_size, depth_space_order order, const conversion& conversion,
+                    Executor&& executor = Executor(), std::int64_t channel_axis = 1);
 template <class In, class T, class Executor = serial_executor>
+  requires detail::no_conversion<Executor>
 void depth_to_space(const tensor_view<In>& input, const tensor_view<T>& output,
                     const spatial_values& block_size,
                     depth_space_order order = depth_space_order::depth_column_row,
                     Executor&& executor = Executor(), std::int64_t channel_axis = 1);
 template <class In, class T, class Executor = serial_executor>
+  requires detail::no_conversion<Executor>
 void space_to_depth(const tensor_view<In>& input, const tensor_view<T>& output,
                     const spatial_values& block_size,
                     depth_space_order order = depth_space_order::depth_column_row,
@@ -160,6 +191,9 @@ class depth_space_geometry {
   /// The block's extents, one per spatial axis.
   constexpr const axis_values& block() const noexcept { return block_; }
 
+  /// The channels of the space tensor.
+  constexpr std::int64_t channels() const noexcept { return space_[channel_axis_]; }
+
   /// Describes the moves from the input to the output; strides in bytes.
   constexpr layout moves(const axis_values& input_strides, const axis_values& output_strides,
                          std::int64_t element_size) const noexcept {
@@ -238,6 +272,21 @@ status run_depth_space(depth_space_direction direction, const tensor_view<In>& i
   return done;
 }
 
+template <class In, class T, class Executor>
+status run_depth_space(depth_space_direction direction, const tensor_view<In>& input,
+                       const tensor_view<T>& output, const spatial_values& block_size,
+                       depth_space_order order, const conversion& conversion, Executor& executor,
+                       std::int64_t channel_axis) {
+  held_executor<Executor> held(executor);
+  const depth_space_call call{direction,       {input, output, convertible{}}, block_size, order, channel_axis,
+                              held.reference()};
+  const typed_conversion typed = with_types<In, T>(conversion);
+  status done = success{};
+  engine::depth_space_converted(&call, &typed, &done);
+  held.rethrow();
+  return done;
+}
+
 }  // namespace detail
 
 constexpr result<axis_values> try_depth_to_space_extents(const axis_values& input,
@@ -265,6 +314,7 @@ constexpr axis_values space_to_depth_extents(const axis_values& input, const spa
 }
 
 template <class In, class T, class Executor>
+  requires detail::no_conversion<Executor>
 status try_depth_to_space(const tensor_view<In>& input, const tensor_view<T>& output,
                           const spatial_values& block_size, depth_space_order order, Executor&& executor,
                           std::int64_t channel_axis) {
@@ -273,6 +323,7 @@ status try_depth_to_space(const tensor_view<In>& input, const tensor_view<T>& ou
 }
 
 template <class In, class T, class Executor>
+  requires detail::no_conversion<Executor>
 status try_space_to_depth(const tensor_view<In>& input, const tensor_view<T>& output,
                           const spatial_values& block_size, depth_space_order order, Executor&& executor,
                           std::int64_t channel_axis) {
@@ -281,6 +332,7 @@ status try_space_to_depth(const tensor_view<In>& input, const tensor_view<T>& ou
 }
 
 template <class In, class T, class Executor>
+  requires detail::no_conversion<Executor>
 void depth_to_space(const tensor_view<In>& input, const tensor_view<T>& output,
                     const spatial_values& block_size, depth_space_order order, Executor&& executor,
                     std::int64_t channel_axis) {
@@ -288,10 +340,41 @@ void depth_to_space(const tensor_view<In>& input, const tensor_view<T>& output,
 }
 
 template <class In, class T, class Executor>
+  requires detail::no_conversion<Executor>
 void space_to_depth(const tensor_view<In>& input, const tensor_view<T>& output,
                     const spatial_values& block_size, depth_space_order order, Executor&& executor,
                     std::int64_t channel_axis) {
   try_space_to_depth(input, output, block_size, order, executor, channel_axis).value();
+}
+
+template <detail::convertible In, detail::convertible T, class Executor>
+status try_depth_to_space(const tensor_view<In>& input, const tensor_view<T>& output,
+                          const spatial_values& block_size, depth_space_order order,
+                          const conversion& conversion, Executor&& executor, std::int64_t channel_axis) {
+  return detail::run_depth_space(detail::depth_space_direction::depth_to_space, input, output, block_size,
+                                 order, conversion, executor, channel_axis);
+}
+
+template <detail::convertible In, detail::convertible T, class Executor>
+status try_space_to_depth(const tensor_view<In>& input, const tensor_view<T>& output,
+                          const spatial_values& block_size, depth_space_order order,
+                          const conversion& conversion, Executor&& executor, std::int64_t channel_axis) {
+  return detail::run_depth_space(detail::depth_space_direction::space_to_depth, input, output, block_size,
+                                 order, conversion, executor, channel_axis);
+}
+
+template <detail::convertible In, detail::convertible T, class Executor>
+void depth_to_space(const tensor_view<In>& input, const tensor_view<T>& output,
+                    const spatial_values& block_size, depth_space_order order, const conversion& conversion,
+                    Executor&& executor, std::int64_t channel_axis) {
+  try_depth_to_space(input, output, block_size, order, conversion, executor, channel_axis).value();
+}
+
+template <detail::convertible In, detail::convertible T, class Executor>
+void space_to_depth(const tensor_view<In>& input, const tensor_view<T>& output,
+                    const spatial_values& block_size, depth_space_order order, const conversion& conversion,
+                    Executor&& executor, std::int64_t channel_axis) {
+  try_space_to_depth(input, output, block_size, order, conversion, executor, channel_axis).value();
 }
 
 }  // namespace reblock::inline REBLOCK_NAMESPACE

@@ -25,6 +25,7 @@
 #pragma once
 
 #include <reblock/axis_values.hpp>
+#include <reblock/conversion.hpp>
 #include <reblock/copy.hpp>
 #include <reblock/data_type.hpp>
 #include <reblock/depth_space.hpp>

@@ -25,6 +25,7 @@
 #include <type_traits>
 
 #include <reblock/axis_values.hpp>
+#include <reblock/conversion.hpp>
 #include <reblock/depth_space_order.hpp>
 #include <reblock/detail/arguments.hpp>
 #include <reblock/detail/checked.hpp>
@@ -47,6 +48,8 @@ namespace reblock::inline REBLOCK_ENGINE_NAMESPACE::engine {
 REBLOCK_ENGINE_FUNCTION void unfold(const void* call, void* done) noexcept;
 REBLOCK_ENGINE_FUNCTION void fold(const void* call, void* done) noexcept;
 /// @}
+/// Runs the window_call of an unfold with a typed_conversion.
+REBLOCK_ENGINE_FUNCTION void unfold_converted(const void* call, const void* conversion, void* done) noexcept;
 
 }  // namespace reblock::inline REBLOCK_ENGINE_NAMESPACE::engine
 
@@ -139,7 +142,7 @@ constexpr axis_values fold_extents(const axis_values& columns, const spatial_val
 namespace detail {
 
 template <class T>
-inline constexpr bool are_options = std::is_same_v<T, fold_options>;
+inline constexpr bool are_options = std::is_same_v<T, fold_options> || std::is_same_v<T, conversion>;
 template <class T>
 inline constexpr bool are_options<unfold_options<T>> = true;
 
@@ -161,6 +164,13 @@ status try_unfold(const tensor_view<In>& input, const tensor_view<T>& columns, c
 template <class In, class T, class Executor = serial_executor>
 status try_unfold(const tensor_view<In>& input, const tensor_view<T>& columns, const window& window,
                   const unfold_options<std::type_identity_t<T>>& options, Executor&& executor = Executor(),
+                  std::int64_t channel_axis = 1);
+/// Does the same, but converts each element: column = cast(image * scale + bias). The scale and the bias may have a value
+/// for each channel of the image. Elements in the padding become zeros of the columns' type. Errors: values that are not
+/// finite, or that are neither one nor one for each channel; a padding mode that is not constant.
+template <detail::convertible In, detail::convertible T, class Executor = serial_executor>
+status try_unfold(const tensor_view<In>& input, const tensor_view<T>& columns, const window& window,
+                  const conversion& conversion, Executor&& executor = Executor(),
                   std::int64_t channel_axis = 1);
 /// Sums the columns up into the image `output`; elements without terms become 0. With a padding mode, fold is the adjoint of
 /// unfold: terms in the padding are added to the elements that unfold takes there. For one element of the window, an
@@ -195,6 +205,9 @@ template <class In, class T, class Executor = serial_executor>
   requires detail::no_options<Executor>
 void unfold(const tensor_view<In>& input, const tensor_view<T>& columns, const window& window,
             Executor&& executor = Executor(), std::int64_t channel_axis = 1);
+template <detail::convertible In, detail::convertible T, class Executor = serial_executor>
+void unfold(const tensor_view<In>& input, const tensor_view<T>& columns, const window& window,
+            const conversion& conversion, Executor&& executor = Executor(), std::int64_t channel_axis = 1);
 template <class In, class T, class Executor = serial_executor>
 void unfold(const tensor_view<In>& input, const tensor_view<T>& columns, const window& window,
             const unfold_options<std::type_identity_t<T>>& options, Executor&& executor = Executor(),
@@ -283,6 +296,7 @@ class window_geometry {
 
   constexpr const axis_values& image() const noexcept { return image_; }
   constexpr const axis_values& window_sizes() const noexcept { return sizes_; }
+  constexpr std::int64_t channels() const noexcept { return image_[channel_axis_]; }
   /// {N, C*K, L}
   constexpr const axis_values& columns() const noexcept { return columns_; }
 
@@ -583,6 +597,19 @@ status try_unfold(const tensor_view<In>& input, const tensor_view<T>& columns, c
   return done;
 }
 
+template <detail::convertible In, detail::convertible T, class Executor>
+status try_unfold(const tensor_view<In>& input, const tensor_view<T>& columns, const window& window,
+                  const conversion& conversion, Executor&& executor, std::int64_t channel_axis) {
+  detail::held_executor held(executor);
+  const detail::window_call call{
+      {input, columns, detail::convertible{}}, window, channel_axis, held.reference()};
+  const detail::typed_conversion typed = detail::with_types<In, T>(conversion);
+  status done = success{};
+  engine::unfold_converted(&call, &typed, &done);
+  held.rethrow();
+  return done;
+}
+
 template <class In, class T, class Executor>
 status try_unfold(const tensor_view<In>& input, const tensor_view<T>& columns, const window& window,
                   const unfold_options<std::type_identity_t<T>>& options, Executor&& executor,
@@ -634,6 +661,12 @@ template <class In, class T, class Executor>
 void unfold(const tensor_view<In>& input, const tensor_view<T>& columns, const window& window,
             Executor&& executor, std::int64_t channel_axis) {
   try_unfold(input, columns, window, executor, channel_axis).value();
+}
+
+template <detail::convertible In, detail::convertible T, class Executor>
+void unfold(const tensor_view<In>& input, const tensor_view<T>& columns, const window& window,
+            const conversion& conversion, Executor&& executor, std::int64_t channel_axis) {
+  try_unfold(input, columns, window, conversion, executor, channel_axis).value();
 }
 
 template <class In, class T, class Executor>

@@ -13,6 +13,9 @@ and complex64 and complex128.
 
 `rearrange` and `repeat` are functions of patterns, with the same properties.
 
+`dtype`, `scale` and `bias` convert elements. A plain call does so in one pass with the move. Where
+PyTorch records the call, for gradients, transforms or the compiler, its own operators convert.
+
 A tensor is read without copying, whatever its strides. Each result is a new tensor of the same
 dtype, which shares no memory with the input. Nothing else of its size is allocated. NumPy allocates
 the memory of a result, as in `reblock`: its storage cannot be resized. The input is copied first in
@@ -24,6 +27,7 @@ a model.
 """
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, Literal, SupportsIndex
 
 import numpy as np
@@ -41,6 +45,7 @@ except ModuleNotFoundError as missing:
     ) from None
 
 from reblock.torch import _operators, _reduction, nn
+from reblock.torch._conversion import Conversion, Factor, of_channels
 from reblock.torch._rearrange import rearrange, repeat
 from reblock.torch.nn import accelerate
 
@@ -72,6 +77,9 @@ def depth_to_space(
     channel_axis: SupportsIndex = 1,
     layout: str | None = None,
     out_layout: str | None = None,
+    dtype: torch.dtype | None = None,
+    scale: Factor | None = None,
+    bias: Factor | None = None,
     threads: SupportsIndex | None = None,
 ) -> torch.Tensor:
     """Move channels into blocks of space, the inverse of `space_to_depth`.
@@ -95,6 +103,11 @@ def depth_to_space(
     layout, out_layout : str, optional
         The axes of the argument and of the result, a letter each, as in `reblock.depth_to_space`:
         "NHWC", "CHW" or "NLC". Not beside another `channel_axis` than 1.
+    dtype : torch.dtype, optional
+        The dtype of the result: bool, integer or floating point; that of `x` where it is not given.
+    scale, bias : float, sequence of float or torch.Tensor, optional
+        Each element becomes ``cast(x * scale + bias, dtype)``, as in `reblock.depth_to_space`.
+        They are constants, without gradients. With them or a dtype the result is contiguous.
     threads : int, optional
         How many threads may move the bytes, at least 1; where it is not given, as many as
         `reblock.get_num_threads` says. PyTorch's own number is another one.
@@ -126,6 +139,18 @@ def depth_to_space(
     >>> reblock.torch.depth_to_space(torch.zeros(1, 8, 2, 3), 2).shape
     torch.Size([1, 2, 4, 6])
     """
+    conversion = Conversion(dtype, scale, bias)
+    if conversion:
+        arguments = {
+            "block_size": block_size,
+            "order": order,
+            "channel_axis": channel_axis,
+            "layout": layout,
+            "out_layout": out_layout,
+            "threads": threads,
+        }
+        move = partial(_operators.depth_to_space.on, arguments)
+        return of_channels("depth_to_space", x, conversion, arguments, move)
     return _operators.depth_to_space(
         x, block_size, order, channel_axis, layout, out_layout, threads
     )
@@ -139,6 +164,9 @@ def space_to_depth(
     channel_axis: SupportsIndex = 1,
     layout: str | None = None,
     out_layout: str | None = None,
+    dtype: torch.dtype | None = None,
+    scale: Factor | None = None,
+    bias: Factor | None = None,
     threads: SupportsIndex | None = None,
 ) -> torch.Tensor:
     """Move blocks of space into channels, the inverse of `depth_to_space`.
@@ -162,6 +190,11 @@ def space_to_depth(
     layout, out_layout : str, optional
         The axes of the argument and of the result, a letter each, as in `reblock.space_to_depth`:
         "NHWC", "CHW" or "NLC". Not beside another `channel_axis` than 1.
+    dtype : torch.dtype, optional
+        The dtype of the result: bool, integer or floating point; that of `x` where it is not given.
+    scale, bias : float, sequence of float or torch.Tensor, optional
+        Each element becomes ``cast(x * scale + bias, dtype)``, as in `reblock.space_to_depth`.
+        They are constants, without gradients. With them or a dtype the result is contiguous.
     threads : int, optional
         How many threads may move the bytes, at least 1; where it is not given, as many as
         `reblock.get_num_threads` says. PyTorch's own number is another one.
@@ -194,6 +227,18 @@ def space_to_depth(
     >>> reblock.torch.space_to_depth(torch.zeros(1, 2, 4, 6), 2).shape
     torch.Size([1, 8, 2, 3])
     """
+    conversion = Conversion(dtype, scale, bias)
+    if conversion:
+        arguments = {
+            "block_size": block_size,
+            "order": order,
+            "channel_axis": channel_axis,
+            "layout": layout,
+            "out_layout": out_layout,
+            "threads": threads,
+        }
+        move = partial(_operators.space_to_depth.on, arguments)
+        return of_channels("space_to_depth", x, conversion, arguments, move)
     return _operators.space_to_depth(
         x, block_size, order, channel_axis, layout, out_layout, threads
     )
@@ -214,6 +259,9 @@ def unfold(
     channel_axis: SupportsIndex = 1,
     layout: str | None = None,
     out_layout: str | None = None,
+    dtype: torch.dtype | None = None,
+    scale: Factor | None = None,
+    bias: Factor | None = None,
     threads: SupportsIndex | None = None,
 ) -> torch.Tensor:
     """Copy every position of a sliding window into a column (im2col), the adjoint of `fold`.
@@ -251,6 +299,11 @@ def unfold(
     layout, out_layout : str, optional
         The axes of the argument and of the result, a letter each, as in `reblock.unfold`:
         "NHWC", "CHW" or "NLC". Not beside another `channel_axis` than 1.
+    dtype : torch.dtype, optional
+        The dtype of the result: bool, integer or floating point; that of `x` where it is not given.
+    scale, bias : float, sequence of float or torch.Tensor, optional
+        Each element becomes ``cast(x * scale + bias, dtype)``, as in `reblock.unfold`.
+        They are constants, without gradients. With them or a dtype the result is contiguous.
     threads : int, optional
         How many threads may move the bytes, at least 1; where it is not given, as many as
         `reblock.get_num_threads` says. PyTorch's own number is another one.
@@ -282,6 +335,11 @@ def unfold(
     """
     more = (padding_mode, padding_value, order, blocks, channel_axis, layout, out_layout, threads)
     window = (window_sizes, strides, dilations, start_padding, end_padding)
+    conversion = Conversion(dtype, scale, bias)
+    if conversion:
+        arguments = dict(zip(_operators.unfold.parameters[1:], (*window, *more), strict=True))
+        move = partial(_operators.unfold.on, arguments)
+        return of_channels("unfold", x, conversion, arguments, move)
     return _operators.unfold(x, *window, *more)
 
 

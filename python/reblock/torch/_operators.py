@@ -5,7 +5,7 @@ from __future__ import annotations  # docs/conf.py mocks torch, of which | makes
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -202,6 +202,10 @@ class Function:
             return self.run(x, *values)
         require_dense_on_the_cpu(self.parameters[0], x, self.peer)
         return self.operator(x, *operands(self.parameters[1:], values, x.ndim))
+
+    def on(self, arguments: Mapping[str, Any], x: torch.Tensor) -> torch.Tensor:
+        """Call the function with arguments by their names."""
+        return self(x, *(arguments[name] for name in self.parameters[1:]))
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@
 from __future__ import annotations  # docs/conf.py mocks torch, of which | makes no union
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,10 +12,12 @@ import torch
 
 import reblock
 from reblock._patterns import Axes, Use, lengths_in, named, shape_of, spelled
+from reblock.torch._conversion import Conversion, of_pattern
 from reblock.torch._operators import define_operator
 from reblock.torch._tensors import bits, require_dense_on_the_cpu, tensor
 
 _Int = int | np.integer[Any]
+AxisFactor = float | Mapping[str, Any]
 
 
 def rearrange(
@@ -22,6 +25,9 @@ def rearrange(
     pattern: str,
     /,
     *,
+    dtype: torch.dtype | None = None,
+    scale: AxisFactor | None = None,
+    bias: AxisFactor | None = None,
     threads: _Int | None = None,
     **axes_lengths: _Int,
 ) -> torch.Tensor:
@@ -36,6 +42,11 @@ def rearrange(
         first axis.
     pattern : str
         The axes of `x`, ``->``, the axes of the result, as in `reblock.rearrange`.
+    dtype : torch.dtype, optional
+        The dtype of the result: bool, integer or floating point; that of `x` where it is not given.
+    scale, bias : float or {str: sequence of float}, optional
+        Each element becomes ``cast(x * scale + bias, dtype)``, as in `reblock.rearrange`. They are
+        constants, without gradients.
     threads : int, optional
         How many threads may move the bytes, at least 1; where it is not given, as many as
         `reblock.get_num_threads` says. PyTorch's own number is another one.
@@ -64,7 +75,8 @@ def rearrange(
     >>> reblock.torch.rearrange(images, "n c (h p) (w q) -> n (h w) (p q c)", p=16, q=16).shape
     torch.Size([8, 196, 768])
     """
-    return _apply("rearrange", x, pattern, threads, axes_lengths)
+    conversion = Conversion(dtype, scale, bias)
+    return _apply("rearrange", x, pattern, conversion, axes_lengths, threads=threads)
 
 
 def repeat(
@@ -72,6 +84,9 @@ def repeat(
     pattern: str,
     /,
     *,
+    dtype: torch.dtype | None = None,
+    scale: AxisFactor | None = None,
+    bias: AxisFactor | None = None,
     threads: _Int | None = None,
     **axes_lengths: _Int,
 ) -> torch.Tensor:
@@ -85,6 +100,8 @@ def repeat(
         As in `rearrange`.
     pattern : str
         As in `reblock.repeat`.
+    dtype, scale, bias
+        As in `rearrange`.
     threads : int, optional
         As in `rearrange`.
     **axes_lengths : int
@@ -112,15 +129,18 @@ def repeat(
     tensor([[1, 1, 2, 2],
             [1, 1, 2, 2]])
     """
-    return _apply("repeat", x, pattern, threads, axes_lengths)
+    conversion = Conversion(dtype, scale, bias)
+    return _apply("repeat", x, pattern, conversion, axes_lengths, threads=threads)
 
 
 def _apply(
     use: Use,
     x: torch.Tensor | Sequence[torch.Tensor],
     pattern: str,
-    threads: _Int | None,
+    conversion: Conversion,
     axes_lengths: Mapping[str, _Int],
+    *,
+    threads: _Int | None,
 ) -> torch.Tensor:
     if isinstance(x, Sequence) and x and all(isinstance(each, torch.Tensor) for each in x):
         x = torch.stack(list(x))
@@ -131,7 +151,10 @@ def _apply(
         if isinstance(value, bool) or not isinstance(value, int | np.integer | torch.SymInt):
             raise TypeError(f"{name} must be an int, got {value!r} ({type(value).__name__})")
     names, lengths = list(axes_lengths), list(axes_lengths.values())
-    return _move(x, pattern, use, names, lengths, threads)
+    moved = partial(_move, x, pattern, use, names, lengths, threads)
+    if conversion:
+        return of_pattern(use, x, conversion, pattern, moved, lengths=axes_lengths, threads=threads)
+    return moved()
 
 
 class _Call(NamedTuple):

@@ -101,21 +101,21 @@ def element(value: complex, dtype: torch.dtype) -> Any:
     return bits(held)[0]
 
 
-def numbers(columns: torch.Tensor) -> _Array:
-    """View the elements as they are, to be added."""
+def numbers(columns: torch.Tensor, name: str = "columns") -> _Array:
+    """View the elements as they are, to be added or converted."""
     if columns.dtype == torch.bfloat16:
         try:
             import ml_dtypes  # noqa: PLC0415 - of use to bfloat16 alone
         except ModuleNotFoundError:
             raise ModuleNotFoundError(
-                'fold of bfloat16 needs ml_dtypes: pip install "reblock[torch]"', name="ml_dtypes"
+                'bfloat16 needs ml_dtypes: pip install "reblock[torch]"', name="ml_dtypes"
             ) from None
         return bits(columns).view(ml_dtypes.bfloat16)
     try:
         array: _Array = columns.detach().numpy()
     except TypeError:
         raise TypeError(
-            "columns must have a dtype that can be summed (bool, integer, floating point of 16 bits"
+            f"{name} must have a dtype of numbers (bool, integer, floating point of 16 bits"
             f" or more, complex64 or complex128), got {columns.dtype}"
         ) from None
     return array

@@ -133,7 +133,8 @@ struct operands {
 
   template <class In, class T>
   operands(const tensor_view<In>& from, const tensor_view<T>& to) noexcept : input(from), output(to) {
-    static_assert(std::same_as<std::remove_const_t<In>, T>, "input and output must have one element type");
+    static_assert(std::same_as<std::remove_const_t<In>, T>,
+                  "input and output must have one element type, or the call a conversion");
   }
   template <class In, class T>
   operands(const tensor_view<In>& from, const tensor_view<T>& to, convertible) noexcept

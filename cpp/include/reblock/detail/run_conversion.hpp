@@ -153,6 +153,8 @@ class run_conversion {
       if (first_ == nullptr) std::swap(first_, second_);
       return;
     }
+    first_ = single_step(from, to, set);
+    if (first_ != nullptr) return;
     value_size_ = is_double_ ? 8 : 4;
     if (from != (is_double_ ? element_type::float64 : element_type::float32) || has_factors) {
       first_ = making_step(from, to, has_factors, set);
@@ -187,6 +189,17 @@ class run_conversion {
  private:
   static constexpr std::size_t buffer_bytes = 2048;
 
+  static run_step single_step(element_type from, element_type to, instruction_set set) noexcept {
+#if defined(__GNUC__) && defined(__x86_64__)
+    if (set == instruction_set::avx512) return avx512::conversions::find_single_step(from, to);
+    if (set == instruction_set::avx2) return avx2::conversions::find_single_step(from, to);
+#else
+    static_cast<void>(from);
+    static_cast<void>(to);
+    static_cast<void>(set);
+#endif
+    return nullptr;
+  }
   static run_step making_step(element_type from, element_type to, bool has_factors,
                               instruction_set set) noexcept {
     const bool is_double = is_converted_in_double(from, to);

@@ -40,6 +40,28 @@ REBLOCK_ENGINE_FUNCTION status run_unfold(const window_call& call) noexcept {
   return success{};
 }
 
+REBLOCK_ENGINE_FUNCTION status run_unfold(const window_call& call,
+                                          const typed_conversion& conversion) noexcept {
+  const auto& [input, columns] = call.views;
+  const std::int64_t widest = std::max(input.element_size, columns.element_size);
+  const auto geometry =
+      window_geometry::make(input.extents, call.parameters, call.channel_axis, widest, "input");
+  if (!geometry) return geometry.why();
+  const status fits = check_operands(call.views, geometry->columns(), {"input", "columns"});
+  if (!fits) return fits;
+  if (geometry->padding_mode() != padding_mode::constant) {
+    return error() << "padding_mode must be CONSTANT (0) with a conversion, got "
+                   << static_cast<std::uint32_t>(geometry->padding_mode());
+  }
+  const result<conversion_request> request = request_of(
+      conversion, geometry->moves(input.strides_in_bytes(), columns.strides_in_bytes(), input.element_size),
+      channels_of_moves);
+  if (!request) return request.why();
+  const conversion_call converted{*request, input.data, call.views.destination(), call.executor};
+  engine::convert(&converted);
+  return success{};
+}
+
 REBLOCK_ENGINE_FUNCTION status run_fold(const window_call& call) noexcept {
   const auto& [columns, output] = call.views;
   if (const status fits = check_extents(output.extents, "output"); !fits) return fits;
@@ -69,6 +91,12 @@ namespace reblock::inline REBLOCK_ENGINE_NAMESPACE::engine {
 
 REBLOCK_ENGINE_DEFINITION void unfold(const void* call, void* done) noexcept {
   *static_cast<status*>(done) = detail::run_unfold(*static_cast<const detail::window_call*>(call));
+}
+
+REBLOCK_ENGINE_DEFINITION void unfold_converted(const void* call, const void* conversion,
+                                                void* done) noexcept {
+  *static_cast<status*>(done) = detail::run_unfold(*static_cast<const detail::window_call*>(call),
+                                                   *static_cast<const detail::typed_conversion*>(conversion));
 }
 
 REBLOCK_ENGINE_DEFINITION void fold(const void* call, void* done) noexcept {

@@ -35,6 +35,9 @@ using half_floats [[gnu::vector_size(16)]] = float;
 using half_words [[gnu::vector_size(16)]] = std::int32_t;
 using pairs [[gnu::vector_size(16)]] = std::uint16_t;
 using bytes [[gnu::vector_size(8)]] = std::uint8_t;
+using ints [[gnu::vector_size(32)]] = int;
+using wide_pairs [[gnu::vector_size(32)]] = std::uint16_t;
+using wide_shorts [[gnu::vector_size(32)]] = short;
 
 template <class Register>
 [[gnu::always_inline]] inline Register load_as(const std::byte* source) noexcept {
@@ -66,15 +69,29 @@ template <class Register>
   const auto halves = __builtin_ia32_vcvtps2ph256(values, 0);  // ties to even
   std::memcpy(destination, &halves, sizeof(halves));
 }
-/// Stores the lower bits of words.
+/// Stores the lower bits of words. The upper bits are 0.
 /// @{
 [[gnu::always_inline]] inline void store_pairs(std::byte* destination, words values) noexcept {
   const pairs narrow = __builtin_convertvector(values, pairs);
   std::memcpy(destination, &narrow, sizeof(narrow));
 }
+[[gnu::always_inline]] inline wide_pairs join_pairs(words a, words b) noexcept {
+  const longs packed = (longs)__builtin_ia32_packusdw256((ints)a, (ints)b);
+  return (wide_pairs)__builtin_shufflevector(packed, packed, 0, 2, 1, 3);
+}
+[[gnu::always_inline]] inline void store_pairs(std::byte* destination, words a, words b) noexcept {
+  const wide_pairs narrow = join_pairs(a, b);
+  std::memcpy(destination, &narrow, sizeof(narrow));
+}
 [[gnu::always_inline]] inline void store_bytes(std::byte* destination, words values) noexcept {
   const bytes narrow = __builtin_convertvector(__builtin_convertvector(values, pairs), bytes);
   std::memcpy(destination, &narrow, sizeof(narrow));
+}
+[[gnu::always_inline]] inline void store_bytes(std::byte* destination, words a, words b) noexcept {
+  const wide_pairs narrow = join_pairs(a, b);
+  const longs packed = (longs)__builtin_ia32_packuswb256((wide_shorts)narrow, (wide_shorts)narrow);
+  const std::int64_t halves[] = {packed[0], packed[2]};
+  std::memcpy(destination, halves, sizeof(halves));
 }
 /// @}
 [[gnu::always_inline]] inline half_floats lower_half(floats v) noexcept {
@@ -176,6 +193,14 @@ template <class Register>
   const auto narrow = __builtin_ia32_pmovdb512_mask((ints)values, register_chars{}, 0xffff);
 #endif
   std::memcpy(destination, &narrow, sizeof(narrow));
+}
+[[gnu::always_inline]] inline void store_pairs(std::byte* destination, words a, words b) noexcept {
+  store_pairs(destination, a);
+  store_pairs(destination + sizeof(pairs), b);
+}
+[[gnu::always_inline]] inline void store_bytes(std::byte* destination, words a, words b) noexcept {
+  store_bytes(destination, a);
+  store_bytes(destination + sizeof(bytes), b);
 }
 [[gnu::always_inline]] inline half_floats lower_half(floats v) noexcept {
   return __builtin_shufflevector(v, v, 0, 1, 2, 3, 4, 5, 6, 7);
