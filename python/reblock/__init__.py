@@ -5,7 +5,7 @@
 dtype, rank and strides, with the semantics of Microsoft's DirectML. `rearrange` and `repeat` do any
 other rearrangement, in the language of einops, and `copyto` copies between any strides.
 
-Arrays of other libraries are read where they lie: those on the CPU whose type has ``__dlpack__``.
+Arrays of other libraries are read without copying: those on the CPU whose type has ``__dlpack__``.
 The result goes back to the library, by the function ``from_dlpack`` of the array's
 ``__array_namespace__()``, or else of the package that its type or a base of it comes from, and to
 TensorFlow by its own. Where there is no such function it is an ndarray, as it is for lists and

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """An operator from file to file: .npy by memory map, images by Pillow.
 
-Arrays in .npy files are used where they lie, a piece after the other: between two pieces the
+Arrays in .npy files are mapped, not copied, a piece after the other: between two pieces the
 command can be interrupted. The memory it takes is what the system keeps of the mapped files, and
 takes back when it is needed elsewhere.
 """

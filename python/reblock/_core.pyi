@@ -83,8 +83,8 @@ def depth_to_space(
     x : array_like
         Shape ``(N, C*P, S_1, ..., S_k)``, with 1 to 6 spatial axes, or
         as `layout` says. Any dtype without
-        Python objects; elements are moved bit for bit. Any strides; an ndarray, or
-        another library's array on the CPU, is read where it lies.
+        Python objects; elements are moved bit for bit. Any strides. An ndarray, or
+        another library's array on the CPU, is read without copying.
     block_size : int or sequence of int
         Elements of a block, for all spatial axes or one for each; at least 1.
     order : {"DCR", "CRD"} or DepthSpaceOrder, default "DCR"
@@ -115,14 +115,14 @@ def depth_to_space(
         and makes 0 of a NaN. With `dtype` alone, integers and bool are cast as by
         ``astype``.
     out : array, optional
-        Where the result goes, an ndarray or another library's array that can be written
-        where it lies: exactly the result's shape and dtype, any strides that do not
-        overlap themselves. Memory between its elements is not written. If it shares
+        The array for the result: an ndarray, or another library's array that can be
+        written without copying. It has exactly the result's shape and dtype, and any
+        strides that do not overlap. Memory between its elements is not written. If it shares
         memory with `x`, `x` is copied first; nothing else of the tensor's size is
         allocated but the result.
     threads : int, optional
-        How many threads may move the bytes, at least 1; where it is not given, as many as
-        `get_num_threads` says. A small call uses fewer.
+        How many threads may move the bytes, at least 1. The default is that of
+        `get_num_threads`. A small call uses fewer.
 
     Returns
     -------
@@ -254,8 +254,8 @@ def space_to_depth(
     x : array_like
         Shape ``(N, C, S_1*B_1, ..., S_k*B_k)``, with 1 to 6 spatial axes, or
         as `layout` says. Any dtype
-        without Python objects; elements are moved bit for bit. Any strides; an
-        ndarray, or another library's array on the CPU, is read where it lies.
+        without Python objects; elements are moved bit for bit. Any strides. An
+        ndarray, or another library's array on the CPU, is read without copying.
     block_size : int or sequence of int
         Elements of a block, for all spatial axes or one for each; at least 1.
     order : {"DCR", "CRD"} or DepthSpaceOrder, default "DCR"
@@ -286,14 +286,14 @@ def space_to_depth(
         and makes 0 of a NaN. With `dtype` alone, integers and bool are cast as by
         ``astype``.
     out : array, optional
-        Where the result goes, an ndarray or another library's array that can be written
-        where it lies: exactly the result's shape and dtype, any strides that do not
-        overlap themselves. Memory between its elements is not written. If it shares
+        The array for the result: an ndarray, or another library's array that can be
+        written without copying. It has exactly the result's shape and dtype, and any
+        strides that do not overlap. Memory between its elements is not written. If it shares
         memory with `x`, `x` is copied first; nothing else of the tensor's size is
         allocated but the result.
     threads : int, optional
-        How many threads may move the bytes, at least 1; where it is not given, as many as
-        `get_num_threads` says. A small call uses fewer.
+        How many threads may move the bytes, at least 1. The default is that of
+        `get_num_threads`. A small call uses fewer.
 
     Returns
     -------
@@ -424,27 +424,27 @@ def unfold(
 ) -> NDArray[_Scalar]:
     """Copy every position of a sliding window into a column (im2col).
 
-    With window extents ``K_d``, their product ``K``, block counts ``L_d`` and their
-    product ``L``, the result of shape ``(N, C*K, L)`` is
+    With window extents ``K_d``, their product ``K``, counts of window positions ``L_d``
+    and their product ``L``, the result of shape ``(N, C*K, L)`` is
 
     ``result[n, c*K + rank(o), rank(l)] == x[n, c, p_1, ..., p_k]``
 
     where ``p_d = l_d*strides_d + o_d*dilations_d - start_padding_d``. Where a ``p_d`` lies
     outside of `x`, the result has what `padding_mode` says, by default 0. ``rank`` is the
-    row-major rank. The block counts are
+    row-major rank. The counts of positions are
     ``L_d = (S_d + start_padding_d + end_padding_d - dilations_d*(K_d - 1) - 1) // strides_d + 1``.
 
     Parameters
     ----------
     x : array_like
         Shape ``(N, C, S_1, ..., S_k)``, with 1 to 6 spatial axes, or as `layout` says.
-        Any dtype without Python objects; elements are moved bit for bit. Any strides; an
-        ndarray, or another library's array on the CPU, is read where it lies.
+        Any dtype without Python objects; elements are moved bit for bit. Any strides. An
+        ndarray, or another library's array on the CPU, is read without copying.
     window_sizes : int or sequence of int
         Elements of the window, for all spatial axes or one for each; at least 1. This
         holds for the following parameters too.
     strides : int or sequence of int, default 1
-        Elements from one block to the next; at least 1.
+        Elements from one window position to the next; at least 1.
     dilations : int or sequence of int, default 1
         Elements from one element of the window to the next; at least 1.
     start_padding, end_padding : int or sequence of int, default 0
@@ -460,13 +460,13 @@ def unfold(
         What "constant" finds; the dtype of `x` must hold it exactly. 0 is all bits 0 in any
         dtype. Other modes and dtypes without numbers take only 0.
     order : {"CRD", "DCR"} or DepthSpaceOrder, default "CRD"
-        Whether the channel (CRD) or the window position (DCR) is the slow index in the
+        Whether the channel (CRD) or the window's element (DCR) is the slow index in the
         rows of the result: row ``c*K + rank(o)`` or ``rank(o)*C + c``. DirectML's and
         PyTorch's is CRD; DCR is that of networks with the channels last.
     blocks : slice, (start, stop), or a sequence of these, optional
-        Which blocks to copy: positions along all spatial axes, or for each axis a slice
-        of step 1, (start, stop) or None. Negative positions count from the end. All
-        blocks where it is not given. ``L`` is the product of what is left.
+        The window positions to copy: one range for all spatial axes, or for each axis a
+        slice of step 1, (start, stop) or None. Negative numbers count from the end. The
+        default is all positions. ``L`` is the product of the positions in the ranges.
     channel_axis : int, default 1
         The axis of the channels in `x`; any axis but 0. A negative one counts from the
         end. Not beside a layout.
@@ -476,8 +476,9 @@ def unfold(
         image, without ``C`` it has one channel. "NC", then the spatial axes, where it is
         not given.
     out_layout : str, optional
-        The axes of the result: ``C`` its rows, ``L`` its blocks, and ``N``. "NLC" gives
-        one row for each block. "NCL" where it is not given, "CL" without a batch.
+        The axes of the result: ``C`` its rows, ``L`` the window positions, and ``N``.
+        "NLC" gives one row for each position. The default is "NCL", or "CL" without a
+        batch.
     dtype : dtype, optional
         The dtype of the result: bool, integer or floating point of up to 64 bits, bfloat16
         of ml_dtypes among them. That of `x` where it is not given.
@@ -489,14 +490,14 @@ def unfold(
         and makes 0 of a NaN. With `dtype` alone, integers and bool are cast as by
         ``astype``.
     out : array, optional
-        Where the result goes, an ndarray or another library's array that can be written
-        where it lies: exactly the result's shape and dtype, any strides that do not
-        overlap themselves. Memory between its elements is not written. If it shares
+        The array for the result: an ndarray, or another library's array that can be
+        written without copying. It has exactly the result's shape and dtype, and any
+        strides that do not overlap. Memory between its elements is not written. If it shares
         memory with `x`, `x` is copied first; nothing else of the tensor's size is
         allocated but the result.
     threads : int, optional
-        How many threads may move the bytes, at least 1; where it is not given, as many as
-        `get_num_threads` says. A small call uses fewer.
+        How many threads may move the bytes, at least 1. The default is that of
+        `get_num_threads`. A small call uses fewer.
 
     Returns
     -------
@@ -668,7 +669,7 @@ def fold(
 
     ``columns[n, c*K + rank(o), rank(l)]``
 
-    over all window positions ``o`` and blocks ``l`` with
+    over all elements ``o`` of the window and all window positions ``l`` with
     ``l_d*strides_d + o_d*dilations_d - start_padding_d == p_d``, and 0 where there are
     none. The terms are added in ascending order of ``o``, starting from zero, or from
     what `out` holds.
@@ -676,9 +677,9 @@ def fold(
     Parameters
     ----------
     columns : array_like
-        Shape ``(N, C*K, L)``, or as `layout` says; ``L`` is the number of blocks that
-        `unfold` makes of `output_sizes`. Any strides; an ndarray, or another library's array on the
-        CPU, is read where it lies. Integers wrap around, bool is a logical or, float16
+        Shape ``(N, C*K, L)``, or as `layout` says; ``L`` is the number of window
+        positions in `output_sizes`. Any strides. An ndarray, or another library's array on
+        the CPU, is read without copying. Integers wrap around, bool is a logical or, float16
         and bfloat16 are summed in float32 and rounded once, other floating point and
         complex dtypes in their own type.
     output_sizes : int or sequence of int
@@ -689,7 +690,7 @@ def fold(
         Elements of the window, for all spatial axes or one for each; at least 1. This
         holds for the following parameters too.
     strides : int or sequence of int, default 1
-        Elements from one block to the next; at least 1.
+        Elements from one window position to the next; at least 1.
     dilations : int or sequence of int, default 1
         Elements from one element of the window to the next; at least 1.
     start_padding, end_padding : int or sequence of int, default 0
@@ -700,11 +701,11 @@ def fold(
         this mode. For one ``o``, an element's own term comes first, then those of the
         padding before the image, then those of the padding behind it, axis by axis.
     order : {"CRD", "DCR"} or DepthSpaceOrder, default "CRD"
-        Whether the channel (CRD) or the window position (DCR) is the slow index in the
+        Whether the channel (CRD) or the window's element (DCR) is the slow index in the
         rows of `columns`: row ``c*K + rank(o)`` or ``rank(o)*C + c``. DirectML's and
         PyTorch's is CRD; DCR is that of networks with the channels last.
     blocks : slice, (start, stop), or a sequence of these, optional
-        Which blocks `columns` has, as in `unfold`: all where it is not given.
+        The window positions that `columns` has, as in `unfold`. The default is all.
     accumulate : bool, default False
         Whether the result begins from what `out` holds, which has to be given then: terms
         are added to it, or compared with it. What no block reaches is not touched. A mean
@@ -727,8 +728,8 @@ def fold(
         The axis of the channels in the result; any axis but 0. A negative one counts
         from the end. Not beside a layout.
     layout : str, optional
-        The axes of `columns`, a letter each: ``C`` the rows, ``L`` the blocks, and ``N``
-        the batch if there is one, such as "NLC". "NCL" where it is not given, or "CL" if
+        The axes of `columns`, a letter each: ``C`` the rows, ``L`` the window positions,
+        and ``N`` the batch if there is one, such as "NLC". "NCL" where it is not given, or "CL" if
         `out_layout` has no ``N``.
     out_layout : str, optional
         The axes of the result: ``C`` the channels, ``N`` the batch, any other upper-case
@@ -736,14 +737,14 @@ def fold(
         without ``N`` one image. "NC", then the spatial axes, where it is not given;
         without ``N`` if `layout` has none.
     out : array, optional
-        Where the result goes, an ndarray or another library's array that can be written
-        where it lies: exactly the result's shape and dtype, any strides that do not
-        overlap themselves. Memory between its elements is not written. If it shares
+        The array for the result: an ndarray, or another library's array that can be
+        written without copying. It has exactly the result's shape and dtype, and any
+        strides that do not overlap. Memory between its elements is not written. If it shares
         memory with `columns`, they are copied first; nothing else of the tensor's
         size is allocated but the result.
     threads : int, optional
-        How many threads may move the bytes, at least 1; where it is not given, as many as
-        `get_num_threads` says. A small call uses fewer.
+        How many threads may move the bytes, at least 1. The default is that of
+        `get_num_threads`. A small call uses fewer.
 
     Returns
     -------
@@ -754,7 +755,7 @@ def fold(
     Raises
     ------
     ValueError
-        If the rows or the block count of `columns` do not match, or for any other
+        If the rows or the window positions of `columns` do not match, or for any other
         argument out of range. Nothing has been written then.
     TypeError
         For an argument of the wrong kind, an array on a device or that NumPy cannot
@@ -784,7 +785,7 @@ def fold(
     (1, 3, 224, 224)
     >>> image = np.zeros((1, 1, 3, 3), dtype=int)
     >>> for row in range(2):
-    ...     part = [(row, row + 1), None]  # one row of blocks
+    ...     part = [(row, row + 1), None]  # one row of windows
     ...     image = reblock.fold(columns[:, :, 2 * row : 2 * row + 2], (3, 3), 2, blocks=part,
     ...                          accumulate=True, out=image)
     >>> image.tolist()
@@ -914,8 +915,8 @@ def rearrange(
     Parameters
     ----------
     x : array_like
-        Any dtype without Python objects; elements are moved bit for bit. Any strides; an
-        ndarray, or another library's array on the CPU, is read where it lies.
+        Any dtype without Python objects; elements are moved bit for bit. Any strides. An
+        ndarray, or another library's array on the CPU, is read without copying.
     pattern : str
         The axes of `x`, ``->``, the axes of the result. A name stands for an axis, names in
         parentheses for one axis that is made of several, the first one the slowest. ``1``
@@ -932,14 +933,14 @@ def rearrange(
         integers it saturates, and makes 0 of a NaN. With `dtype` alone, integers and bool
         are cast as by ``astype``.
     out : array, optional
-        Where the result goes, an ndarray or another library's array that can be written
-        where it lies: exactly the result's shape and dtype, any strides that do not
-        overlap themselves. Memory between its elements is not written. If it shares
+        The array for the result: an ndarray, or another library's array that can be
+        written without copying. It has exactly the result's shape and dtype, and any
+        strides that do not overlap. Memory between its elements is not written. If it shares
         memory with `x`, the elements of `x` are copied first; nothing else of the
         tensor's size is allocated but the result.
     threads : int, optional
-        How many threads may move the bytes, at least 1; where it is not given, as many as
-        `get_num_threads` says. A small call uses fewer.
+        How many threads may move the bytes, at least 1. The default is that of
+        `get_num_threads`. A small call uses fewer.
     **axes_lengths : int
         Lengths of axes of the pattern, by their names. Of the names in a pair of
         parentheses on the left side, all but one must have a length. An axis cannot be
@@ -1171,17 +1172,17 @@ def copyto(
     Parameters
     ----------
     dst : array
-        Where the elements go, an ndarray or another library's array that can be written
-        where it lies; any dtype without Python objects, and any strides that do not overlap
-        themselves. Memory between its elements is not written.
+        The array for the elements: an ndarray, or another library's array that can be
+        written without copying. It has any dtype without Python objects, and any strides
+        that do not overlap. Memory between its elements is not written.
     src : array_like
         Shape of `dst`, or one that broadcasts to it; any strides. Elements of the same
         dtype are copied bit for bit, others are cast if that is safe in the sense of
         ``numpy.can_cast``, which takes a copy of `src`. If it shares memory with `dst`, its
         elements are copied first.
     threads : int, optional
-        How many threads may move the bytes, at least 1; where it is not given, as many as
-        `get_num_threads` says. A small call uses fewer.
+        How many threads may move the bytes, at least 1. The default is that of
+        `get_num_threads`. A small call uses fewer.
 
     Raises
     ------
@@ -1404,9 +1405,9 @@ def same_padding(
     strides: _IntOrInts = 1,
     dilations: _IntOrInts = 1,
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return the padding with which an axis has as many blocks as it has strides.
+    """Return the padding with which an axis has as many window positions as strides.
 
-    There are ``ceil(S_d / strides_d)`` blocks along each axis. Both sides together have
+    There are ``ceil(S_d / strides_d)`` window positions along each axis. Both sides together have
     ``max((ceil(S_d / strides_d) - 1)*strides_d + dilations_d*(K_d - 1) + 1 - S_d, 0)``
     elements; of an odd number the end has one more.
 
@@ -1417,7 +1418,7 @@ def same_padding(
     window_sizes : int or sequence of int
         Elements of the window, for all spatial axes or one for each; at least 1.
     strides : int or sequence of int, default 1
-        Elements from one block to the next; at least 1.
+        Elements from one window position to the next; at least 1.
     dilations : int or sequence of int, default 1
         Elements from one element of the window to the next; at least 1.
 

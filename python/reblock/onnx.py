@@ -11,7 +11,7 @@ under other names: ``blocksize`` is `block_size`, ``mode`` is `order`, ``block_s
 `window_sizes`, ``image_shape`` is `output_sizes`, and ``pads`` has all of `start_padding` before
 all of `end_padding`. Errors tell reblock's names.
 
-An input is read where it lies. Each output is a new C-contiguous array of the same dtype, which
+An input is read without copying. Each output is a new C-contiguous array of the same dtype, which
 shares no memory with the input; nothing else of its size is allocated, but for strings. As many
 threads move the bytes as `reblock.get_num_threads` says.
 """

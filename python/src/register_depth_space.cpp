@@ -33,8 +33,8 @@ Parameters
 x : array_like
     Shape ``(N, C*P, S_1, ..., S_k)``, with 1 to 6 spatial axes, or
     as `layout` says. Any dtype without
-    Python objects; elements are moved bit for bit. Any strides; an ndarray, or
-    another library's array on the CPU, is read where it lies.
+    Python objects; elements are moved bit for bit. Any strides. An ndarray, or
+    another library's array on the CPU, is read without copying.
 block_size : int or sequence of int
     Elements of a block, for all spatial axes or one for each; at least 1.
 order : {"DCR", "CRD"} or DepthSpaceOrder, default "DCR"
@@ -65,14 +65,14 @@ scale, bias : float or sequence of float, optional
     and makes 0 of a NaN. With `dtype` alone, integers and bool are cast as by
     ``astype``.
 out : array, optional
-    Where the result goes, an ndarray or another library's array that can be written
-    where it lies: exactly the result's shape and dtype, any strides that do not
-    overlap themselves. Memory between its elements is not written. If it shares
+    The array for the result: an ndarray, or another library's array that can be
+    written without copying. It has exactly the result's shape and dtype, and any
+    strides that do not overlap. Memory between its elements is not written. If it shares
     memory with `x`, `x` is copied first; nothing else of the tensor's size is
     allocated but the result.
 threads : int, optional
-    How many threads may move the bytes, at least 1; where it is not given, as many as
-    `get_num_threads` says. A small call uses fewer.
+    How many threads may move the bytes, at least 1. The default is that of
+    `get_num_threads`. A small call uses fewer.
 
 Returns
 -------
@@ -133,8 +133,8 @@ Parameters
 x : array_like
     Shape ``(N, C, S_1*B_1, ..., S_k*B_k)``, with 1 to 6 spatial axes, or
     as `layout` says. Any dtype
-    without Python objects; elements are moved bit for bit. Any strides; an
-    ndarray, or another library's array on the CPU, is read where it lies.
+    without Python objects; elements are moved bit for bit. Any strides. An
+    ndarray, or another library's array on the CPU, is read without copying.
 block_size : int or sequence of int
     Elements of a block, for all spatial axes or one for each; at least 1.
 order : {"DCR", "CRD"} or DepthSpaceOrder, default "DCR"
@@ -165,14 +165,14 @@ scale, bias : float or sequence of float, optional
     and makes 0 of a NaN. With `dtype` alone, integers and bool are cast as by
     ``astype``.
 out : array, optional
-    Where the result goes, an ndarray or another library's array that can be written
-    where it lies: exactly the result's shape and dtype, any strides that do not
-    overlap themselves. Memory between its elements is not written. If it shares
+    The array for the result: an ndarray, or another library's array that can be
+    written without copying. It has exactly the result's shape and dtype, and any
+    strides that do not overlap. Memory between its elements is not written. If it shares
     memory with `x`, `x` is copied first; nothing else of the tensor's size is
     allocated but the result.
 threads : int, optional
-    How many threads may move the bytes, at least 1; where it is not given, as many as
-    `get_num_threads` says. A small call uses fewer.
+    How many threads may move the bytes, at least 1. The default is that of
+    `get_num_threads`. A small call uses fewer.
 
 Returns
 -------

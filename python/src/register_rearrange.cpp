@@ -31,8 +31,8 @@ and joins ``p`` and ``c``.
 Parameters
 ----------
 x : array_like
-    Any dtype without Python objects; elements are moved bit for bit. Any strides; an
-    ndarray, or another library's array on the CPU, is read where it lies.
+    Any dtype without Python objects; elements are moved bit for bit. Any strides. An
+    ndarray, or another library's array on the CPU, is read without copying.
 pattern : str
     The axes of `x`, ``->``, the axes of the result. A name stands for an axis, names in
     parentheses for one axis that is made of several, the first one the slowest. ``1``
@@ -49,14 +49,14 @@ scale, bias : float or {str: sequence of float}, optional
     integers it saturates, and makes 0 of a NaN. With `dtype` alone, integers and bool
     are cast as by ``astype``.
 out : array, optional
-    Where the result goes, an ndarray or another library's array that can be written
-    where it lies: exactly the result's shape and dtype, any strides that do not
-    overlap themselves. Memory between its elements is not written. If it shares
+    The array for the result: an ndarray, or another library's array that can be
+    written without copying. It has exactly the result's shape and dtype, and any
+    strides that do not overlap. Memory between its elements is not written. If it shares
     memory with `x`, the elements of `x` are copied first; nothing else of the
     tensor's size is allocated but the result.
 threads : int, optional
-    How many threads may move the bytes, at least 1; where it is not given, as many as
-    `get_num_threads` says. A small call uses fewer.
+    How many threads may move the bytes, at least 1. The default is that of
+    `get_num_threads`. A small call uses fewer.
 **axes_lengths : int
     Lengths of axes of the pattern, by their names. Of the names in a pair of
     parentheses on the left side, all but one must have a length. An axis cannot be
@@ -176,17 +176,17 @@ Copy one array into another, with broadcasting.
 Parameters
 ----------
 dst : array
-    Where the elements go, an ndarray or another library's array that can be written
-    where it lies; any dtype without Python objects, and any strides that do not overlap
-    themselves. Memory between its elements is not written.
+    The array for the elements: an ndarray, or another library's array that can be
+    written without copying. It has any dtype without Python objects, and any strides
+    that do not overlap. Memory between its elements is not written.
 src : array_like
     Shape of `dst`, or one that broadcasts to it; any strides. Elements of the same
     dtype are copied bit for bit, others are cast if that is safe in the sense of
     ``numpy.can_cast``, which takes a copy of `src`. If it shares memory with `dst`, its
     elements are copied first.
 threads : int, optional
-    How many threads may move the bytes, at least 1; where it is not given, as many as
-    `get_num_threads` says. A small call uses fewer.
+    How many threads may move the bytes, at least 1. The default is that of
+    `get_num_threads`. A small call uses fewer.
 
 Raises
 ------

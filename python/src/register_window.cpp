@@ -21,27 +21,27 @@ constexpr const char* unfold_doc =
 
 Copy every position of a sliding window into a column (im2col).
 
-With window extents ``K_d``, their product ``K``, block counts ``L_d`` and their
-product ``L``, the result of shape ``(N, C*K, L)`` is
+With window extents ``K_d``, their product ``K``, counts of window positions ``L_d``
+and their product ``L``, the result of shape ``(N, C*K, L)`` is
 
 ``result[n, c*K + rank(o), rank(l)] == x[n, c, p_1, ..., p_k]``
 
 where ``p_d = l_d*strides_d + o_d*dilations_d - start_padding_d``. Where a ``p_d`` lies
 outside of `x`, the result has what `padding_mode` says, by default 0. ``rank`` is the
-row-major rank. The block counts are
+row-major rank. The counts of positions are
 ``L_d = (S_d + start_padding_d + end_padding_d - dilations_d*(K_d - 1) - 1) // strides_d + 1``.
 
 Parameters
 ----------
 x : array_like
     Shape ``(N, C, S_1, ..., S_k)``, with 1 to 6 spatial axes, or as `layout` says.
-    Any dtype without Python objects; elements are moved bit for bit. Any strides; an
-    ndarray, or another library's array on the CPU, is read where it lies.
+    Any dtype without Python objects; elements are moved bit for bit. Any strides. An
+    ndarray, or another library's array on the CPU, is read without copying.
 window_sizes : int or sequence of int
     Elements of the window, for all spatial axes or one for each; at least 1. This
     holds for the following parameters too.
 strides : int or sequence of int, default 1
-    Elements from one block to the next; at least 1.
+    Elements from one window position to the next; at least 1.
 dilations : int or sequence of int, default 1
     Elements from one element of the window to the next; at least 1.
 start_padding, end_padding : int or sequence of int, default 0
@@ -57,13 +57,13 @@ padding_value : number, default 0
     What "constant" finds; the dtype of `x` must hold it exactly. 0 is all bits 0 in any
     dtype. Other modes and dtypes without numbers take only 0.
 order : {"CRD", "DCR"} or DepthSpaceOrder, default "CRD"
-    Whether the channel (CRD) or the window position (DCR) is the slow index in the
+    Whether the channel (CRD) or the window's element (DCR) is the slow index in the
     rows of the result: row ``c*K + rank(o)`` or ``rank(o)*C + c``. DirectML's and
     PyTorch's is CRD; DCR is that of networks with the channels last.
 blocks : slice, (start, stop), or a sequence of these, optional
-    Which blocks to copy: positions along all spatial axes, or for each axis a slice
-    of step 1, (start, stop) or None. Negative positions count from the end. All
-    blocks where it is not given. ``L`` is the product of what is left.
+    The window positions to copy: one range for all spatial axes, or for each axis a
+    slice of step 1, (start, stop) or None. Negative numbers count from the end. The
+    default is all positions. ``L`` is the product of the positions in the ranges.
 channel_axis : int, default 1
     The axis of the channels in `x`; any axis but 0. A negative one counts from the
     end. Not beside a layout.
@@ -73,8 +73,9 @@ layout : str, optional
     image, without ``C`` it has one channel. "NC", then the spatial axes, where it is
     not given.
 out_layout : str, optional
-    The axes of the result: ``C`` its rows, ``L`` its blocks, and ``N``. "NLC" gives
-    one row for each block. "NCL" where it is not given, "CL" without a batch.
+    The axes of the result: ``C`` its rows, ``L`` the window positions, and ``N``.
+    "NLC" gives one row for each position. The default is "NCL", or "CL" without a
+    batch.
 dtype : dtype, optional
     The dtype of the result: bool, integer or floating point of up to 64 bits, bfloat16
     of ml_dtypes among them. That of `x` where it is not given.
@@ -86,14 +87,14 @@ scale, bias : float or sequence of float, optional
     and makes 0 of a NaN. With `dtype` alone, integers and bool are cast as by
     ``astype``.
 out : array, optional
-    Where the result goes, an ndarray or another library's array that can be written
-    where it lies: exactly the result's shape and dtype, any strides that do not
-    overlap themselves. Memory between its elements is not written. If it shares
+    The array for the result: an ndarray, or another library's array that can be
+    written without copying. It has exactly the result's shape and dtype, and any
+    strides that do not overlap. Memory between its elements is not written. If it shares
     memory with `x`, `x` is copied first; nothing else of the tensor's size is
     allocated but the result.
 threads : int, optional
-    How many threads may move the bytes, at least 1; where it is not given, as many as
-    `get_num_threads` says. A small call uses fewer.
+    How many threads may move the bytes, at least 1. The default is that of
+    `get_num_threads`. A small call uses fewer.
 
 Returns
 -------
@@ -160,7 +161,7 @@ With window extents ``K_d`` and their product ``K``, the result of shape
 
 ``columns[n, c*K + rank(o), rank(l)]``
 
-over all window positions ``o`` and blocks ``l`` with
+over all elements ``o`` of the window and all window positions ``l`` with
 ``l_d*strides_d + o_d*dilations_d - start_padding_d == p_d``, and 0 where there are
 none. The terms are added in ascending order of ``o``, starting from zero, or from
 what `out` holds.
@@ -168,9 +169,9 @@ what `out` holds.
 Parameters
 ----------
 columns : array_like
-    Shape ``(N, C*K, L)``, or as `layout` says; ``L`` is the number of blocks that
-    `unfold` makes of `output_sizes`. Any strides; an ndarray, or another library's array on the
-    CPU, is read where it lies. Integers wrap around, bool is a logical or, float16
+    Shape ``(N, C*K, L)``, or as `layout` says; ``L`` is the number of window
+    positions in `output_sizes`. Any strides. An ndarray, or another library's array on
+    the CPU, is read without copying. Integers wrap around, bool is a logical or, float16
     and bfloat16 are summed in float32 and rounded once, other floating point and
     complex dtypes in their own type.
 output_sizes : int or sequence of int
@@ -181,7 +182,7 @@ window_sizes : int or sequence of int
     Elements of the window, for all spatial axes or one for each; at least 1. This
     holds for the following parameters too.
 strides : int or sequence of int, default 1
-    Elements from one block to the next; at least 1.
+    Elements from one window position to the next; at least 1.
 dilations : int or sequence of int, default 1
     Elements from one element of the window to the next; at least 1.
 start_padding, end_padding : int or sequence of int, default 0
@@ -192,11 +193,11 @@ padding_mode : str or PaddingMode, default "constant"
     this mode. For one ``o``, an element's own term comes first, then those of the
     padding before the image, then those of the padding behind it, axis by axis.
 order : {"CRD", "DCR"} or DepthSpaceOrder, default "CRD"
-    Whether the channel (CRD) or the window position (DCR) is the slow index in the
+    Whether the channel (CRD) or the window's element (DCR) is the slow index in the
     rows of `columns`: row ``c*K + rank(o)`` or ``rank(o)*C + c``. DirectML's and
     PyTorch's is CRD; DCR is that of networks with the channels last.
 blocks : slice, (start, stop), or a sequence of these, optional
-    Which blocks `columns` has, as in `unfold`: all where it is not given.
+    The window positions that `columns` has, as in `unfold`. The default is all.
 accumulate : bool, default False
     Whether the result begins from what `out` holds, which has to be given then: terms
     are added to it, or compared with it. What no block reaches is not touched. A mean
@@ -219,8 +220,8 @@ channel_axis : int, default 1
     The axis of the channels in the result; any axis but 0. A negative one counts
     from the end. Not beside a layout.
 layout : str, optional
-    The axes of `columns`, a letter each: ``C`` the rows, ``L`` the blocks, and ``N``
-    the batch if there is one, such as "NLC". "NCL" where it is not given, or "CL" if
+    The axes of `columns`, a letter each: ``C`` the rows, ``L`` the window positions,
+    and ``N`` the batch if there is one, such as "NLC". "NCL" where it is not given, or "CL" if
     `out_layout` has no ``N``.
 out_layout : str, optional
     The axes of the result: ``C`` the channels, ``N`` the batch, any other upper-case
@@ -228,14 +229,14 @@ out_layout : str, optional
     without ``N`` one image. "NC", then the spatial axes, where it is not given;
     without ``N`` if `layout` has none.
 out : array, optional
-    Where the result goes, an ndarray or another library's array that can be written
-    where it lies: exactly the result's shape and dtype, any strides that do not
-    overlap themselves. Memory between its elements is not written. If it shares
+    The array for the result: an ndarray, or another library's array that can be
+    written without copying. It has exactly the result's shape and dtype, and any
+    strides that do not overlap. Memory between its elements is not written. If it shares
     memory with `columns`, they are copied first; nothing else of the tensor's
     size is allocated but the result.
 threads : int, optional
-    How many threads may move the bytes, at least 1; where it is not given, as many as
-    `get_num_threads` says. A small call uses fewer.
+    How many threads may move the bytes, at least 1. The default is that of
+    `get_num_threads`. A small call uses fewer.
 
 Returns
 -------
@@ -246,7 +247,7 @@ array
 Raises
 ------
 ValueError
-    If the rows or the block count of `columns` do not match, or for any other
+    If the rows or the window positions of `columns` do not match, or for any other
     argument out of range. Nothing has been written then.
 TypeError
     For an argument of the wrong kind, an array on a device or that NumPy cannot
@@ -276,7 +277,7 @@ array([[[[1, 2, 1],
 (1, 3, 224, 224)
 >>> image = np.zeros((1, 1, 3, 3), dtype=int)
 >>> for row in range(2):
-...     part = [(row, row + 1), None]  # one row of blocks
+...     part = [(row, row + 1), None]  # one row of windows
 ...     image = reblock.fold(columns[:, :, 2 * row : 2 * row + 2], (3, 3), 2, blocks=part,
 ...                          accumulate=True, out=image)
 >>> image.tolist()
@@ -375,9 +376,9 @@ constexpr const char* same_padding_doc =
     R"(same_padding(extents, window_sizes, strides=1, dilations=1)
 --
 
-Return the padding with which an axis has as many blocks as it has strides.
+Return the padding with which an axis has as many window positions as strides.
 
-There are ``ceil(S_d / strides_d)`` blocks along each axis. Both sides together have
+There are ``ceil(S_d / strides_d)`` window positions along each axis. Both sides together have
 ``max((ceil(S_d / strides_d) - 1)*strides_d + dilations_d*(K_d - 1) + 1 - S_d, 0)``
 elements; of an odd number the end has one more.
 
@@ -388,7 +389,7 @@ extents : sequence of int
 window_sizes : int or sequence of int
     Elements of the window, for all spatial axes or one for each; at least 1.
 strides : int or sequence of int, default 1
-    Elements from one block to the next; at least 1.
+    Elements from one window position to the next; at least 1.
 dilations : int or sequence of int, default 1
     Elements from one element of the window to the next; at least 1.
 

@@ -78,7 +78,7 @@ template <detail::convertible In, detail::convertible T, class Executor>
 status try_copy(const tensor_view<In>& source, const tensor_view<T>& destination,
                 const conversion& conversion, Executor&& executor) {
   detail::held_executor<Executor> held(executor);
-  const detail::copy_call call{{source, destination, detail::convertible{}}, held.reference()};
+  const detail::copy_call call{{source, destination, detail::different_types{}}, held.reference()};
   const detail::typed_conversion typed = detail::with_types<In, T>(conversion);
   status done = success{};
   engine::copy_converted(&call, &typed, &done);

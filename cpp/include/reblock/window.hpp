@@ -602,7 +602,7 @@ status try_unfold(const tensor_view<In>& input, const tensor_view<T>& columns, c
                   const conversion& conversion, Executor&& executor, std::int64_t channel_axis) {
   detail::held_executor held(executor);
   const detail::window_call call{
-      {input, columns, detail::convertible{}}, window, channel_axis, held.reference()};
+      {input, columns, detail::different_types{}}, window, channel_axis, held.reference()};
   const detail::typed_conversion typed = detail::with_types<In, T>(conversion);
   status done = success{};
   engine::unfold_converted(&call, &typed, &done);
@@ -643,7 +643,7 @@ status try_fold(const tensor_view<In>& columns, const tensor_view<T>& output, co
   using term = std::remove_const_t<In>;
   static_assert(detail::summable<T> && detail::summable<term>, "fold needs an element type that has a sum");
   detail::held_executor held(executor);
-  const detail::window_call call{{columns, output, detail::convertible{}},
+  const detail::window_call call{{columns, output, detail::different_types{}},
                                  window,
                                  channel_axis,
                                  held.reference(),

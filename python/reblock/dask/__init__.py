@@ -14,11 +14,11 @@ Most chunks are taken as they are. Where they cannot be, the array is rechunked 
 concerned and no others, and a ``dask.array.PerformanceWarning`` tells which chunks would have
 fitted.
 
-Nothing is computed at the call. A task reads its chunk where it lies and allocates the chunk of the
-result. With a layout, chunks are views with their axes permuted. Where blocks of `unfold` or `fold`
-reach into other chunks, the edges of these are cut off by tasks of their own, and the task has a
-copy of its chunk with the edges as well. No chunk of the input is written, and none of the result
-shares memory with one.
+Nothing is computed at the call. A task reads its chunk without copying and allocates the chunk of
+the result. With a layout, chunks are views with their axes permuted. Where windows of `unfold` or
+`fold` reach into other chunks, tasks of their own cut off the edges of these chunks, and the task
+copies its chunk together with the edges. No task writes a chunk of the input, and no chunk of the
+result shares memory with one.
 """
 
 try:

@@ -37,10 +37,10 @@ def unfold(
 
     This is `reblock.unfold`, with ``K`` elements in the window and ``L`` positions of it.
 
-    The spatial axes are flattened in the result, so that it is chunked into stripes: one for each
-    chunk of the leading spatial axis, the first along which there is more than one block. A stripe
-    has the blocks that would begin in its chunk if there were no padding. What they cover beyond
-    the chunk is cut off its neighbours and sent over.
+    The spatial axes are flattened in the result, which has a stripe for each chunk of the leading
+    spatial axis: the first one with more than one window position. A stripe has the positions that
+    would begin in its chunk without padding. The neighbours send the elements that these windows
+    cover beyond the chunk.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def unfold(
         Elements of the window, for all spatial axes or one for each; at least 1. This holds for the
         following parameters too.
     strides : int or sequence of int, default 1
-        Elements from one block to the next; at least 1.
+        Elements from one window position to the next; at least 1.
     dilations : int or sequence of int, default 1
         Elements from one element of the window to the next; at least 1.
     start_padding, end_padding : int or sequence of int, default 0
@@ -63,10 +63,10 @@ def unfold(
     padding_value : number, default 0
         What "constant" finds, as in `reblock.unfold`.
     order : {"CRD", "DCR"} or DepthSpaceOrder, default "CRD"
-        Whether the channel (CRD) or the window position (DCR) is the slow index in the rows; DCR
+        Whether the channel (CRD) or the window's element (DCR) is the slow index in the rows; DCR
         needs a single chunk along the channels or the rows.
     blocks : slice, (start, stop), or a sequence of these, optional
-        Which blocks to take, as in `reblock`: all where it is not given.
+        The window positions to take, as in `reblock`. The default is all.
     channel_axis : int, default 1
         The axis of the channels in `x`; any axis but 0. A negative one counts from the
         end.
@@ -139,12 +139,12 @@ def fold(
     out_layout: str | None = None,
     threads: SupportsIndex | None = 1,
 ) -> da.Array:
-    """Sum overlapping blocks up into an image (col2im), the adjoint of `unfold`.
+    """Add up overlapping windows into an image (col2im), the adjoint of `unfold`.
 
     This is `reblock.fold`, with ``K`` elements in the window and ``L`` positions of it.
 
-    The result is chunked along the leading spatial axis, the first along which there is more than
-    one block, and has one chunk along the others; `fold` of `unfold` gives the chunks of the image
+    The result is chunked along the leading spatial axis, the first one with more than one window
+    position, and has one chunk along the others; `fold` of `unfold` gives the chunks of the image
     back where they are multiples of the strides. Each chunk takes all columns that reach into it,
     from its own chunk of `columns` and from the neighbours, so that its sums have the same terms in
     the same order as those of `reblock.fold`.
@@ -153,8 +153,8 @@ def fold(
     ----------
     columns : dask.array.Array or array_like
         Shape ``(N, C*K, L)``. A dtype that `reblock.fold` can sum. Along axis 1, chunks are needed
-        that are multiples of ``K``; along axis 2, multiples of the number of blocks per step along
-        the leading axis; along the batch, any chunks will do. `unfold` makes such chunks.
+        that are multiples of ``K``; along axis 2, multiples of the window positions per step
+        along the leading axis; along the batch, any chunks will do. `unfold` makes such chunks.
     output_sizes : int or sequence of int
         The spatial extents of the result, for all spatial axes or one for each. Where it is an int,
         the first sequence among the parameters that follow tells the number of spatial axes;
@@ -163,7 +163,7 @@ def fold(
         Elements of the window, for all spatial axes or one for each; at least 1. This holds for the
         following parameters too.
     strides : int or sequence of int, default 1
-        Elements from one block to the next; at least 1.
+        Elements from one window position to the next; at least 1.
     dilations : int or sequence of int, default 1
         Elements from one element of the window to the next; at least 1.
     start_padding, end_padding : int or sequence of int, default 0
@@ -172,10 +172,10 @@ def fold(
         What happens to the terms of implicit elements, as in `reblock.fold`. All modes but
         "constant" need `columns` with a single chunk along axis 2.
     order : {"CRD", "DCR"} or DepthSpaceOrder, default "CRD"
-        Whether the channel (CRD) or the window position (DCR) is the slow index in the rows; DCR
+        Whether the channel (CRD) or the window's element (DCR) is the slow index in the rows; DCR
         needs a single chunk along the channels or the rows.
     blocks : slice, (start, stop), or a sequence of these, optional
-        Which blocks to take, as in `reblock`: all where it is not given.
+        The window positions to take, as in `reblock`. The default is all.
     channel_axis : int, default 1
         The axis of the channels in the result; any axis but 0. A negative one counts from the
         end.

@@ -377,7 +377,7 @@ def _form_of(x: torch.Tensor, arguments: dict[str, Any]) -> torch.memory_format:
 def _on_last_axis(
     function: Callable[..., npt.NDArray[Any]], x: npt.NDArray[Any], **arguments: Any
 ) -> npt.NDArray[Any]:
-    """Call the function with the channels of axis 1 on the last one, where they lie in memory."""
+    """Call the function with the channels of axis 1 on the last one, as they are in memory."""
     middle = range(1, x.ndim - 1)
     last = x.transpose(0, *(axis + 1 for axis in middle), 1)
     try:

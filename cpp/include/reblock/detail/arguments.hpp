@@ -123,8 +123,8 @@ struct untyped_view {
   view_values strides_in_bytes() const noexcept { return in_bytes(strides, element_size); }
 };
 
-/// Says that the types of an operator's tensors may differ.
-struct convertible {};
+/// The tag allows an operator's tensors of different types.
+struct different_types {};
 
 /// operands has an operator's two tensors, of one type unless one is converted to the other.
 struct operands {
@@ -137,7 +137,7 @@ struct operands {
                   "input and output must have one element type, or the call a conversion");
   }
   template <class In, class T>
-  operands(const tensor_view<In>& from, const tensor_view<T>& to, convertible) noexcept
+  operands(const tensor_view<In>& from, const tensor_view<T>& to, different_types) noexcept
       : input(from), output(to) {}
 
   /// Returns the output's data, which was not const.
