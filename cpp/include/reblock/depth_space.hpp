@@ -278,8 +278,8 @@ status run_depth_space(depth_space_direction direction, const tensor_view<In>& i
                        depth_space_order order, const conversion& conversion, Executor& executor,
                        std::int64_t channel_axis) {
   held_executor<Executor> held(executor);
-  const depth_space_call call{direction,       {input, output, different_types{}}, block_size, order, channel_axis,
-                              held.reference()};
+  const depth_space_call call{
+      direction, {input, output, different_types{}}, block_size, order, channel_axis, held.reference()};
   const typed_conversion typed = with_types<In, T>(conversion);
   status done = success{};
   engine::depth_space_converted(&call, &typed, &done);

@@ -48,8 +48,8 @@ inline status check_fold_options(const fold_options& options, const axis_values&
   if (number > static_cast<std::uint32_t>(fold_reduction::min)) {
     return error() << "reduction must be sum (0), mean (1), max (2) or min (3), got " << number;
   }
-  const bool is_sum = options.reduction == fold_reduction::sum && options.weights.empty() &&
-                      types.terms == types.results;
+  const bool is_sum =
+      options.reduction == fold_reduction::sum && options.weights.empty() && types.terms == types.results;
   if (sums_padding && !is_sum) {
     return error() << "padding_mode must be CONSTANT for fold with a reduction, weights or another dtype";
   }

@@ -51,8 +51,6 @@ register_bytes lane(register_type v) noexcept {
 }
 inline register_type repeat_lane(register_bytes v) noexcept { return v; }
 
-#include <reblock/detail/simd/squares.inc>
-
 #include <reblock/detail/simd/few_streams.inc>
 
 }  // namespace baseline
@@ -89,8 +87,6 @@ template <std::size_t>
   return v;
 }
 [[gnu::always_inline]] inline register_type repeat_lane(register_bytes v) noexcept { return v; }
-
-#include <reblock/detail/simd/squares.inc>
 
 #include <reblock/detail/simd/few_streams.inc>
 
@@ -148,8 +144,6 @@ template <std::size_t Lane>
 [[gnu::always_inline]] inline register_bytes lane(register_type v) noexcept {
   return lane_from<16 * static_cast<int>(Lane)>(v, std::make_integer_sequence<int, 16>{});
 }
-
-#include <reblock/detail/simd/squares.inc>
 
 #include <reblock/detail/simd/few_streams.inc>
 
