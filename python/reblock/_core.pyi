@@ -562,6 +562,8 @@ def unfold(
     dilations: _IntOrInts = 1,
     start_padding: _IntOrInts = 0,
     end_padding: _IntOrInts = 0,
+    padding_mode: _PaddingMode = "constant",
+    padding_value: complex | np.generic = 0,
     order: _Order = "CRD",
     blocks: _Blocks = None,
     channel_axis: SupportsIndex = 1,

@@ -13,6 +13,11 @@ from reblock import _layouts
 from reblock.dask._chunks import known
 from reblock.dask._types import Array, Input, IntOrInts, Order
 
+# What a shape does not depend on.
+_NOT_SIZES = frozenset(
+    {"padding_value", "order", "threads", "dtype", "scale", "bias", "reduction", "weights"}
+)
+
 
 def call_by_layout(
     name: str,
@@ -32,8 +37,7 @@ def call_by_layout(
     given: dict[str, Any] = {"layout": layouts[0], "out_layout": layouts[1]}
     if channel_axis != 1:
         given["channel_axis"] = channel_axis  # an error
-    others = ("padding_value", "order", "threads")
-    sizes = {key: v for key, v in parameters.items() if key not in others}
+    sizes = {key: v for key, v in parameters.items() if key not in _NOT_SIZES}
     try:
         shape = getattr(reblock, f"{name}_shape")(array.shape, **sizes, **given)
     except ValueError:
@@ -70,6 +74,11 @@ def split_axes(rank: int, channel_axis: SupportsIndex) -> tuple[int, list[int]]:
 def per_axis(value: IntOrInts, axes: int) -> list[int]:
     values: list[int] = np.broadcast_to(np.asarray(value), axes).tolist()
     return values
+
+
+def per_channel(**factors: object) -> bool:
+    """Tell whether any factor has a value for each channel."""
+    return any(np.ndim(factor) > 0 for factor in factors.values())  # type: ignore[arg-type]
 
 
 def is_crd(order: Order) -> bool:

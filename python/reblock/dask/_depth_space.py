@@ -7,11 +7,19 @@ from functools import partial
 from typing import Any, SupportsIndex
 
 import dask.array as da
+import numpy.typing as npt
 
 import reblock
-from reblock.dask._call import call_by_layout, empty_result, is_crd, per_axis, split_axes
+from reblock.dask._call import (
+    call_by_layout,
+    empty_result,
+    is_crd,
+    per_axis,
+    per_channel,
+    split_axes,
+)
 from reblock.dask._chunks import rechunk
-from reblock.dask._types import Array, Input, IntOrInts, Order
+from reblock.dask._types import Array, Factor, Input, IntOrInts, Order
 
 
 def depth_to_space(
@@ -22,6 +30,9 @@ def depth_to_space(
     channel_axis: SupportsIndex = 1,
     layout: str | None = None,
     out_layout: str | None = None,
+    dtype: npt.DTypeLike | None = None,
+    scale: Factor | None = None,
+    bias: Factor | None = None,
     threads: SupportsIndex | None = 1,
 ) -> da.Array:
     """Move channels into blocks of space, the inverse of `space_to_depth`.
@@ -46,6 +57,9 @@ def depth_to_space(
     layout, out_layout : str, optional
         The axes of the argument and of the result, a letter each, as in `reblock`: "NHWC", "CHW" or
         "NLC". Not beside another `channel_axis` than 1.
+    dtype, scale, bias : optional
+        How elements are converted, as in `reblock`. Values for each channel need a single chunk
+        along the channels.
     threads : int or None, default 1
         How many threads each task may use, at least 1; where None, as many as
         `reblock.get_num_threads` says where the task runs.
@@ -53,7 +67,7 @@ def depth_to_space(
     Returns
     -------
     dask.array.Array
-        Shape ``(N, C, S_1*B_1, ..., S_k*B_k)``, of the dtype of `x`.
+        Shape ``(N, C, S_1*B_1, ..., S_k*B_k)``, of `dtype`, else of the dtype of `x`.
 
     Raises
     ------
@@ -83,6 +97,9 @@ def depth_to_space(
         channel_axis,
         block_size=block_size,
         order=order,
+        dtype=dtype,
+        scale=scale,
+        bias=bias,
         threads=threads,
     )
 
@@ -95,6 +112,9 @@ def space_to_depth(
     channel_axis: SupportsIndex = 1,
     layout: str | None = None,
     out_layout: str | None = None,
+    dtype: npt.DTypeLike | None = None,
+    scale: Factor | None = None,
+    bias: Factor | None = None,
     threads: SupportsIndex | None = 1,
 ) -> da.Array:
     """Move blocks of space into channels, the inverse of `depth_to_space`.
@@ -120,6 +140,9 @@ def space_to_depth(
     layout, out_layout : str, optional
         The axes of the argument and of the result, a letter each, as in `reblock`: "NHWC", "CHW" or
         "NLC". Not beside another `channel_axis` than 1.
+    dtype, scale, bias : optional
+        How elements are converted, as in `reblock`. Values for each channel need a single chunk
+        along the channels.
     threads : int or None, default 1
         How many threads each task may use, at least 1; where None, as many as
         `reblock.get_num_threads` says where the task runs.
@@ -127,7 +150,7 @@ def space_to_depth(
     Returns
     -------
     dask.array.Array
-        Shape ``(N, C*P, S_1, ..., S_k)``, of the dtype of `x`.
+        Shape ``(N, C*P, S_1, ..., S_k)``, of `dtype`, else of the dtype of `x`.
 
     Raises
     ------
@@ -157,6 +180,9 @@ def space_to_depth(
         channel_axis,
         block_size=block_size,
         order=order,
+        dtype=dtype,
+        scale=scale,
+        bias=bias,
         threads=threads,
     )
 
@@ -172,10 +198,12 @@ def _depth_space(function: Callable[..., Array], array: da.Array, **keywords: An
     if not is_crd(keywords["order"]) and elements[channels] > 1:
         # The channels of the depth tensor that belong to one channel of the space tensor lie apart.
         grains[channels] = array.shape[channels]
+    if per_channel(scale=keywords["scale"], bias=keywords["bias"]):
+        grains[channels] = array.shape[channels]
     array = rechunk("x", array, grains)
     chunks = [
         tuple(size * grow.get(axis, 1) // shrink.get(axis, 1) for size in sizes)
         for axis, sizes in enumerate(array.chunks)
     ]
-    result: da.Array = da.map_blocks(function, array, chunks=chunks, meta=meta, **keywords)
+    result: da.Array = da.map_blocks(partial(function, **keywords), array, chunks=chunks, meta=meta)
     return result

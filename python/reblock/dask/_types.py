@@ -17,4 +17,7 @@ PaddingMode: TypeAlias = (
 )
 Blocks: TypeAlias = slice | Sequence[Any] | npt.NDArray[np.integer[Any]] | None
 Array: TypeAlias = npt.NDArray[Any]
+Factor: TypeAlias = float | Sequence[float] | npt.NDArray[Any]
+Reduction: TypeAlias = Literal["sum", "mean", "max", "min"]
+Weights: TypeAlias = npt.ArrayLike | Sequence[npt.ArrayLike]
 Input: TypeAlias = da.Array | npt.ArrayLike

@@ -6,14 +6,32 @@ from functools import partial
 from typing import Any, SupportsIndex
 
 import dask.array as da
+import numpy.typing as npt
 
 import reblock
-from reblock.dask._call import call_by_layout, empty_result, is_crd, per_axis, split_axes
+from reblock.dask._call import (
+    call_by_layout,
+    empty_result,
+    is_crd,
+    per_axis,
+    per_channel,
+    split_axes,
+)
 from reblock.dask._chunks import borders, ranges, rechunk
 from reblock.dask._padding import PADDING, has_zeros, pad_axis
 from reblock.dask._parts import map_parts
 from reblock.dask._sliding import SlidingWindow
-from reblock.dask._types import Array, Blocks, Input, IntOrInts, Order, PaddingMode
+from reblock.dask._types import (
+    Array,
+    Blocks,
+    Factor,
+    Input,
+    IntOrInts,
+    Order,
+    PaddingMode,
+    Reduction,
+    Weights,
+)
 
 
 def unfold(
@@ -31,6 +49,9 @@ def unfold(
     channel_axis: SupportsIndex = 1,
     layout: str | None = None,
     out_layout: str | None = None,
+    dtype: npt.DTypeLike | None = None,
+    scale: Factor | None = None,
+    bias: Factor | None = None,
     threads: SupportsIndex | None = 1,
 ) -> da.Array:
     """Copy every position of a sliding window into a column (im2col), the adjoint of `fold`.
@@ -73,6 +94,9 @@ def unfold(
     layout, out_layout : str, optional
         The axes of the argument and of the result, a letter each, as in `reblock`: "NHWC", "CHW" or
         "NLC". Not beside another `channel_axis` than 1.
+    dtype, scale, bias : optional
+        How elements are converted, as in `reblock`. The padding must then be 0. Values for each
+        channel need a single chunk along the channels.
     threads : int or None, default 1
         How many threads each task may use, at least 1; where None, as many as
         `reblock.get_num_threads` says where the task runs.
@@ -80,8 +104,8 @@ def unfold(
     Returns
     -------
     dask.array.Array
-        Shape ``(N, C*K, L)``, of the dtype of `x`. Its chunks are larger than those of `x` as it is
-        larger than `x`.
+        Shape ``(N, C*K, L)``, of `dtype`, else of the dtype of `x`. Its chunks are larger than
+        those of `x` as it is larger than `x`.
 
     Raises
     ------
@@ -118,6 +142,9 @@ def unfold(
         padding_value=padding_value,
         order=order,
         blocks=blocks,
+        dtype=dtype,
+        scale=scale,
+        bias=bias,
         threads=threads,
     )
 
@@ -134,6 +161,9 @@ def fold(
     padding_mode: PaddingMode = "constant",
     order: Order = "CRD",
     blocks: Blocks = None,
+    reduction: Reduction = "sum",
+    weights: Weights | None = None,
+    dtype: npt.DTypeLike | None = None,
     channel_axis: SupportsIndex = 1,
     layout: str | None = None,
     out_layout: str | None = None,
@@ -176,6 +206,10 @@ def fold(
         needs a single chunk along the channels or the rows.
     blocks : slice, (start, stop), or a sequence of these, optional
         The window positions to take, as in `reblock`. The default is all.
+    reduction : {"sum", "mean", "max", "min"}, default "sum"
+        What becomes of the terms of an element, as in `reblock.fold`.
+    weights, dtype : optional
+        The weights of the window's elements, and the dtype of the result, as in `reblock.fold`.
     channel_axis : int, default 1
         The axis of the channels in the result; any axis but 0. A negative one counts from the
         end.
@@ -189,7 +223,7 @@ def fold(
     Returns
     -------
     dask.array.Array
-        Shape ``(N, C, *output_sizes)``, of the dtype of `columns`.
+        Shape ``(N, C, *output_sizes)``, of `dtype`, else of the dtype of `columns`.
 
     Raises
     ------
@@ -226,6 +260,9 @@ def fold(
         padding_mode=padding_mode,
         order=order,
         blocks=blocks,
+        reduction=reduction,
+        weights=weights,
+        dtype=dtype,
         threads=threads,
     )
 
@@ -238,14 +275,25 @@ def _unfold(
     order: Order,
     blocks: Blocks,
     channel_axis: SupportsIndex,
+    dtype: npt.DTypeLike | None,
+    scale: Factor | None,
+    bias: Factor | None,
     threads: SupportsIndex | None,
     **window: IntOrInts,
 ) -> da.Array:
     options: dict[str, Any] = {"order": order, "channel_axis": channel_axis, "threads": threads}
+    converts = (dtype, scale, bias) != (None, None, None)
+    if converts:
+        options |= {"dtype": dtype, "scale": scale, "bias": bias}
     padding = {"padding_mode": padding_mode, "padding_value": padding_value}
     meta = empty_result(reblock.unfold, array, window | padding | options | {"blocks": blocks})
     channels, spatial = split_axes(array.ndim, channel_axis)
     if not has_zeros(padding_mode, padding_value):
+        if converts:
+            raise ValueError(
+                f"padding_value must be 0 with dtype, scale or bias, got {padding_value!r}:"
+                " unfold the converted array"
+            )
         sides = (per_axis(window.pop(side), len(spatial)) for side in PADDING)
         for axis, *pads in zip(spatial, *sides, strict=True):
             array = pad_axis(array, axis, pads, padding_mode, padding_value)
@@ -262,7 +310,7 @@ def _unfold(
         array = array[tuple(index)]
     leading, axis = sliding.axes[sliding.lead], spatial[sliding.lead]
     grains = {d: array.shape[d] for d in spatial if d != axis}
-    if not is_crd(order) and sliding.elements > 1:
+    if (not is_crd(order) and sliding.elements > 1) or per_channel(scale=scale, bias=bias):
         grains[channels] = array.shape[channels]
     array = rechunk("x", array, grains)
 
@@ -293,11 +341,15 @@ def _fold(
     padding_mode: PaddingMode,
     order: Order,
     blocks: Blocks,
+    reduction: Reduction,
+    weights: Weights | None,
+    dtype: npt.DTypeLike | None,
     channel_axis: SupportsIndex,
     threads: SupportsIndex | None,
     **window: IntOrInts,
 ) -> da.Array:
     options: dict[str, Any] = {"order": order, "channel_axis": channel_axis, "threads": threads}
+    options |= {"reduction": reduction, "weights": weights, "dtype": dtype}
     given = {"output_sizes": output_sizes, "blocks": blocks} | window | options
     given["padding_mode"] = padding_mode
     meta = empty_result(reblock.fold, array, given)
@@ -310,6 +362,8 @@ def _fold(
         if part is None:
             return _zeros(array, meta)
         reached, sliding = part
+        if any(first == last for first, last in reached):
+            return _zeros(array, meta)
         of_part: dict[str, Any] = sliding.keywords() | options
         image = _fold(
             array, output_sizes=sliding.sizes(), padding_mode=padding_mode, blocks=None, **of_part
@@ -366,7 +420,7 @@ def _fold_whole(array: da.Array, meta: Array, given: dict[str, Any], channels: i
         new_axes={axis: meta.shape[axis] for axis in spatial},
         adjust_chunks={channels: tuple(rows // window for rows in array.chunks[1])},
         concatenate=True,
-        dtype=array.dtype,
+        dtype=meta.dtype,
         meta=meta,
     )
     return result
@@ -375,5 +429,5 @@ def _fold_whole(array: da.Array, meta: Array, given: dict[str, Any], channels: i
 def _zeros(array: da.Array, meta: Array) -> da.Array:
     """Return the result of a call without window positions."""
     shape = (array.shape[0], *meta.shape[1:])
-    result: da.Array = da.zeros(shape, dtype=array.dtype, chunks=shape)
+    result: da.Array = da.zeros(shape, dtype=meta.dtype, chunks=shape)
     return result
