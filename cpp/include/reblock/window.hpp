@@ -615,8 +615,8 @@ status try_unfold(const tensor_view<In>& input, const tensor_view<T>& columns, c
                   const unfold_options<std::type_identity_t<T>>& options, Executor&& executor,
                   std::int64_t channel_axis) {
   detail::held_executor held(executor);
-  const detail::window_call call{{input, columns},      window, channel_axis, held.reference(), {}, {},
-                                 &options.padding_value};
+  detail::window_call call{{input, columns}, window, channel_axis, held.reference()};
+  call.padding_value = &options.padding_value;
   status done = success{};
   engine::unfold(&call, &done);
   held.rethrow();
