@@ -450,7 +450,7 @@ def unfold(
     start_padding, end_padding : int or sequence of int, default 0
         Implicit elements before and behind each spatial axis; at least 0.
     padding_mode : str or PaddingMode, default "constant"
-        What the implicit elements are, in the words of `numpy.pad`, which gives the same
+        What the implicit elements are, in the words of ``numpy.pad``, which gives the same
         elements for padding of any size. Of ``a b c d`` with 3 elements on each side,
         "constant" makes ``v v v a b c d v v v`` with `padding_value` ``v``, "edge"
         ``a a a a b c d d d d``, "reflect" ``d c b a b c d c b a``, "symmetric"

@@ -26,6 +26,8 @@ maps over an axis that does not merge with the batch.
 a model.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from functools import partial
 from typing import Any, Literal, SupportsIndex

@@ -20,7 +20,7 @@ from reblock._layouts import resolve_layouts
 from reblock._patterns import Axes, Use
 from reblock.torch._tensors import is_plain, numbers, require_dense_on_the_cpu, tensor
 
-Factor: TypeAlias = float | Sequence[float] | npt.NDArray[Any] | torch.Tensor
+Factor: TypeAlias = "float | Sequence[float] | npt.NDArray[Any] | torch.Tensor"
 
 _PEERS = {
     "depth_to_space": "pixel_shuffle",
