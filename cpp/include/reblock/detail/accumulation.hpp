@@ -11,7 +11,6 @@
 #pragma once
 
 #include <array>
-#include <cmath>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -91,13 +90,27 @@ template <class T, class A>
   }
 }
 
-/// Rounds a value to the nearest integer, ties to even. The values of an integer type of up to 32 bits are small enough.
+/// Rounds any value to the nearest integer, ties to even. It is no function of the C library, which programs in C would have
+/// to link.
+template <std::floating_point A>
+[[gnu::always_inline]] inline A nearest_of_any(A value) noexcept {
+  constexpr A without_fractions = [] {
+    A power = 1;
+    for (int i = 1; i < std::numeric_limits<A>::digits; ++i) power *= 2;
+    return power;
+  }();
+  if (!(value > -without_fractions && value < without_fractions)) return value;
+  const A shift = value < 0 ? -without_fractions : without_fractions;
+  return rounded(rounded(value + shift) - shift);
+}
+
+/// Does the same for a small value. The values of an integer type of up to 32 bits are small enough.
 template <std::floating_point A>
 [[gnu::always_inline]] inline A nearest(A value) noexcept {
-  constexpr A large = 3 * static_cast<A>(std::int64_t{1} << (std::numeric_limits<A>::digits - 2));
   if constexpr (std::numeric_limits<A>::digits > 53) {
-    return std::nearbyint(value);
+    return nearest_of_any(value);
   } else {
+    constexpr A large = 3 * static_cast<A>(std::int64_t{1} << (std::numeric_limits<A>::digits - 2));
     return rounded(rounded(value + large) - large);
   }
 }
@@ -115,7 +128,7 @@ template <class T, class A>
   } else if constexpr (sizeof(T) == 8) {
     constexpr auto above = static_cast<A>(std::numeric_limits<T>::max() / 2 + 1) * 2;
     constexpr auto least = static_cast<A>(std::numeric_limits<T>::min());
-    const A whole = std::nearbyint(value);
+    const A whole = nearest_of_any(value);
     if (!(whole < above)) return whole >= above ? std::numeric_limits<T>::max() : T{};
     return whole <= least ? std::numeric_limits<T>::min() : static_cast<T>(whole);
   } else {
@@ -568,9 +581,10 @@ template <class In, class T>
     if constexpr (std::integral<T>) {
       constexpr wide least = std::is_signed_v<T> ? -static_cast<wide>(std::uint64_t{1} << 63) : wide{0};
       constexpr wide above = static_cast<wide>(std::uint64_t{1} << 63);
+      constexpr wide most_below =
+          above * 2 * (1 - std::numeric_limits<wide>::epsilon() / 2);  // the value before it
       if (std::is_unsigned_v<T> && value >= above)
-        return static_cast<T>(
-            static_cast<std::uint64_t>(value < above * 2 ? value : std::nextafter(above * 2, wide{0})));
+        return static_cast<T>(static_cast<std::uint64_t>(value < above * 2 ? value : most_below));
       const wide inside = value > least || std::is_unsigned_v<T> ? value : least;
       if (!(inside < above) || !(inside >= -above)) return T{};
       return static_cast<T>(static_cast<std::int64_t>(inside));

@@ -73,17 +73,18 @@ struct square_width {
   block_mover (*mover)(std::size_t size);  ///< may return null
 };
 
+[[gnu::visibility("hidden")]] inline constexpr square_width widths_of_squares[] = {
+    {1, 0, baseline::square_mover<>},
+#if defined(__GNUC__) && defined(__x86_64__)
+    {2, 1, avx2::square_mover<>},
+    {4, 2, avx512::square_mover<>},
+#endif
+};
+
 /// Returns the widths that a processor with this set can use.
 inline std::span<const square_width> squares_of(instruction_set set) noexcept {
-  static constexpr square_width widths[] = {
-      {1, 0, baseline::square_mover<>},
-#if defined(__GNUC__) && defined(__x86_64__)
-      {2, 1, avx2::square_mover<>},
-      {4, 2, avx512::square_mover<>},
-#endif
-  };
   const std::size_t usable = set >= instruction_set::avx512 ? 3 : set >= instruction_set::avx2 ? 2 : 1;
-  return std::span(widths).first(std::min(usable, std::size(widths)));
+  return std::span(widths_of_squares).first(std::min(usable, std::size(widths_of_squares)));
 }
 
 /// block_offers compares movers for one layout. The layout is simplified and has no bounds.
