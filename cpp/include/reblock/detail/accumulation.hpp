@@ -222,9 +222,9 @@ struct keeping {
       const float b = to_float(next);
       if (!((Max ? a >= b : a <= b) || a != a)) held = next;
     } else if constexpr (Max) {
-      held = (held >= next) | (held != held) ? held : next;
+      held = ((held >= next) | (held != held)) ? held : next;
     } else {
-      held = (held <= next) | (held != held) ? held : next;
+      held = ((held <= next) | (held != held)) ? held : next;
     }
   }
 };
