@@ -10,9 +10,9 @@
 #include <type_traits>
 #include <utility>
 
-#include <reblock/detail/accumulation.hpp>
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/engine.hpp>
+#include <reblock/detail/find_reduction.hpp>
 #include <reblock/detail/gather.hpp>
 #include <reblock/detail/leaves.hpp>
 #include <reblock/detail/look_up.hpp>
