@@ -109,6 +109,7 @@ struct drawn_sums {
   std::int64_t element_size = 0;             ///< bytes
   std::vector<std::int64_t> column_strides;  ///< of n, c, the offsets and the windows of each axis
   axis_values image_strides;
+  detail::summand part = detail::summand::integer8;
 
   std::size_t spatial() const { return axes.size(); }
 
@@ -152,6 +153,7 @@ struct drawn_sums {
     sums.extents = image;
     sums.output_strides = image_strides;
     sums.sum.element_size = element_size;
+    sums.sum.part = part;
     return sums;
   }
 };

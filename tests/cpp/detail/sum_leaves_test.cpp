@@ -192,7 +192,7 @@ TEST_CASE("a processor that converts float16 does so as it is defined") {
       std::array<float16, 8> results;
       const sum_place place{reinterpret_cast<const std::byte*>(values.data()), nullptr,
                             reinterpret_cast<std::byte*>(results.data())};
-      sum_halves<masking::none, 1>(terms.data(), count, &place, 1, {});
+      sum_halves<masking::none, 1>(terms.data(), count, &place, 1, {}, false);
       for (std::size_t i = 0; i < 8; ++i) {
         float sum = 0 + to_float(values[i]);
         if (count == 2) sum += to_float(values[8 + i]);

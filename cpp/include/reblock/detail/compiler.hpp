@@ -439,6 +439,7 @@ template <class T>
 struct wide_sum {
   using lanes [[gnu::vector_size(32)]] = T;
   using values = lanes;
+  [[gnu::target("avx2"), gnu::always_inline]] static lanes begin(values held) noexcept { return held; }
   [[gnu::target("avx2"), gnu::always_inline]] static void add(lanes& sums, lanes terms) noexcept {
     sums += terms;
   }
@@ -448,6 +449,7 @@ template <>
 struct wide_sum<bool> {
   using lanes [[gnu::vector_size(32)]] = std::uint8_t;
   using values = lanes;
+  [[gnu::target("avx2"), gnu::always_inline]] static lanes begin(values held) noexcept { return held; }
   [[gnu::target("avx2"), gnu::always_inline]] static void add(lanes& sums, lanes terms) noexcept {
     sums = (lanes)((sums | terms) != 0) & 1;
   }
@@ -456,8 +458,11 @@ struct wide_sum<bool> {
 struct wide_sum_of_halves {
   using lanes = eight_floats;
   using values = eight_halves;
+  [[gnu::target("avx2,f16c"), gnu::always_inline]] static lanes begin(values held) noexcept {
+    return __builtin_ia32_vcvtph2ps256(held);
+  }
   [[gnu::target("avx2,f16c"), gnu::always_inline]] static void add(lanes& sums, values terms) noexcept {
-    sums += __builtin_ia32_vcvtph2ps256(terms);
+    sums += begin(terms);
   }
   [[gnu::target("avx2,f16c"), gnu::always_inline]] static values finish(lanes sums) noexcept {
     return __builtin_ia32_vcvtps2ph256(sums, 0);  // ties to even
@@ -467,7 +472,7 @@ struct wide_sum_of_halves {
 template <class Sum, masking Masks, std::size_t Count>
 [[gnu::target("avx2,f16c")]] inline void sum_wide_registers(const term* terms, std::size_t count,
                                                             const sum_place* places, std::size_t place_count,
-                                                            const sum_step& step) noexcept {
+                                                            const sum_step& step, bool accumulates) noexcept {
   using values = typename Sum::values;
   constexpr std::size_t width = sizeof(values);
   using bits [[gnu::vector_size(width)]] = long long;
@@ -480,6 +485,11 @@ template <class Sum, masking Masks, std::size_t Count>
     for (std::size_t i = 0; i < Count; ++i) {
       sources[i] = source + static_cast<std::int64_t>(i) * step.source;
       masks[i] = Masks == masking::each ? mask + static_cast<std::int64_t>(i) * step.mask : mask;
+      if (accumulates) {
+        values held;
+        std::memcpy(&held, destination + static_cast<std::int64_t>(i) * step.destination, width);
+        sums[i] = Sum::begin(held);
+      }
     }
     for (std::size_t k = 0; k < count; ++k) {
 #pragma GCC unroll 4
@@ -505,15 +515,15 @@ template <class Sum, masking Masks, std::size_t Count>
 /// Computes the sums of Count registers of 32 bytes at each place.
 template <class T, masking Masks, std::size_t Count>
 void sum_wide(const term* terms, std::size_t count, const sum_place* places, std::size_t place_count,
-              const sum_step& step) noexcept {
-  sum_wide_registers<wide_sum<T>, Masks, Count>(terms, count, places, place_count, step);
+              const sum_step& step, bool accumulates) noexcept {
+  sum_wide_registers<wide_sum<T>, Masks, Count>(terms, count, places, place_count, step, accumulates);
 }
 
 /// Computes the sums of Count registers of 8 values of float16 at each place.
 template <masking Masks, std::size_t Count>
 void sum_halves(const term* terms, std::size_t count, const sum_place* places, std::size_t place_count,
-                const sum_step& step) noexcept {
-  sum_wide_registers<wide_sum_of_halves, Masks, Count>(terms, count, places, place_count, step);
+                const sum_step& step, bool accumulates) noexcept {
+  sum_wide_registers<wide_sum_of_halves, Masks, Count>(terms, count, places, place_count, step, accumulates);
 }
 
 #elif defined(__aarch64__)
@@ -548,16 +558,22 @@ inline constexpr std::size_t wide_sum_bytes = 16;
 
 // not called: the registers have 16 bytes
 template <class T, masking Masks, std::size_t Count>
-void sum_wide(const term*, std::size_t, const sum_place*, std::size_t, const sum_step&) noexcept {}
+void sum_wide(const term*, std::size_t, const sum_place*, std::size_t, const sum_step&, bool) noexcept {}
 
 template <masking Masks, std::size_t Count>
 void sum_halves(const term* terms, std::size_t count, const sum_place* places, std::size_t place_count,
-                const sum_step& step) noexcept {
+                const sum_step& step, bool accumulates) noexcept {
   for (std::size_t i = 0; i < place_count * Count; ++i) {
     const sum_place& place = places[i / Count];
     const auto steps = static_cast<std::int64_t>(i % Count);
+    std::byte* to = place.destination + steps * step.destination;
     float32x4_t low = vdupq_n_f32(0);
     float32x4_t high = low;
+    if (accumulates) {
+      const float16x8_t held = vreinterpretq_f16_u8(vld1q_u8(reinterpret_cast<const std::uint8_t*>(to)));
+      low = vcvt_f32_f16(vget_low_f16(held));
+      high = vcvt_f32_f16(vget_high_f16(held));
+    }
     for (std::size_t k = 0; k < count; ++k) {
       const std::byte* from = place.source + terms[k].offset + steps * step.source;
       uint8x16_t next = vld1q_u8(reinterpret_cast<const std::uint8_t*>(from));
@@ -570,7 +586,6 @@ void sum_halves(const term* terms, std::size_t count, const sum_place* places, s
       high = vaddq_f32(high, vcvt_f32_f16(vget_high_f16(halves)));
     }
     const float16x8_t rounded = vcombine_f16(vcvt_f16_f32(low), vcvt_f16_f32(high));
-    std::byte* to = place.destination + steps * step.destination;
     vst1q_u8(reinterpret_cast<std::uint8_t*>(to), vreinterpretq_u8_f16(rounded));
   }
 }
@@ -587,9 +602,9 @@ void look_up_16(const lookups&, const tile_axis&, const tile_axis&, const std::b
 template <std::size_t WindowBytes, std::size_t Windows, std::size_t Targets, std::size_t Store>
 void look_up_64(const lookups&, const tile_axis&, const tile_axis&, const std::byte*, std::byte*) noexcept {}
 template <class T, masking Masks, std::size_t Count>
-void sum_wide(const term*, std::size_t, const sum_place*, std::size_t, const sum_step&) noexcept {}
+void sum_wide(const term*, std::size_t, const sum_place*, std::size_t, const sum_step&, bool) noexcept {}
 template <masking Masks, std::size_t Count>
-void sum_halves(const term*, std::size_t, const sum_place*, std::size_t, const sum_step&) noexcept {}
+void sum_halves(const term*, std::size_t, const sum_place*, std::size_t, const sum_step&, bool) noexcept {}
 
 #endif
 

@@ -81,18 +81,21 @@ struct sum_costs {
   static constexpr std::int64_t least_offsets_run = 64;
   static constexpr std::int64_t least_channels_run = 16;
   static constexpr std::int64_t few_windows = 2;
-  /// Phases of an axis with few windows are brought side by side. So are phases of the innermost axis, if each window has a
-  /// run of them of so many bytes.
-  static constexpr std::int64_t few_joined_windows = 16;
-  static constexpr std::int64_t least_joined_run = 16;
-  /// A staged box with runs of so many bytes, read and written, takes twice as long as one with endless runs. One call moves so
-  /// many bytes in its own time.
+  /// Phases of the image's innermost axis have rows of their own if runs of fewer bytes would come side by side, and their
+  /// rows have so many bytes.
+  static constexpr std::int64_t least_joined_run = 6;
+  static constexpr std::int64_t least_phase = 32;
+  /// Rows of fewer bytes are made along channels.
+  static constexpr std::int64_t least_row = 32;
+  /// A chunk with runs of so many bytes, read and written, takes twice as long as one with endless runs. A chunk, and each
+  /// sum of one of its offsets, moves so many bytes in its own time.
   static constexpr double short_read = 32;
   static constexpr double short_written = 128;
-  static constexpr double call = 1024;
+  static constexpr double chunk = 1024;
+  static constexpr double call = 256;
   /// Bytes of a run of the image up to which a box may grow along it first.
   static constexpr std::int64_t first_run = 256;
-  /// The share of a box inside the image from which on that part is filled without the buffer.
+  /// The share of the image that windows side by side must cover from inside, so that moves bring them.
   static constexpr double mostly_inside = 0.75;
 };
 

@@ -20,9 +20,10 @@
 #include <reblock/detail/movers.hpp>
 #include <reblock/detail/padded_windows.hpp>
 #include <reblock/detail/plan_moves.hpp>
-#include <reblock/detail/staged_sum_runner.hpp>
-#include <reblock/detail/staged_sums.hpp>
+#include <reblock/detail/sum_sweep.hpp>
 #include <reblock/detail/summation.hpp>
+#include <reblock/detail/sweep_runner.hpp>
+#include <reblock/detail/tiled_sums.hpp>
 #include <reblock/detail/traversal.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
@@ -34,12 +35,13 @@ inline constexpr std::int64_t least_chunk_bytes = 64 * 1024;
 
 /// An any_plan is the content of an operation.
 struct any_plan {
-  enum class kind : std::uint8_t { moves, sums, staged_sums, padded, padded_sums };
+  enum class kind : std::uint8_t { moves, sums, sum_sweep, tiled_sums, padded, padded_sums };
   kind holds;
   union {
     move_plan moves;
     gather sums;
-    staged_sums staged;
+    sum_sweep sweep;
+    tiled_sums tiled;
     padded_move padded;
     padded_sums all_sums;
   };
@@ -49,7 +51,10 @@ struct any_plan {
       : holds(kind::moves), moves(described, element_size, by, settle) {}
   any_plan(const sum_request& request, const sum_functions* sum) noexcept
       : holds(kind::sums), sums(request, sum) {}
-  explicit any_plan(const staged_sums& some) noexcept : holds(kind::staged_sums), staged(some) {}
+  explicit any_plan(const sum_sweep& planned) noexcept : holds(kind::sum_sweep), sweep(planned) {}
+  any_plan(const layout& windows, const image_part& covered, const sum_sweep& edges,
+           std::int64_t element_size, const movers& by) noexcept
+      : holds(kind::tiled_sums), tiled(windows, covered, edges, element_size, by) {}
   any_plan(const padded_request& request, const movers& by) noexcept
       : holds(kind::padded), padded(request, by) {}
   any_plan(const sum_request& request, padded_sum_function sum) noexcept
@@ -215,10 +220,28 @@ void run_chunks_of_sums(const Sums& sums, const std::byte* source, std::byte* de
   if (chunked.chunks > 0) run_chunks(executor, chunked);
 }
 
+inline void run_chunks_of_sweep(const sum_sweep& sweep, const std::byte* source, std::byte* destination,
+                                const executor_reference& executor, std::int64_t concurrency) {
+  if (concurrency == 1) return fill_boxes(sweep, {0, sweep.boxes()}, source, destination);
+  sum_sweep shared = sweep;
+  shared.share_among(concurrency);
+  run_chunks_of_sums(shared, source, destination, executor, concurrency);
+}
+
 /// Makes a plan in `room`, which has the bytes of an operation.
 inline void place_moves(void* room, const layout& moves, std::int64_t element_size, const movers& by,
                         const settling* settle) noexcept {
   new (room) any_plan(moves, element_size, by, settle);
+}
+
+/// Plans a fold whose windows lie side by side, or returns false. It is not inlined, because it needs much stack.
+[[gnu::noinline]] inline bool place_tiles(void* room, const sum_request& request, const sum_sweep& sweep,
+                                          const movers& by) noexcept {
+  layout windows;
+  image_part covered;
+  if (!find_tiles(request, windows, covered)) return false;
+  new (room) any_plan(windows, covered, sweep, request.sum.element_size, by);
+  return true;
 }
 
 /// Plans the sums of fold. If each position has exactly one term, it plans moves alone. For an output without elements it
@@ -235,10 +258,12 @@ inline void place_sums(void* room, const sum_request& request, const sum_functio
   } else if (!request.accumulates && covers_once(request.moves, request.extents)) {
     place_moves(room, request.moves, element_size, by, sum.settle.settle != nullptr ? &sum.settle : nullptr);
   } else {
-    if (!request.accumulates && !sums_in_place(request)) {
-      const staged_sums staged(request, sum);
-      if (staged.fits()) {
-        new (room) any_plan(staged);
+    if (!sums_in_place(request)) {
+      const sum_sweep sweep(request, sum);
+      const bool are_terms_sums = sum.settle.settle == nullptr && !request.accumulates;
+      if (sweep.fits() && are_terms_sums && place_tiles(room, request, sweep, by)) return;
+      if (sweep.fits()) {
+        new (room) any_plan(sweep);
         return;
       }
     }
@@ -328,6 +353,20 @@ REBLOCK_ENGINE_FUNCTION void run_padded_sums(const detail::padded_sums& sums, co
       &run_chunk);
 }
 
+/// Runs a plan of moves.
+REBLOCK_ENGINE_FUNCTION void run_moves(const detail::move_plan& moves, const std::byte* source,
+                                       std::byte* destination, const detail::executor_reference& by,
+                                       std::int64_t concurrency) noexcept {
+  switch (moves.by) {
+    case detail::move_plan::kind::leaves:
+      return detail::run_plan(moves.leaves, all_movers(), source, destination, by, concurrency);
+    case detail::move_plan::kind::blocks:
+      return detail::run_chunks_of_blocks(moves.blocks, source, destination, by, concurrency);
+    case detail::move_plan::kind::windows:
+      return detail::run_chunks_of_windows(moves.windows, source, destination, by, concurrency);
+  }
+}
+
 REBLOCK_ENGINE_DEFINITION void run(const void* operation, const void* source, void* destination,
                                    const void* executor) noexcept {
   const auto& how = *std::launder(static_cast<const detail::any_plan*>(operation));
@@ -339,18 +378,19 @@ REBLOCK_ENGINE_DEFINITION void run(const void* operation, const void* source, vo
   if (concurrency == 0) return;  // the executor threw
   if (how.holds == detail::any_plan::kind::sums) {
     detail::run_chunks_of_sums(how.sums, from, to, by, concurrency);
-  } else if (how.holds == detail::any_plan::kind::staged_sums) {
-    detail::run_chunks_of_sums(how.staged, from, to, by, concurrency);
+  } else if (how.holds == detail::any_plan::kind::sum_sweep) {
+    detail::run_chunks_of_sweep(how.sweep, from, to, by, concurrency);
   } else if (how.holds == detail::any_plan::kind::padded_sums) {
     run_padded_sums(how.all_sums, from, to, by, concurrency);
   } else if (how.holds == detail::any_plan::kind::padded) {
     if (!how.padded.is_empty()) detail::run_chunks_of_padded(how.padded, from, to, by, concurrency);
-  } else if (how.moves.by == detail::move_plan::kind::blocks) {
-    detail::run_chunks_of_blocks(how.moves.blocks, from, to, by, concurrency);
-  } else if (how.moves.by == detail::move_plan::kind::windows) {
-    detail::run_chunks_of_windows(how.moves.windows, from, to, by, concurrency);
+  } else if (how.holds == detail::any_plan::kind::tiled_sums) {
+    run_moves(how.tiled.inside, from, to, by, concurrency);
+    how.tiled.for_each_edge([&](const detail::image_part& edge) {
+      detail::run_chunks_of_sums(detail::sweep_of_part{how.tiled.sweep, edge}, from, to, by, concurrency);
+    });
   } else {
-    detail::run_plan(how.moves.leaves, all_movers(), from, to, by, concurrency);
+    run_moves(how.moves, from, to, by, concurrency);
   }
 }
 

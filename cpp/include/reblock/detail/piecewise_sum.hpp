@@ -14,6 +14,7 @@
 
 #include <reblock/axis_values.hpp>
 #include <reblock/detail/configuration.hpp>
+#include <reblock/detail/for_each_choice.hpp>
 #include <reblock/detail/gather_axis.hpp>
 #include <reblock/detail/reduced_piece.hpp>
 #include <reblock/detail/sum_leaves.hpp>
@@ -49,21 +50,6 @@ struct box_target {
   axis_values place_strides;
   axis_values phase_strides;
 };
-
-/// Calls `visit` with each choice of an index below `counts[d]` for every axis d.
-template <class Visit>
-void for_each_choice(const axis_values& counts, Visit&& visit) {
-  axis_values chosen = axis_values::repeat(counts.size(), 0);
-  for (const std::int64_t count : counts) {
-    if (count == 0) return;
-  }
-  for (;;) {
-    visit(chosen);
-    std::size_t d = counts.size();
-    while (d > 0 && ++chosen[d - 1] == counts[d - 1]) chosen[--d] = 0;
-    if (d == 0) return;
-  }
-}
 
 /// A piecewise_sum writes the sums of a box piece by piece.
 class piecewise_sum {

@@ -18,6 +18,7 @@
 #include <reblock/detail/half.hpp>
 #include <reblock/detail/instruction_set.hpp>
 #include <reblock/detail/registers.hpp>
+#include <reblock/detail/simd/row_sums.hpp>
 #include <reblock/detail/sum_traits.hpp>
 #include <reblock/detail/tile.hpp>
 
@@ -236,9 +237,9 @@ void sum_wide_places(term_list& terms, const sum_place* places, std::size_t plac
                      const sum_step& step) {
   const std::span<const term> all = terms.from(0);
   if constexpr (std::same_as<T, float16>) {
-    sum_halves<Masks, Count>(all.data(), all.size(), places, place_count, step);
+    sum_halves<Masks, Count>(all.data(), all.size(), places, place_count, step, terms.accumulates());
   } else {
-    sum_wide<T, Masks, Count>(all.data(), all.size(), places, place_count, step);
+    sum_wide<T, Masks, Count>(all.data(), all.size(), places, place_count, step, terms.accumulates());
   }
 }
 
@@ -255,8 +256,7 @@ template <class T, bool Masked>
 template <class T, bool Masked>
 const row_functions& choose_row_functions(std::size_t size, const term_list& terms) noexcept {
   if constexpr (std::same_as<T, float16> || (adds_in_lanes<T> && wide_sum_bytes > sizeof(register_bytes))) {
-    const bool wide = usable_instruction_set() >= instruction_set::avx2 && terms.size() <= term_list::most &&
-                      !terms.accumulates();  // wide registers of sums begin from zero
+    const bool wide = usable_instruction_set() >= instruction_set::avx2 && terms.size() <= term_list::most;
     if (wide && size >= wide_rows<T, Masked>.width) return wide_rows<T, Masked>;
   }
   if constexpr (sizeof(T) <= 2) {
@@ -390,7 +390,7 @@ inline void accumulate_rows(const tile& t, const row_functions& by, term_list& t
   sum_all(by.one, {}, in_blocks, in_registers, width, together, across.extent, 1);
   if (in_registers == size) return;
   for_rows(0, across.extent, 1, [&](const std::byte* from, std::byte* to) {
-    std::array<std::byte, sizeof(register_bytes)> done;
+    std::array<std::byte, std::max(wide_sum_bytes, sizeof(register_bytes))> done;
     const std::size_t last = size - width;
     const sum_place place{from + last, nullptr, to + last};
     std::memcpy(done.data(), to + last, in_registers - last);
@@ -444,6 +444,12 @@ void sum_tile(const tile& t, term_list& terms, const std::byte* source, std::byt
     const bool masked = terms.masks().first != nullptr;
     const bool runs = inner.source_stride == size && inner.destination_stride == size;
     const auto row = static_cast<std::size_t>(inner.extent * size);
+    if constexpr (adds_in_lanes<part> && !std::same_as<part, bool>) {
+      const row_sum sum = !masked && runs && terms.size() <= term_list::most
+                              ? find_row_sum<part>(usable_instruction_set())
+                              : nullptr;
+      if (sum != nullptr) return sum(t, {terms.from(0), terms.accumulates()}, source, destination);
+    }
     if (masked || (runs && row >= least_run<part>)) {
       const row_functions& by = masked ? choose_row_functions<part, true>(row, terms)
                                        : choose_row_functions<part, false>(row, terms);

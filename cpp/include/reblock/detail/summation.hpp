@@ -3,6 +3,7 @@
 // This header has the arithmetic of fold, the only operator that adds.
 #pragma once
 
+#include <bit>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -84,9 +85,27 @@ void settle(const tile& t, const std::byte*, std::byte* destination) {
   });
 }
 
+/// Fills memory with terms that change no sum.
+template <class T>
+void fill_neutral(std::byte* first, std::size_t size) {
+  using part = typename parts_of<T>::type;
+  if constexpr (std::is_integral_v<part>) {
+    std::memset(first, 0, size);
+  } else {
+    part negative_zero{};
+    if constexpr (half<part>) {
+      negative_zero = std::bit_cast<part>(std::uint16_t{0x8000});
+    } else {
+      negative_zero = -negative_zero;
+    }
+    for (std::size_t i = 0; i < size; i += sizeof(part)) std::memcpy(first + i, &negative_zero, sizeof(part));
+  }
+}
+
 /// sum_functions has the functions that sum terms of one type.
 struct sum_functions {
   sum_function sum;
+  void (*fill_neutral)(std::byte* first, std::size_t size);
   /// Bytes of the shortest run whose terms may have masks; 0: no run may have masks.
   std::int64_t least_masked;
   /// Turns single terms into their sums.
@@ -109,7 +128,8 @@ constexpr settling settling_of() noexcept {
 
 template <class T>
 [[gnu::visibility("hidden")]] inline constexpr sum_functions sum_functions_of{
-    sum_tile<T>, least_run<typename parts_of<T>::type>, settling_of<T>(), detail::sum_padded<T>};
+    sum_tile<T>, detail::fill_neutral<T>, least_run<typename parts_of<T>::type>, settling_of<T>(),
+    detail::sum_padded<T>};
 
 /// A pair_of_parts has two parts, like std::complex.
 template <class Part>

@@ -1,0 +1,447 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// A sweep_runner runs a sum_sweep (sum_sweep.hpp): it fills the boxes of an image.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <span>
+
+#include <reblock/axis_values.hpp>
+#include <reblock/detail/blocks.hpp>
+#include <reblock/detail/checked.hpp>
+#include <reblock/detail/configuration.hpp>
+#include <reblock/detail/for_each_choice.hpp>
+#include <reblock/detail/layout.hpp>
+#include <reblock/detail/plan_blocks.hpp>
+#include <reblock/detail/sum_leaves.hpp>
+#include <reblock/detail/sum_sweep.hpp>
+#include <reblock/detail/sweep_axis.hpp>
+#include <reblock/detail/tile_list.hpp>
+
+namespace reblock::inline REBLOCK_NAMESPACE::detail {
+
+/// The runner has the buffers, and the plans of moves into them and out of them.
+class sweep_runner {
+ public:
+  /// The runner fills only one part of the image.
+  sweep_runner(const sum_sweep& sweep, const image_part& filled) noexcept
+      : sweep_(sweep), filled_part_(filled), rank_(sweep.places_.size()) {
+    std::int64_t stride = sweep.element_size_;
+    for (std::size_t k = 0; k < rank_; ++k) {
+      const std::size_t i = sweep.order_[k];
+      if (sweep.is_walked(i)) continue;
+      parts_[i].stride = stride;
+      stride *=
+          i < 2 ? sweep.chunk_.box[i] : static_cast<std::int64_t>(axis_of(i).width(sweep.chunk_.box[i]));
+    }
+    for (std::size_t i = rank_; i-- > 2;) {
+      if (sweep.is_walked(i)) {
+        parts_[i].offset_stride = stride;
+        parts_[i].window_stride = stride * sweep.chunk_.offsets[i - 2];
+        stride *= sweep.chunk_.offsets[i - 2] * sweep.chunk_.windows[i - 2];
+      } else {
+        parts_[i].row_stride = stride;
+        stride *= axis_of(i).rows();
+      }
+    }
+    filled_bytes_ = stride;
+  }
+  sweep_runner(const sweep_runner&) = delete;
+
+  void fill_box(std::int64_t number, const std::byte* columns, std::byte* image) noexcept {
+    for (std::size_t i = rank_; i-- > 0;) {
+      const std::int64_t along = sweep_.boxes_along(i);
+      part& p = parts_[i];
+      p.first = number % along * sweep_.chunk_.box[i];
+      p.count = std::min(sweep_.chunk_.box[i], sweep_.places_[i] - p.first);
+      number /= along;
+      if (i < 2) {
+        p.positions = {p.first, p.first + p.count};
+        continue;
+      }
+      set_out_positions(axis_of(i), filled_part_[i - 2], p);
+      if (p.positions.begin >= p.positions.end) return;
+    }
+    image += sweep_.output_offset_;
+    if (sweep_.copies_) {
+      copy_sums(columns, image);
+    } else {
+      add_to_image(columns, {image, sweep_.output_strides_, 0});
+    }
+  }
+
+ private:
+  /// A part describes a box, and the chunk in the buffer, along one axis.
+  struct part {
+    std::int64_t first = 0;  ///< index, place, or position if the axis is walked
+    std::int64_t count = 1;
+    index_range positions{0, 1};  ///< of the image
+    std::int64_t stride = 0;      ///< from element to element of a row of the planes, bytes
+    std::int64_t row_stride = 0;  ///< of the planes, bytes
+    index_range planes{0, 1};     ///< planes that have terms
+    index_range windows{0, 1};    ///< in the buffer
+    index_range filled{0, 0};   ///< elements of rows that these windows have begun, unless the axis is walked
+    index_range offsets{0, 1};  ///< in the buffer, of an axis that is walked
+    std::int64_t window_stride = 0;  ///< in the buffer, of an axis that is walked, bytes
+    std::int64_t offset_stride = 0;  ///< the same of an offset
+    std::int64_t chosen = 0;         ///< the offset, or the phase, whose terms are added
+  };
+  /// A target holds sums. Index 0 of the image lies `skipped` bytes before its first byte. If an axis has its phases apart,
+  /// the target has the places of the box along it, from the first one on.
+  struct target {
+    std::byte* first;
+    axis_values strides;  ///< bytes
+    std::int64_t skipped;
+    std::int64_t phase_stride = 0;  ///< bytes
+  };
+  /// A planned remembers the plan of a layout.
+  struct planned {
+    std::size_t rank = 0;
+    buffered_side buffer = buffered_side::none;
+    std::array<layout_axis, max_axes> axes;
+    staged_move move;
+  };
+
+  const sweep_axis& axis_of(std::size_t i) const noexcept { return sweep_.axes_[i - 2]; }
+
+  /// Narrows a part to positions of the image.
+  static void set_out_positions(const sweep_axis& axis, const index_range& filled, part& p) noexcept {
+    p.positions = {p.first, p.first + p.count};
+    if (!axis.is_walked) {
+      p.first += axis.first_place();
+      // it may wrap until the padding is subtracted
+      const std::int64_t end = wrapping_multiply(p.first + p.count, axis.stride);
+      p.positions = {p.first * axis.stride - axis.padding, wrapping_subtract(end, axis.padding)};
+    }
+    p.positions = {std::max(filled.begin, p.positions.begin), std::min(filled.end, p.positions.end)};
+    if (axis.is_walked || p.positions.begin >= p.positions.end) return;
+    p.first = floor_divide(p.positions.begin + axis.padding, axis.stride);
+    p.count = floor_divide(p.positions.end - 1 + axis.padding, axis.stride) + 1 - p.first;
+    p.planes = axis.planes_with_terms(p.first, p.count);
+    const std::int64_t origin = p.first - axis.halo();
+    p.windows.begin = std::clamp<std::int64_t>(origin, 0, axis.windows);
+    p.windows.end = std::clamp<std::int64_t>(p.first + p.count, p.windows.begin, axis.windows);
+  }
+
+  /// Adds all terms of a box to the image, which has any values before.
+  void add_to_image(const std::byte* columns, const target& to) noexcept {
+    std::size_t first = 2;
+    while (first < rank_ && !sweep_.is_walked(first)) ++first;
+    if (first == rank_ || !sweep_.clears_) return add_along(2, columns, to);
+    // sets sums to 0 shortly before the first terms are added
+    const index_range all = parts_[first].positions;
+    const std::int64_t step = sweep_.chunk_.windows[first - 2];
+    const sweep_axis& axis = axis_of(first);
+    const index_range windows = axis.windows_at(all);
+    index_range rest = all;
+    for (std::int64_t end = windows.end; end > windows.begin; end -= step) {
+      const std::int64_t begin = std::max(windows.begin, end - step);
+      const std::int64_t reached = std::clamp(begin * axis.stride - axis.padding, rest.begin, rest.end);
+      clear(first, {reached, rest.end}, to);
+      rest.end = reached;
+      parts_[first].windows = {begin, end};
+      add_offsets(first, columns, to);
+    }
+    clear(first, rest, to);
+  }
+
+  /// Adds the terms of all windows of the axes from `i` on, the last windows first.
+  void add_along(std::size_t i, const std::byte* columns, const target& to) noexcept {
+    if (i == rank_) {
+      bring(columns);
+      return add_chunk(2, 0, to);
+    }
+    if (!sweep_.is_walked(i)) return add_along(i + 1, columns, to);
+    const index_range all = axis_of(i).windows_at(parts_[i].positions);
+    const std::int64_t step = sweep_.chunk_.windows[i - 2];
+    for (std::int64_t end = all.end; end > all.begin; end -= step) {
+      parts_[i].windows = {std::max(all.begin, end - step), end};
+      add_offsets(i, columns, to);
+    }
+  }
+  void add_offsets(std::size_t i, const std::byte* columns, const target& to) noexcept {
+    const std::int64_t count = axis_of(i).offsets;
+    const std::int64_t step = sweep_.chunk_.offsets[i - 2];
+    for (std::int64_t begin = 0; begin < count; begin += step) {
+      parts_[i].offsets = {begin, std::min(begin + step, count)};
+      add_along(i + 1, columns, to);
+    }
+  }
+
+  /// Brings a chunk into the buffer. The last plane of an axis may have fewer offsets and needs its own move.
+  void bring(const std::byte* columns) noexcept {
+    bool has_edges = false;  // whether planes have elements without terms
+    axis_values moves;
+    for (std::size_t i = 2; i < rank_; ++i) {
+      const sweep_axis& axis = axis_of(i);
+      part& p = parts_[i];
+      const bool has_rest = !axis.is_walked && !axis.is_apart && axis.last_cycle() < axis.cycle;
+      moves.push_back(has_rest ? 2 : 1);
+      if (axis.is_walked) continue;
+      const std::int64_t origin = p.first - axis.halo();
+      const index_range windows{p.windows.begin - origin, p.windows.end - origin};
+      has_edges = has_edges || has_rest || windows.end - windows.begin < p.count + axis.halo() ||
+                  (!axis.is_apart && axis.cycle < axis.stride);
+      // if windows lie elsewhere than before, there may be old terms beside them
+      if (windows == p.filled) continue;
+      p.filled = windows;
+      is_clean_ = false;
+    }
+    if (has_edges && !is_clean_) {
+      sweep_.sum_->fill_neutral(buffer_.data(), static_cast<std::size_t>(filled_bytes_));
+      is_clean_ = true;
+    }
+    for_each_choice(moves, [&](const axis_values& rest) { bring_part(rest, columns); });
+  }
+
+  /// Brings the last plane of the axes for which `rest` is 1, and the planes before of the other axes.
+  void bring_part(const axis_values& rest, const std::byte* columns) noexcept {
+    layout moves;
+    moves.source_offset = sweep_.column_offset_;
+    const auto skip = [&](std::int64_t index, std::int64_t stride) {
+      moves.source_offset = wrapping_add(moves.source_offset, wrapping_multiply(index, stride));
+    };
+    for (std::size_t i = 0; i < 2; ++i) {
+      moves.add({parts_[i].count, sweep_.column_strides_[i], parts_[i].stride});
+      skip(parts_[i].first, sweep_.column_strides_[i]);
+    }
+    for (std::size_t i = 2; i < rank_; ++i) {
+      const sweep_axis& axis = axis_of(i);
+      const part& p = parts_[i];
+      const std::int64_t count = p.windows.end - p.windows.begin;
+      skip(p.windows.begin, axis.window_stride);
+      if (axis.is_walked) {
+        moves.add({count, axis.window_stride, p.window_stride});
+        moves.add({p.offsets.end - p.offsets.begin, axis.offset_stride, p.offset_stride});
+        skip(p.offsets.begin, axis.offset_stride);
+        continue;
+      }
+      const std::int64_t step = axis.is_apart ? p.stride : axis.stride * p.stride;  // from window to window
+      moves.add({count, axis.window_stride, step});
+      moves.destination_offset += p.filled.begin * step;
+      if (axis.is_apart) {
+        moves.add({axis.offsets, axis.offset_stride, p.row_stride});
+        continue;
+      }
+      const std::int64_t plane = wrapping_multiply(axis.cycle, axis.offset_stride);
+      const bool is_rest = rest[i - 2] != 0;
+      const std::int64_t whole = axis.offsets / axis.cycle;  // planes
+      moves.add({is_rest ? axis.last_cycle() : axis.cycle, axis.offset_stride, axis.dilation * p.stride});
+      moves.add({is_rest ? 1 : whole, plane, p.row_stride});
+      if (!is_rest) continue;
+      skip(whole, plane);
+      moves.destination_offset += whole * p.row_stride;
+    }
+    if (!is_empty(moves, sweep_.element_size_))
+      run(moves, columns, buffer_.data(), buffered_side::destination);
+  }
+
+  /// Adds the terms of a chunk to the target: for each choice of an offset of each walked axis, all windows at once. `from`
+  /// is the place of the chosen offsets in the buffer.
+  void add_chunk(std::size_t i, std::int64_t from, const target& to) noexcept {
+    while (i < rank_ && !sweep_.is_walked(i) && !axis_of(i).is_apart) ++i;
+    if (i == rank_) return add_rows(from, to);
+    part& p = parts_[i];
+    if (axis_of(i).is_apart) {
+      for (p.chosen = 0; p.chosen < axis_of(i).cycle; ++p.chosen) {
+        add_chunk(i + 1, from + p.chosen * p.row_stride, to);
+      }
+      return;
+    }
+    for (std::int64_t o = p.offsets.begin; o < p.offsets.end; ++o) {
+      p.chosen = o;
+      add_chunk(i + 1, from + (o - p.offsets.begin) * p.offset_stride, to);
+    }
+  }
+
+  void add_rows(std::int64_t from, const target& to) noexcept {
+    std::array<term_list::axis, max_rank - 2> terms;
+    tile_list rows;
+    std::int64_t place = -to.skipped;
+    for (std::size_t k = 0; k < rank_; ++k) {
+      const std::size_t i = sweep_.order_[k];
+      const part& p = parts_[i];
+      if (i < 2) {
+        place = wrapping_add(place, wrapping_multiply(p.first, to.strides[i]));
+        rows.add({p.count, p.stride, to.strides[i]});
+        continue;
+      }
+      const sweep_axis& axis = axis_of(i);
+      if (sweep_.is_walked(i)) {
+        terms[i - 2] = {1, 0};
+        index_range windows = axis.windows_at(p.chosen, p.positions);
+        windows.begin = std::max(windows.begin, p.windows.begin);
+        windows.end = std::min(windows.end, p.windows.end);
+        if (windows.begin >= windows.end) return;
+        const std::int64_t position = windows.begin * axis.stride + p.chosen * axis.dilation - axis.padding;
+        from += (windows.begin - p.windows.begin) * p.window_stride;
+        place = wrapping_add(place, wrapping_multiply(position, to.strides[i]));
+        rows.add(
+            {windows.end - windows.begin, p.window_stride, wrapping_multiply(axis.stride, to.strides[i])});
+        continue;
+      }
+      if (axis.is_apart) {
+        const std::int64_t phase = p.chosen * axis.dilation % axis.stride;
+        const std::int64_t before = p.chosen * axis.dilation / axis.stride;  // windows before a place
+        const std::int64_t moved = axis.padding - phase;
+        const std::int64_t begin = ceil_divide(p.positions.begin + moved, axis.stride);
+        const std::int64_t end = floor_divide(p.positions.end - 1 + moved, axis.stride) + 1;
+        if (begin >= end) return;
+        const std::int64_t count =
+            std::clamp(axis.planes_of(p.chosen), p.planes.begin, p.planes.end) - p.planes.begin;
+        const std::int64_t step = axis.cycle * p.row_stride - axis.advance * p.stride;  // from plane to plane
+        from += (begin - before - (p.first - axis.halo())) * p.stride + p.planes.begin * step;
+        place += phase * to.phase_stride + (begin - p.first) * to.strides[i];
+        terms[i - 2] = {count, step};
+        rows.add({end - begin, p.stride, to.strides[i]});
+        continue;
+      }
+      const std::int64_t step = axis.advance * axis.stride * p.stride;  // from plane to plane
+      const std::int64_t origin = (p.first - axis.halo()) * axis.stride - axis.padding;
+      from += (p.positions.begin - origin) * p.stride + p.planes.begin * (p.row_stride - step);
+      place = wrapping_add(place, wrapping_multiply(p.positions.begin, to.strides[i]));
+      terms[i - 2] = {p.planes.end - p.planes.begin, p.row_stride - step};
+      rows.add({p.positions.end - p.positions.begin, p.stride, to.strides[i]});
+    }
+    term_list all(std::span<const term_list::axis>(terms).first(rank_ - 2), {}, sweep_.accumulates_);
+    rows.for_each([&](const tile& t, const std::byte* source,
+                      std::byte* sums) { sweep_.sum_->sum(t, all, source, sums); },
+                  buffer_.data() + from, to.first + place, sweep_.element_size_);
+  }
+
+  /// Sets the sums of a box to 0, at the positions `some` of axis `along`.
+  void clear(std::size_t along, const index_range& some, const target& to) noexcept {
+    if (some.begin >= some.end) return;
+    tile_list rows;
+    std::int64_t place = -to.skipped;
+    for (std::size_t k = 0; k < rank_; ++k) {
+      const std::size_t i = sweep_.order_[k];
+      const index_range range = i == along ? some : parts_[i].positions;
+      place = wrapping_add(place, wrapping_multiply(range.begin, to.strides[i]));
+      rows.add({range.end - range.begin, 0, to.strides[i]});
+    }
+    constexpr term_list::axis nothing{0, 0, 0};
+    term_list none(std::span(&nothing, 1));
+    std::byte* const first = to.first + place;
+    rows.for_each(
+        [&](const tile& t, const std::byte*, std::byte* sums) { sweep_.sum_->sum(t, none, sums, sums); },
+        first, first, sweep_.element_size_);
+  }
+
+  /// Makes the sums in a buffer and moves them into the image. The buffer has the axes that are not walked inside, and a row
+  /// for each phase that is apart.
+  [[gnu::noinline]] void copy_sums(const std::byte* columns, std::byte* image) noexcept {
+    alignas(64) std::array<std::byte, sums_bytes + readable_slack> buffer;
+    target to{buffer.data(), sweep_.output_strides_, 0};
+    std::int64_t stride = sweep_.element_size_;
+    std::size_t apart = 0;
+    layout moves;
+    for (const bool walked : {false, true}) {
+      for (std::size_t k = 0; k < rank_; ++k) {
+        const std::size_t i = sweep_.order_[k];
+        if (sweep_.is_walked(i) != walked) continue;
+        const part& p = parts_[i];
+        to.strides[i] = stride;
+        if (i >= 2 && axis_of(i).is_apart) {
+          apart = i;
+          stride *= p.count;
+          continue;
+        }
+        const std::int64_t count = p.positions.end - p.positions.begin;
+        moves.add({count, stride, sweep_.output_strides_[i]});
+        to.skipped += p.positions.begin * stride;
+        moves.destination_offset = wrapping_add(
+            moves.destination_offset, wrapping_multiply(p.positions.begin, sweep_.output_strides_[i]));
+        stride *= count;
+      }
+    }
+    to.phase_stride = stride;
+    if (apart != 0) stride *= axis_of(apart).stride;
+    if (sweep_.clears_) std::memset(buffer.data(), 0, static_cast<std::size_t>(stride));
+    add_along(2, columns, to);
+    if (apart == 0) return run(moves, buffer.data(), image, buffered_side::source);
+    interleave(apart, moves, to, image);
+  }
+
+  /// Interleaves the phases of axis `i`. One move takes all places that have all phases. The first and the last place may
+  /// have fewer phases and need their own moves.
+  void interleave(std::size_t i, const layout& others, const target& sums, std::byte* image) noexcept {
+    const sweep_axis& axis = axis_of(i);
+    const part& p = parts_[i];
+    const std::int64_t stride = sweep_.output_strides_[i];
+    for (std::int64_t position = p.positions.begin; position < p.positions.end;) {
+      const std::int64_t place = floor_divide(position + axis.padding, axis.stride);
+      const std::int64_t phase = position + axis.padding - place * axis.stride;
+      const std::int64_t left = p.positions.end - position;
+      const std::int64_t phases = std::min(axis.stride - phase, left);
+      const std::int64_t places = phases == axis.stride ? left / axis.stride : 1;
+      layout moves;
+      moves.take(others);
+      moves.add({places, sums.strides[i], wrapping_multiply(axis.stride, stride)});
+      moves.add({phases, sums.phase_stride, stride});
+      moves.source_offset = (place - p.first) * sums.strides[i] + phase * sums.phase_stride;
+      moves.destination_offset = wrapping_add(moves.destination_offset, wrapping_multiply(position, stride));
+      run(moves, sums.first, image, buffered_side::source);
+      position += places * phases;
+    }
+  }
+
+  /// Runs moves. It plans them only if it does not remember their plan.
+  void run(const layout& moves, const std::byte* from, std::byte* to, buffered_side buffer) noexcept {
+    planned* found = nullptr;
+    for (planned& one : plans_) {
+      if (one.rank == moves.rank && one.buffer == buffer &&
+          std::equal(one.axes.begin(), one.axes.begin() + one.rank, moves.axes.begin())) {
+        found = &one;
+      }
+    }
+    if (found == nullptr) {
+      found = &plans_[next_++ % plans_.size()];
+      found->rank = moves.rank;
+      found->buffer = buffer;
+      std::copy_n(moves.axes.begin(), moves.rank, found->axes.begin());
+      layout axes;
+      axes.take(moves);
+      axes.source_offset = axes.destination_offset = 0;
+      plan_unbounded(found->move, axes, sweep_.element_size_, std::numeric_limits<double>::infinity(),
+                     buffer);
+    }
+    run_blocks(found->move, from + moves.source_offset, to + moves.destination_offset, spare_.data());
+  }
+
+  const sum_sweep& sweep_;
+  image_part filled_part_;
+  std::size_t rank_;  ///< n, c and the spatial axes
+  std::array<part, max_rank> parts_;
+  std::int64_t filled_bytes_ = 0;  ///< of the buffer
+  bool is_clean_ = false;          ///< whether the planes have no terms beside these windows
+  std::array<planned, 4> plans_;
+  std::size_t next_ = 0;
+  alignas(64) std::array<std::byte, chunk_bytes + readable_slack> buffer_;
+  alignas(64) std::array<std::byte, block_buffer_bytes + readable_slack> spare_;
+};
+
+/// A sweep_of_part fills one part of the image.
+struct sweep_of_part {
+  const sum_sweep& sweep;
+  const image_part& filled;
+
+  std::int64_t boxes() const noexcept { return sweep.boxes(); }
+};
+
+[[gnu::noinline]] inline void fill_boxes(const sweep_of_part& part, const index_range& boxes,
+                                         const std::byte* columns, std::byte* image) noexcept {
+  sweep_runner runner(part.sweep, part.filled);
+  for (std::int64_t box = boxes.begin; box < boxes.end; ++box) runner.fill_box(box, columns, image);
+}
+inline void fill_boxes(const sum_sweep& sweep, const index_range& boxes, const std::byte* columns,
+                       std::byte* image) noexcept {
+  fill_boxes(sweep_of_part{sweep, sweep.whole_image()}, boxes, columns, image);
+}
+
+}  // namespace reblock::inline REBLOCK_NAMESPACE::detail
