@@ -83,6 +83,13 @@ __all__ = [
 ]
 
 _ELSEWHERE = {
+    "Col2Im": "fold(columns, output_sizes, window_sizes)",
+    "DepthToSpace": "depth_to_space(x, block_size)",
+    "Fold": "torch.nn.Fold(output_size, kernel_size)",
+    "PixelShuffle": "torch.nn.PixelShuffle(upscale_factor)",
+    "PixelUnshuffle": "torch.nn.PixelUnshuffle(downscale_factor)",
+    "SpaceToDepth": "space_to_depth(x, block_size)",
+    "Unfold": "torch.nn.Unfold(kernel_size)",
     "col2im": "fold(columns, output_sizes, window_sizes)",
     "extract_patches": "unfold(x, window_sizes)",
     "im2col": "unfold(x, window_sizes)",

@@ -21,6 +21,9 @@ __version__: str
 compiler: str
 instruction_set: str
 
+def read_array(x: _Input, name: str) -> NDArray[Any]: ...
+def hint(keyword: str, parameters: Sequence[str]) -> str: ...
+
 _Scalar = TypeVar("_Scalar", bound=np.generic)
 _Result = TypeVar("_Result", bound=np.generic)
 
@@ -1506,7 +1509,7 @@ class DepthSpaceOrder(enum.IntEnum):
     COLUMN_ROW_DEPTH = 1
 
 class PaddingMode(enum.IntEnum):
-    """What `unfold` finds outside of an image: DirectML's DML_PADDING_MODE, and WRAP."""
+    """A PaddingMode says what `unfold` finds outside of an image: DML_PADDING_MODE, and WRAP."""
 
     CONSTANT = 0
     EDGE = 1
@@ -1515,7 +1518,7 @@ class PaddingMode(enum.IntEnum):
     WRAP = 4
 
 class FeatureLevel(enum.IntEnum):
-    """What a version of DirectML can do: DirectML's DML_FEATURE_LEVEL."""
+    """A FeatureLevel says what a version of DirectML can do: DirectML's DML_FEATURE_LEVEL."""
 
     LEVEL_1_0 = 0x1000
     LEVEL_2_0 = 0x2000
@@ -1535,7 +1538,7 @@ class FeatureLevel(enum.IntEnum):
 
 @final
 class TensorDesc:
-    """What a buffer holds: DirectML's buffer tensor.
+    """A TensorDesc describes what a buffer holds, as DirectML's buffer tensor.
 
     Parameters
     ----------
@@ -1964,7 +1967,7 @@ def compile(
     """
 
 def get_num_threads() -> int:
-    """How many threads a call may use where it does not say.
+    """Return how many threads a call may use where it does not say.
 
     At first the processors that the process may run on at once: what its affinity and
     its control groups leave it, or the environment variable ``REBLOCK_NUM_THREADS`` as

@@ -12,7 +12,8 @@ from typing import Any, Literal, SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from reblock._core import fold
+from reblock._core import fold, read_array
+from reblock._keywords import with_hints
 
 __all__ = ["Patches", "profile"]
 
@@ -40,7 +41,7 @@ class Patches:
     Parameters
     ----------
     image : array_like
-        One image, without a batch; any dtype and any strides.
+        One image, without a batch; any strides and any dtype without Python objects.
     window_sizes : int or sequence of int
         Elements of a patch, for all spatial axes or one for each; at least 1.
     strides : int or sequence of int, optional
@@ -85,6 +86,7 @@ class Patches:
     True
     """
 
+    @with_hints
     def __init__(
         self,
         image: ArrayLike,
@@ -96,7 +98,7 @@ class Patches:
         padding_mode: Literal["constant", "edge", "reflect", "symmetric", "wrap"] = "constant",
         padding_value: Any = 0,
     ) -> None:
-        self._image: _Array = np.asanyarray(image)
+        self._image = read_array(image, "image")
         self.layout = _check_layout(layout, self._image.ndim)
         if edges not in ("pad", "shift", "drop"):
             raise ValueError(f'edges must be "pad", "shift" or "drop", got {edges!r}')
@@ -273,8 +275,8 @@ class Patches:
             return
         count = 0
         held: list[_Array] = []
-        for some in patches if isinstance(patches, Iterable) else np.asarray(patches):
-            array = np.asarray(some)
+        for given in patches if isinstance(patches, Iterable) else np.asarray(patches):
+            array = np.asarray(given)
             for patch in array if array.ndim == rank + 1 else (array,):
                 count += 1
                 if count > len(self):
@@ -362,9 +364,9 @@ class _Merger:
 
     def _fold(self, row: _Array, groups: tuple[tuple[slice, int], ...]) -> None:
         plan = self._plan
-        some = row[tuple(group for group, _ in groups)]
-        counts = [1, *some.shape[:-1]]
-        columns = np.ascontiguousarray(some).reshape(math.prod(counts), -1)
+        part = row[tuple(group for group, _ in groups)]
+        counts = [1, *part.shape[:-1]]
+        columns = np.ascontiguousarray(part).reshape(math.prod(counts), -1)
         where: list[slice] = [slice(None)]
         end = [0]
         for axis, (_, first) in enumerate(groups, 1):

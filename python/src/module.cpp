@@ -18,6 +18,7 @@ PYBIND11_MODULE(_core, m, pybind11::mod_gil_not_used()) {
   reblock::python::register_window(m);
   reblock::python::register_descriptors(m);
   reblock::python::register_operator(m);
+  reblock::python::register_private(m);
   reblock::python::register_rearrange(m);
   reblock::python::register_threads(m);
 }

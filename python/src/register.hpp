@@ -11,6 +11,8 @@ void register_window(pybind11::module_& m);
 /// The enums and descriptors; the operator that they are compiled into comes after them.
 void register_descriptors(pybind11::module_& m);
 void register_operator(pybind11::module_& m);
+/// What the Python part of the package calls.
+void register_private(pybind11::module_& m);
 void register_rearrange(pybind11::module_& m);
 void register_threads(pybind11::module_& m);
 

@@ -19,7 +19,7 @@ namespace {
 constexpr const char* tensor_doc = R"(TensorDesc(data_type, sizes, strides=None)
 --
 
-What a buffer holds: DirectML's buffer tensor.
+A TensorDesc describes what a buffer holds, as DirectML's buffer tensor.
 
 Parameters
 ----------
@@ -246,15 +246,16 @@ void register_enums(py::module_& m) {
 
   py::native_enum<padding_mode> modes(
       m, "PaddingMode", "enum.IntEnum",
-      "What `unfold` finds outside of an image: DirectML's DML_PADDING_MODE, and WRAP.");
+      "A PaddingMode says what `unfold` finds outside of an image: DML_PADDING_MODE, and WRAP.");
   for (std::uint32_t value = 0; name(static_cast<padding_mode>(value)) != nullptr; ++value) {
     const auto mode = static_cast<padding_mode>(value);
     modes.value(name(mode), mode);
   }
   publish(m, modes, "PaddingMode");
 
-  py::native_enum<feature_level> levels(m, "FeatureLevel", "enum.IntEnum",
-                                        "What a version of DirectML can do: DirectML's DML_FEATURE_LEVEL.");
+  py::native_enum<feature_level> levels(
+      m, "FeatureLevel", "enum.IntEnum",
+      "A FeatureLevel says what a version of DirectML can do: DirectML's DML_FEATURE_LEVEL.");
   for (std::uint32_t value = 0x1000; value <= 0x6400; value += 0x100) {
     const auto level = static_cast<feature_level>(value);
     if (name(level) != nullptr) levels.value(name(level), level);

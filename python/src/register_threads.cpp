@@ -16,7 +16,7 @@ namespace {
 constexpr const char* get_num_threads_doc = R"(get_num_threads()
 --
 
-How many threads a call may use where it does not say.
+Return how many threads a call may use where it does not say.
 
 At first the processors that the process may run on at once: what its affinity and
 its control groups leave it, or the environment variable ``REBLOCK_NUM_THREADS`` as

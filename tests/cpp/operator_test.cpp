@@ -366,7 +366,7 @@ TEST_CASE("a bad description of a window operator is refused") {
   check_refused(try_compile(unfold_desc{image, floats({1, 9, 9}, axis_values{81, 9, 0}), w}),
                 {"output: ", "strides", "overlap"});
   check_refused(try_compile(fold_desc{columns, floats({1, 1, 5, 6}), w}),
-                {"input", "9 blocks", "(5, 6)", "12"});
+                {"input", "9 window positions", "(5, 6)", "12"});
   check_refused(try_compile(fold_desc{floats({1, 10, 9}), image, w}), {"input", "10 rows", "(3, 3)"});
   check_refused(try_compile(fold_desc{columns, floats({2, 1, 5, 5}), w}),
                 {"output: ", "(1, 1, 5, 5)", "(2, 1, 5, 5)"});

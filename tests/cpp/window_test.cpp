@@ -226,7 +226,7 @@ TEST_CASE("blocks that there are not are refused with their number") {
   check_refused(outcome({8, block_range::end}), {"blocks", "axis 0", "got 8 to 7"});
   check_refused(outcome({0, {1, 2, 3}}), {"blocks", "2 spatial axes", "got 3"});
   check_refused(try_fold_extents({1, 9, 8}, {9, 8}, {.sizes = 3, .blocks = {0, {2, 5}}}),
-                {"columns", "8 blocks", "output_sizes (9, 8) and blocks give 10: (2, 5)"});
+                {"columns", "8 window positions", "output_sizes (9, 8) and blocks give 10: (2, 5)"});
   check_refused(try_unfold_extents({1, 1, 9}, {.sizes = 3, .order = static_cast<depth_space_order>(2)}),
                 {"order", "got 2"});
 }
@@ -379,7 +379,7 @@ TEST_CASE("columns that do not belong to the image are refused with their values
   check_refused(outcome({1, 10, 9}, {5, 5}, {.sizes = 3}),
                 {"columns", "10 rows", "window_sizes (3, 3)", "9"});
   check_refused(outcome({1, 9, 8}, {5, 5}, {.sizes = 3}),
-                {"columns", "8 blocks", "output_sizes (5, 5)", "9"});
+                {"columns", "8 window positions", "output_sizes (5, 5)", "9"});
   check_refused(outcome({1, 9, 9}, {5, 5, 5}, {.sizes = {3, 3}}),
                 {"window_sizes", "3 spatial axes", "(3, 3)"});
   check_refused(outcome({1, 9, 9}, {5, -5}, {.sizes = 3}), {"output_sizes", "(5, -5)"});
@@ -399,7 +399,8 @@ TEST_CASE("a refused window operator writes nothing") {
   CHECK_THROWS_AS(unfold(image, output.view(), {.sizes = 3}), std::invalid_argument);
   CHECK(output.untouched());
   strided_tensor<float> wrong({1, 1, 6, 5}, {30, 30, 5, 1});
-  check_refused(try_fold(columns, wrong.view(), {.sizes = 3}), {"columns", "9 blocks", "(6, 5)", "12"});
+  check_refused(try_fold(columns, wrong.view(), {.sizes = 3}),
+                {"columns", "9 window positions", "(6, 5)", "12"});
   CHECK_THROWS_AS(fold(columns, wrong.view(), {.sizes = 3}), std::invalid_argument);
   CHECK(wrong.untouched());
   strided_tensor<float> flat({2, 1}, {1, 1});

@@ -209,7 +209,7 @@ def test_an_int_for_the_sizes_of_two_axes_is_refused(
     columns: tuple[int, ...], output_sizes: Any, hint: str
 ) -> None:
     """An int is one axis where nothing tells their number."""
-    with pytest.raises(ValueError, match=r"shape has \d+ blocks") as caught:
+    with pytest.raises(ValueError, match=r"shape has \d+ window positions") as caught:
         reblock.fold_shape(columns, output_sizes, 3)
     assert str(caught.value).endswith((hint,) if hint else ("(6,)", "(6, 6)"))
     assert reblock.fold_shape((1, 9, 36), (8, 8), 3) == (1, 1, 8, 8)
@@ -336,6 +336,9 @@ HINTS = [
     (reblock.compile, "FeatureLevel", "feature_level=", None),
     (reblock.depth_to_space, "kernel_size", None, None),
     (reblock.unfold, "quality", None, None),
+    (reblock.Patches, "kernel_size", "window_sizes=", "PyTorch"),
+    (reblock.Patches, "stride", "strides=", "PyTorch"),
+    (reblock.Patches, "quality", None, None),
 ]
 
 
@@ -370,6 +373,9 @@ def test_an_order_in_other_letters_is_known(order: Any, meant: str) -> None:
         ("im2col", "unfold(x, window_sizes)"),
         ("extract_patches", "unfold(x, window_sizes)"),
         ("col2im", "fold(columns, output_sizes, window_sizes)"),
+        ("Col2Im", "fold(columns, output_sizes, window_sizes)"),
+        ("DepthToSpace", "depth_to_space(x, block_size)"),
+        ("SpaceToDepth", "space_to_depth(x, block_size)"),
     ],
 )
 def test_functions_of_other_libraries_are_known(name: str, ours: str) -> None:

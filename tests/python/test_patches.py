@@ -209,6 +209,18 @@ def test_bad_arguments_are_refused(
 
 
 @pytest.mark.parametrize(
+    ("image", "told"),
+    [
+        (None, "NoneType"),
+        (np.ma.masked_array(IMAGE), "pass its .filled"),
+        (np.array([[[None]]]), "object"),
+    ],
+)
+def test_images_that_the_functions_refuse_are_refused(image: Any, told: str) -> None:
+    refuses(lambda: reblock.Patches(image, 1), TypeError, "image", told)
+
+
+@pytest.mark.parametrize(
     ("argument", "patches", "options"),
     [
         ("patches", np.zeros((3, 8, 8, 3)), {}),

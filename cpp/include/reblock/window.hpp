@@ -119,7 +119,7 @@ constexpr padding same_padding(const axis_values& extents, const spatial_values&
                                const spatial_values& strides = 1, const spatial_values& dilations = 1);
 /// @}
 
-/// Computes the extents {N, C*K, L} of the columns: image {1, 3, 5, 5} and window sizes 3 give {1, 27, 9}.
+/// Computes the extents {N, C*K, L} of the columns. Image {1, 3, 5, 5} and window sizes 3 give {1, 27, 9}.
 /// `channel_axis` is an axis of the image; negative values count from the end. Errors: a rank outside of 3 to 8, window
 /// parameters out of their range or not one per spatial axis, a window that does not fit even once, a range beyond the
 /// window positions, columns that cannot be addressed.
@@ -252,7 +252,8 @@ class window_geometry {
       const axis_values& columns, const spatial_values& output_sizes, const window& parameters,
       std::int64_t channel_axis, std::int64_t element_size, const char* columns_name) {
     if (columns.size() != 3) {
-      return error() << columns_name << " must have 3 axes (batch, channels * window elements, blocks), got "
+      return error() << columns_name
+                     << " must have 3 axes (batch, channels * window elements, window positions), got "
                      << columns.given() << ": shape " << columns;
     }
     for (const std::int64_t extent : columns) {
@@ -285,7 +286,7 @@ class window_geometry {
     const auto g = make(image, parameters, channel_axis, element_size, "output_sizes");
     if (g && g->columns_ != columns) {
       error why;
-      why << columns_name << " has " << columns[2] << " blocks (axis 2 of shape " << columns
+      why << columns_name << " has " << columns[2] << " window positions (axis 2 of shape " << columns
           << "), but output_sizes " << *spatial << (g->is_part_ ? " and blocks" : "") << " give "
           << g->columns_[2] << ": " << g->blocks_;
       if (!output_sizes.uniform() || spatial_axes != 1) return why;

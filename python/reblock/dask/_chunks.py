@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 import dask.array as da
 
+from reblock._core import read_array
 from reblock.dask._types import Input
 
 Range: TypeAlias = tuple[int, int]  # half-open
@@ -18,6 +19,8 @@ Range: TypeAlias = tuple[int, int]  # half-open
 def known(x: Input, name: str) -> da.Array:
     """Return a Dask array whose chunks are known."""
     array: da.Array = da.asarray(x)
+    if array.dtype.hasobject and not isinstance(x, da.Array):
+        read_array(x, name)  # which refuses it by the type that came
     for axis, sizes in enumerate(array.chunks):
         if any(math.isnan(size) for size in sizes):
             raise ValueError(

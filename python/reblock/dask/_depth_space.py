@@ -10,6 +10,7 @@ import dask.array as da
 import numpy.typing as npt
 
 import reblock
+from reblock._keywords import with_hints
 from reblock.dask._call import (
     call_by_layout,
     empty_result,
@@ -22,6 +23,7 @@ from reblock.dask._chunks import rechunk
 from reblock.dask._types import Array, Factor, Input, IntOrInts, Order
 
 
+@with_hints
 def depth_to_space(
     x: Input,
     block_size: IntOrInts,
@@ -104,6 +106,7 @@ def depth_to_space(
     )
 
 
+@with_hints
 def space_to_depth(
     x: Input,
     block_size: IntOrInts,

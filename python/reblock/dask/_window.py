@@ -9,6 +9,7 @@ import dask.array as da
 import numpy.typing as npt
 
 import reblock
+from reblock._keywords import with_hints
 from reblock.dask._call import (
     call_by_layout,
     empty_result,
@@ -34,6 +35,7 @@ from reblock.dask._types import (
 )
 
 
+@with_hints
 def unfold(
     x: Input,
     window_sizes: IntOrInts,
@@ -149,6 +151,7 @@ def unfold(
     )
 
 
+@with_hints
 def fold(
     columns: Input,
     output_sizes: IntOrInts,

@@ -46,6 +46,7 @@ except ModuleNotFoundError as missing:
         'reblock.torch needs torch: pip install "reblock[torch]"', name="torch"
     ) from None
 
+from reblock._keywords import with_hints
 from reblock.torch import _operators, _reduction, nn
 from reblock.torch._conversion import Conversion, Factor, of_channels
 from reblock.torch._rearrange import rearrange, repeat
@@ -71,6 +72,7 @@ _Range = slice | tuple[SupportsIndex | None, SupportsIndex | None] | None
 _Blocks = _Range | Sequence[_Range]
 
 
+@with_hints
 def depth_to_space(
     x: torch.Tensor,
     block_size: _IntOrInts,
@@ -158,6 +160,7 @@ def depth_to_space(
     )
 
 
+@with_hints
 def space_to_depth(
     x: torch.Tensor,
     block_size: _IntOrInts,
@@ -246,6 +249,7 @@ def space_to_depth(
     )
 
 
+@with_hints
 def unfold(
     x: torch.Tensor,
     window_sizes: _IntOrInts,
@@ -345,6 +349,7 @@ def unfold(
     return _operators.unfold(x, *window, *more)
 
 
+@with_hints
 def fold(
     columns: torch.Tensor,
     output_sizes: _IntOrInts,

@@ -392,6 +392,30 @@ def test_bad_arguments_are_refused_at_the_call_as_by_the_package(bad: BadCall) -
     assert str(raised.value) == str(expected.value)
 
 
+@pytest.mark.parametrize(
+    ("operator", "word"),
+    [
+        ("depth_to_space", "upscale_factor"),
+        ("space_to_depth", "blocksize"),
+        ("unfold", "kernel_size"),
+        ("fold", "output_size"),
+        ("fold", "quality"),
+    ],
+)
+def test_words_of_other_libraries_are_known_as_by_the_package(operator: str, word: str) -> None:
+    told = []
+    for package in (reblock, reblock.dask):
+        with pytest.raises(TypeError) as raised:
+            getattr(package, operator)(np.zeros((1, 4, 4)), **{word: 2})
+        told.append(str(raised.value))
+    assert told[0] == told[1]
+
+
+def test_what_is_no_array_is_refused_by_its_type() -> None:
+    with pytest.raises(TypeError, match=r"^x must be an array .*, got NoneType, "):
+        reblock.dask.depth_to_space(None, 2)  # type: ignore[arg-type]
+
+
 @every_operator
 @pytest.mark.parametrize(
     "more", [{"threads": 0}, {"threads": "2"}, {"order": "RGB"}, {"order": None}], ids=str

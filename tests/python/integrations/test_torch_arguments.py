@@ -44,6 +44,29 @@ def test_the_parameters_are_those_of_reblock(name: str) -> None:
     assert parameters(getattr(reblock.torch, name)) == parameters(getattr(reblock, name))
 
 
+@pytest.mark.parametrize(
+    ("name", "word", "hint"),
+    [
+        ("depth_to_space", "upscale_factor", "block_size= (upscale_factor in PyTorch)"),
+        ("space_to_depth", "downscale_factor", "block_size= (downscale_factor in PyTorch)"),
+        ("unfold", "kernel_size", "window_sizes= (kernel_size in PyTorch)"),
+        ("fold", "output_size", "output_sizes= (output_size in PyTorch)"),
+    ],
+)
+def test_words_of_pytorch_are_known(name: str, word: str, hint: str) -> None:
+    with pytest.raises(TypeError) as caught:
+        getattr(reblock.torch, name)(torch.zeros(1, 4, 4, 4), **{word: 2})
+    unexpected = f"{name}() got an unexpected keyword argument {word!r}"
+    assert str(caught.value) == f"{unexpected}: did you mean {hint}?"
+
+
+@pytest.mark.parametrize("name", ["PixelShuffle", "PixelUnshuffle", "Unfold", "Fold"])
+def test_modules_of_pytorch_are_found(name: str) -> None:
+    with pytest.raises(AttributeError, match=rf"did you mean reblock\.torch\.nn\.{name}\("):
+        getattr(reblock, name)
+    assert isinstance(getattr(reblock.torch.nn, name), type)
+
+
 def test_an_int_stands_for_every_axis() -> None:
     x = torch.randn(1, 8, 4, 4, 4)
     twos: list[Any] = [2, np.int64(2), [2, np.int32(2), 2]]
