@@ -19,6 +19,7 @@ Ints: TypeAlias = tuple[int, ...]
 
 LEAST_AXES, MOST_AXES = 3, 8  # of an operator's image
 WITHOUT_BATCH, WITHOUT_CHANNELS = 4, 3  # most axes of an image that lacks these
+SPATIAL_LETTERS = "RSTDHW"  # of up to six spatial axes; an image has the last ones
 NEAREST = 8  # candidates that are kept of those that differ from the sample
 
 
@@ -83,10 +84,12 @@ class Candidate:
         return hash(str(self))  # of the parameters too, which are in a dict
 
     @property
-    def simplicity(self) -> tuple[int, int, str]:
-        """What to order by: blocks, layouts, windows; of each the shortest text first."""
+    def simplicity(self) -> tuple[int, int, int, str]:
+        """What to order by: blocks, layouts, windows; then axes that are missing; then the text."""
         kind = 1 if self.operator is None else 2 if self.operator in ("unfold", "fold") else 0
-        return kind, len(str(self)), str(self)
+        layouts = (self.parameters.get(name, "NC") for name in ("layout", "out_layout"))
+        missing = sum(letter not in layout for layout in layouts for letter in "NC")
+        return kind, missing, len(str(self)), str(self)
 
 
 def number_or_tuple(values: Sequence[int]) -> int | Ints:
@@ -130,15 +133,13 @@ class Tried:
 class Image(NamedTuple):
     """An array read as (N, C, S_1, ..., S_k) with the channels along one of its axes.
 
-    `into` gives `array`, which has all axes; `out_of` is the inverse. `missing` counts the axes
-    that the given array lacks: that of the batch, and that of the channels.
+    `array` has all axes. `missing` counts those that the given array lacks: that of the batch, and
+    that of the channels.
     """
 
     array: Array
     channel_axis: int
-    missing: int
-    into: tuple[Step, ...] = ()
-    out_of: tuple[Step, ...] = ()
+    missing: int = 0
 
     @property
     def spatial(self) -> list[int]:
@@ -153,12 +154,11 @@ class Image(NamedTuple):
         return int(self.array.shape[self.channel_axis])
 
     @property
-    def axis_parameter(self) -> dict[str, int]:
-        """The channel axis as one writes it, or nothing for the default."""
-        if self.channel_axis == 1:
-            return {}
-        last = self.channel_axis == self.array.ndim - 1
-        return {"channel_axis": -1 if last else self.channel_axis}
+    def layout(self) -> str:
+        """The letters of the given array's axes, as `layout` takes them."""
+        letters = list("N" + SPATIAL_LETTERS[-len(self.spatial) :])
+        letters.insert(self.channel_axis, "C")
+        return "".join(letter for letter in letters if letter not in "NC"[: self.missing])
 
     def channels_second(self) -> Array:
         return np.moveaxis(self.array, self.channel_axis, 1)
@@ -168,14 +168,13 @@ def images(x: Array) -> Iterator[Image]:
     """Yield every way to read an array as images: a batch, one of it, one of a single channel."""
     if LEAST_AXES <= x.ndim <= MOST_AXES:
         for axis in range(1, x.ndim):
-            yield Image(x, axis, 0)
+            yield Image(x, axis)
     if x.ndim <= WITHOUT_BATCH:
         for axis in range(1, x.ndim + 1):
-            yield Image(x[None], axis, 1, (Step("", (None,)),), (Step("", (0,)),))
+            yield Image(x[None], axis, 1)
     if x.ndim <= WITHOUT_CHANNELS:
-        first, last = (None, None), (None, ..., None)
-        yield Image(x[first], 1, 2, (Step("", first),), (Step("", (0, 0)),))
-        yield Image(x[last], x.ndim + 1, 2, (Step("", last),), (Step("", (0, ..., 0)),))
+        yield Image(x[None, None], 1, 2)
+        yield Image(x[None, ..., None], x.ndim + 1, 2)
 
 
 class Columns(NamedTuple):
@@ -207,38 +206,26 @@ class Columns(NamedTuple):
             return np.moveaxis(view, 1 + len(sizes), 1)
         return self.array.reshape(batch, channels, *sizes, *counts)
 
-    def into(self, channels: int, channels_last: bool) -> tuple[Step, ...]:
-        """Return what makes columns (N, C*K, L) of the given array, as `fold` takes them."""
-        count = math.prod(self.positions)
-        steps = [Step("", (None,))] if self.missing else []
-        if self.in_grid:
-            flat = (count, self.rows) if self.rows_last else (self.rows, count)
-            steps.append(Step("reshape", (-1, *flat)))
-        if self.rows_last:
-            steps.append(Step("swapaxes", (1, 2)))
-        if channels_last:
-            steps += _reordered(self.rows // channels, channels, count)
-        return tuple(steps)
+    @property
+    def layout(self) -> str:
+        """The letters of the axes, as `layout` takes them, with the window positions as one."""
+        return ("" if self.missing else "N") + ("LC" if self.rows_last else "CL")
 
-    def out_of(self, channels: int, channels_last: bool) -> tuple[Step, ...]:
-        """Return the inverse of `into`: what is done to the result of `unfold`."""
-        count = math.prod(self.positions)
-        steps = _reordered(channels, self.rows // channels, count) if channels_last else []
-        if self.rows_last:
-            steps.append(Step("swapaxes", (1, 2)))
-        if self.in_grid:
-            grid = (*self.positions, self.rows) if self.rows_last else (self.rows, *self.positions)
-            steps.append(Step("reshape", (-1, *grid)))
-        return (*steps, Step("", (0,))) if self.missing else tuple(steps)
+    @property
+    def flat_shape(self) -> Ints:
+        """The shape with the window positions as one axis, for any batch."""
+        return self._shape((math.prod(self.positions),))
 
+    @property
+    def grid_shape(self) -> Ints:
+        """The shape with an axis of window positions for each spatial axis, for any batch."""
+        return self._shape(self.positions)
 
-def _reordered(slow: int, fast: int, count: int) -> list[Step]:
-    """Return what exchanges the slow and the fast index of the rows of (N, slow * fast, L)."""
-    return [
-        Step("reshape", (-1, slow, fast, count)),
-        Step("swapaxes", (1, 2)),
-        Step("reshape", (-1, slow * fast, count)),
-    ]
+    def _shape(self, positions: Ints) -> Ints:
+        batch = () if self.missing else (-1,)
+        return (
+            (*batch, *positions, self.rows) if self.rows_last else (*batch, self.rows, *positions)
+        )
 
 
 def columns(x: Array, axes: int) -> Iterator[Columns]:
@@ -250,6 +237,30 @@ def columns(x: Array, axes: int) -> Iterator[Columns]:
             for rows_last in (False, True):
                 placed = np.moveaxis(array, -1, 1) if rows_last else array
                 yield Columns(placed, in_grid, rows_last, missing)
+
+
+def layout_parameters(
+    operator: str, given: str, made: str
+) -> tuple[dict[str, str], tuple[Step, ...]]:
+    """Return the layouts of an argument and a result as one writes them: none that is the default.
+
+    No operator leaves out a batch that it is given: a step behind the call does.
+    """
+    after: tuple[Step, ...] = ()
+    if "N" in given and "N" not in made:
+        made, after = "N" + made, (Step("", (0,)),)
+    batch = "N" if "N" in given else ""
+    spatial = (made if operator == "fold" else given).translate({ord("N"): None, ord("C"): None})
+    default = "CL" if operator == "unfold" else "C" + spatial
+    if operator in ("depth_to_space", "space_to_depth") and "C" in given:
+        default = given.removeprefix("N")
+    usual = "NCL" if operator == "fold" else "NC" + spatial
+    named = {}
+    if given != usual or "C" not in made:
+        named["layout"] = given
+    if made != batch + default:
+        named["out_layout"] = made
+    return named, after
 
 
 # Equality ---------------------------------------------------------------------------------------

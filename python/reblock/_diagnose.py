@@ -10,12 +10,13 @@ from __future__ import annotations
 import hashlib
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
+from reblock import _core
 from reblock._candidates import (
     MOST_AXES,
     Array,
@@ -26,6 +27,7 @@ from reblock._candidates import (
     Tried,
     equal,
     images,
+    layout_parameters,
     number_or_tuple,
     share_of,
 )
@@ -147,10 +149,10 @@ def diagnose(x: npt.ArrayLike, result: npt.ArrayLike) -> Diagnosis:
     >>> import numpy as np
     >>> import reblock
     >>> x = np.arange(2 * 3 * 12).reshape(1, 2, 3, 12)
-    >>> result = reblock.depth_to_space(x, 2, order="CRD", channel_axis=-1)
+    >>> result = reblock.depth_to_space(x, 2, order="CRD", layout="NHWC")
     >>> found = reblock.diagnose(x, result)
     >>> found
-    equal to depth_to_space(x, 2, order='CRD', channel_axis=-1)
+    equal to depth_to_space(x, 2, order='CRD', layout='NHWC')
     >>> np.array_equal(found.matches[0](x), result)
     True
 
@@ -159,7 +161,7 @@ def diagnose(x: npt.ArrayLike, result: npt.ArrayLike) -> Diagnosis:
     >>> result[0, 0, 0, 0] = -1
     >>> found = reblock.diagnose(x, result)
     >>> found.matches, found.nearest, round(found.share, 3)
-    ((), depth_to_space(x, 2, order='CRD', channel_axis=-1), 0.986)
+    ((), depth_to_space(x, 2, order='CRD', layout='NHWC'), 0.986)
     """
     given, made = _checked(x, "x"), _checked(result, "result")
     try:
@@ -176,11 +178,7 @@ def diagnose(x: npt.ArrayLike, result: npt.ArrayLike) -> Diagnosis:
 
 
 def _checked(x: npt.ArrayLike, name: str) -> Array:
-    if isinstance(x, np.ma.MaskedArray):
-        raise TypeError(f"{name} must not be masked, got a masked array: pass its .data")
-    array = np.asarray(x)
-    if array.dtype.hasobject:
-        raise TypeError(f"{name} must be an array without Python objects, got {type(x).__name__}")
+    array = _core.read_array(x, name)
     if not LEAST_AXES <= array.ndim <= MOST_AXES:
         raise ValueError(f"{name} must have 2 to {MOST_AXES} axes, got shape {array.shape}")
     if not array.size:
@@ -279,24 +277,26 @@ def _block(depth: Ints, space: Ints) -> Ints | None:
 
 
 def _try_orders(name: str, block: Ints, source: Image, target: Image, tried: Tried) -> None:
-    axes = list(range(source.array.ndim))
-    axes.insert(target.channel_axis, axes.pop(source.channel_axis))
-    moved = (Step("transpose", tuple(axes)),) if axes != sorted(axes) else ()
     size = number_or_tuple(block)
     # Some of the batch and of the middle is compared first.
     depth = source if name == "depth_to_space" else target
     starts = [max(0, (extent - CROP) // 2) for extent in depth.sizes]
-    cropped_x, cropped_result = (
+    cropped = [
         _cropped(image, starts, [b if image is not depth else 1 for b in block])
         for image in (source, target)
-    )
+    ]
+    whole_source, whole_target = (image._replace(missing=0) for image in (source, target))
     for order in ("DCR", "CRD"):
-        named: dict[str, object] = {"order": order} if order == "CRD" else {}
-        named |= target.axis_parameter
-        inner = Candidate(name, (size,), named, moved)
-        share = share_of(inner, cropped_x, cropped_result)
-        whole = Candidate(name, (size,), named, source.into + moved, target.out_of)
-        tried.add(whole, share)
+        named = {"order": order} if order == "CRD" else {}
+        share = share_of(_call(name, size, named, whole_source, whole_target), *cropped)
+        tried.add(_call(name, size, named, source, target), share)
+
+
+def _call(
+    name: str, size: int | Ints, named: Mapping[str, str], source: Image, target: Image
+) -> Candidate:
+    layouts, after = layout_parameters(name, source.layout, target.layout)
+    return Candidate(name, (size,), {**named, **layouts}, after=after)
 
 
 def _cropped(image: Image, starts: list[int], scale: list[int]) -> Array:

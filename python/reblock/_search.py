@@ -12,7 +12,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -23,10 +23,12 @@ from reblock._candidates import (
     Columns,
     Image,
     Ints,
+    Step,
     Tried,
     columns,
     equal,
     images,
+    layout_parameters,
     number_or_tuple,
     rounding,
     rounds,
@@ -92,10 +94,10 @@ class Hypothesis(NamedTuple):
         channels = self.image.channels
         return self.columns.split(channels, self.sizes, self.counts, self.channels_last)
 
-    def parameters(self, most: int) -> list[Numbers]:
-        """Return the parameters to combine, an array for each axis, and so many combinations."""
+    def parameters(self, limit: int) -> list[Numbers]:
+        """Return the parameters to combine: an array for each axis, of so many rows at most."""
         axes = zip(self.image.sizes, self.sizes, self.counts, strict=True)
-        return [axis_parameters(*axis)[:most] for axis in axes]
+        return [axis_parameters(*axis)[:limit] for axis in axes]
 
     def tiles(self, parameters: Sequence[Numbers]) -> bool:
         """Whether windows in a grid tile the image: what they make is a tensor of depth."""
@@ -115,14 +117,23 @@ class Hypothesis(NamedTuple):
         """Return the call with these parameters, four for each axis."""
         each = map(number_or_tuple, np.transpose(parameters).tolist())
         values = dict(zip(DEFAULTS, each, strict=True))
-        named = {name: value for name, value in values.items() if value != DEFAULTS[name]}
-        named |= self.image.axis_parameter
-        window, channels = number_or_tuple(self.sizes), self.image.channels
+        named: dict[str, Any] = {
+            name: value for name, value in values.items() if value != DEFAULTS[name]
+        }
+        if self.channels_last:
+            named["order"] = "DCR"
+        window = number_or_tuple(self.sizes)
+        image, read = self.image.layout, self.columns.layout
         if self.operator == "unfold":
-            after = self.columns.out_of(channels, self.channels_last)
-            return Candidate("unfold", (window,), named, self.image.into, after)
-        before = self.columns.into(channels, self.channels_last)
-        return Candidate("fold", (self.image.sizes, window), named, before, self.image.out_of)
+            layouts, last = layout_parameters("unfold", image, read)
+            if self.columns.in_grid:
+                batch = (-1,) if last else ()  # which the columns lack
+                last = (Step("reshape", (*batch, *self.columns.grid_shape)), *last)
+            return Candidate("unfold", (window,), named | layouts, after=last)
+        layouts, last = layout_parameters("fold", read, image)
+        before = (Step("reshape", self.columns.flat_shape),) if self.columns.in_grid else ()
+        arguments = self.image.sizes, window
+        return Candidate("fold", arguments, named | layouts, before, last)
 
 
 def _search(
@@ -136,13 +147,13 @@ def _search(
         if left <= 0:
             tried.complete = False
             break
-        most = int(at_once ** (1 / len(hypothesis.sizes)))
-        parameters = hypothesis.parameters(most + 1)
+        limit = int(at_once ** (1 / len(hypothesis.sizes)))
+        parameters = hypothesis.parameters(limit + 1)
         if not all(map(len, parameters)):
             continue
-        if any(len(of_axis) > most for of_axis in parameters):
+        if any(len(of_axis) > limit for of_axis in parameters):
             tried.complete = False
-        parameters = [of_axis[:most] for of_axis in parameters]
+        parameters = [of_axis[:limit] for of_axis in parameters]
         shares = shares_of(hypothesis, parameters)
         left -= max(least, shares.size)
         _note(hypothesis, parameters, shares, tried)

@@ -66,7 +66,7 @@ def patches(x: Any) -> Any:
         (
             IMAGES,
             lambda x: rearrange(x, "n c (h i) (w j) -> n (h w) (c i j)", i=4, j=4),
-            "unfold(x, 4, strides=4).swapaxes(1, 2)",
+            "unfold(x, 4, strides=4, out_layout='NLC')",
         ),
     ],
 )
