@@ -202,7 +202,7 @@ def large(session: nox.Session) -> None:
 @nox.session
 def install(session: nox.Session) -> None:
     """Build the C++ examples on the library as it is installed, by GCC and by Clang."""
-    session.install(*CMAKE, "pkgconf>=2", "pytest>=8", "pytest-xdist>=3")
+    session.install(*CMAKE, "meson>=1.3", "pkgconf>=2", "pytest>=8", "pytest-xdist>=3")
     provide(session, "/usr/include/tbb/tbb.h", "libtbb-dev")
     first = "g++"
     for compiler in [first, *newest_clang(session)]:

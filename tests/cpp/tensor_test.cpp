@@ -5,6 +5,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 
 #include <doctest/doctest.h>
 
@@ -32,6 +33,17 @@ TEST_CASE("a view without strides is packed in C order") {
   CHECK(view.strides() == axis_values{12, 4, 1});
   CHECK(tensor_view<float>(data, {2, 0, 4}).strides() == axis_values{4, 4, 1});
   CHECK(tensor_view<float>(data, {2, 3}, {-3, 1}).strides() == axis_values{-3, 1});
+}
+
+TEST_CASE("a view that writes becomes one that reads, and not the other way round") {
+  float data[6] = {};
+  const tensor_view<float> writes(data, {2, 3}, {-3, 1});
+  const tensor_view<const float> reads = writes;
+  CHECK(reads.data() == data);
+  CHECK(reads.extents() == axis_values{2, 3});
+  CHECK(reads.strides() == axis_values{-3, 1});
+  static_assert(!std::is_convertible_v<tensor_view<const float>, tensor_view<float>>);
+  static_assert(!std::is_convertible_v<tensor_view<double>, tensor_view<const float>>);
 }
 
 constexpr int four[4] = {0, 1, 2, 3};

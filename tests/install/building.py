@@ -105,8 +105,12 @@ def compile_and_run(
     run(program, **variables)
 
 
+def pkg_config_path(prefix: Path) -> str:
+    """Return where the files for pkg-config are below a prefix."""
+    directories = (prefix / "lib" / "pkgconfig", prefix / "share" / "pkgconfig")
+    return os.pathsep.join(map(str, directories))
+
+
 def pkg_config(prefix: Path, *arguments: str) -> list[str]:
     """Return what pkg-config says about a package below a prefix."""
-    directories = (prefix / "lib" / "pkgconfig", prefix / "share" / "pkgconfig")
-    path = os.pathsep.join(map(str, directories))
-    return run("pkgconf", *arguments, PKG_CONFIG_PATH=path).split()
+    return run("pkgconf", *arguments, PKG_CONFIG_PATH=pkg_config_path(prefix)).split()

@@ -27,11 +27,13 @@ from building import (
     install,
     install_libraries,
     pkg_config,
+    pkg_config_path,
     run,
     try_to,
 )
 
 DIRECTML = EXAMPLES / "directml" / "directml.cpp"
+SMALL = ROOT / "tests" / "install" / "small.cpp"
 MAJOR, MINOR, PATCH = map(int, VERSION.split("."))
 
 
@@ -133,6 +135,27 @@ def test_pkg_config(prefix: Path, tmp_path: Path) -> None:
     compile_and_run([DIRECTML], tmp_path / "directml", *pkg_config(prefix, "--cflags", "reblock"))
 
 
+@pytest.mark.parametrize("standard", ["c++20", "c++23"])
+def test_headers_without_exceptions_and_type_information(standard: str, tmp_path: Path) -> None:
+    without = ("-O0", "-fno-exceptions", "-fno-rtti")
+    compile_and_run([SMALL], tmp_path / "small", f"-std={standard}", *without, f"-I{INCLUDE}")
+
+
+@pytest.mark.one_compiler
+@pytest.mark.parametrize("package", ["reblock", "reblock-compiled"])
+def test_meson(package: str, compiled_prefix: Path, tmp_path: Path) -> None:
+    (tmp_path / "meson.build").write_text(
+        "project('small', 'cpp', default_options: ['cpp_std=c++20', 'werror=true'])\n"
+        f"program = executable('small', 'small.cpp', dependencies: dependency('{package}'))\n"
+        "test('small', program)\n",
+        encoding="utf-8",
+    )
+    shutil.copy(SMALL, tmp_path)
+    packages = pkg_config_path(compiled_prefix)
+    run("meson", "setup", tmp_path / "build", tmp_path, CXX=CXX, PKG_CONFIG_PATH=packages)
+    run("meson", "test", "-C", tmp_path / "build")
+
+
 @pytest.mark.parametrize("flags", ["-O0 -g", "-O2 -DNDEBUG -mavx2", "-O1 -ffast-math"])
 def test_a_library_and_a_program_of_other_options(
     flags: str, compiled_prefix: Path, tmp_path: Path
@@ -182,14 +205,21 @@ def test_no_macro_is_left(form: str, flags: str, tmp_path: Path) -> None:
     assert set(re.findall(r"#define (REBLOCK\w*)", macros)) <= {"REBLOCK_COMPILED"}
 
 
-@pytest.mark.parametrize("target", ["reblock", "compiled"])
-def test_add_subdirectory_brings_what_is_linked_and_nothing_else(
-    target: str, tmp_path: Path
+@pytest.mark.parametrize(
+    ("way", "target"),
+    [
+        ("add_subdirectory", "reblock"),
+        ("add_subdirectory", "compiled"),
+        ("FetchContent", "compiled"),
+    ],
+)
+def test_a_source_tree_brings_what_is_linked_and_nothing_else(
+    way: str, target: str, tmp_path: Path
 ) -> None:
     build, installed = tmp_path / "build", tmp_path / "installed"
     build_and_test(
         *(ROOT / "tests" / "install" / "subdirectory", build, f"-DTARGET=reblock::{target}"),
-        "-DCMAKE_BUILD_TYPE=Debug",
+        *(f"-DFETCH={int(way == 'FetchContent')}", "-DCMAKE_BUILD_TYPE=Debug"),
     )
     assert len(list(build.rglob("*.a"))) == (1 if target == "compiled" else 0)
     run("cmake", "--install", build, "--prefix", installed)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -56,6 +57,11 @@ class tensor_view {
       : tensor_view(data, extents, detail::packed_strides(extents)) {}
   constexpr tensor_view(T* data, const view_values& extents, const view_values& strides) noexcept
       : data_(data), extents_(extents), strides_(strides) {}
+  /// Makes a view that reads from a view that writes.
+  template <class U>
+    requires std::same_as<const U, T>
+  constexpr tensor_view(const tensor_view<U>& view) noexcept
+      : tensor_view(view.data(), view.extents(), view.strides()) {}
 
   constexpr T* data() const noexcept { return data_; }
   constexpr const view_values& extents() const noexcept { return extents_; }
