@@ -51,25 +51,11 @@ py::dtype to_result_dtype(py::handle value) {
   return found.cast<py::dtype>();
 }
 
-element_type element_type_of(const py::dtype& dtype) {
-  using enum element_type;
-  const py::ssize_t size = dtype.itemsize();
-  switch (dtype.kind()) {
-    case 'b': return boolean;
-    case 'u': return size == 1 ? uint8 : size == 2 ? uint16 : size == 4 ? uint32 : size == 8 ? uint64 : none;
-    case 'i': return size == 1 ? int8 : size == 2 ? int16 : size == 4 ? int32 : size == 8 ? int64 : none;
-    case 'f':
-      if (dtype.itemsize() == 2 && text(dtype.attr("name")) == "bfloat16") return element_type::bfloat16;
-      return size == 2 ? element_type::float16 : size == 4 ? float32 : size == 8 ? float64 : none;
-    default: return size == 2 && text(dtype.attr("name")) == "bfloat16" ? element_type::bfloat16 : none;
-  }
-}
-
 std::vector<double> to_numbers(py::handle value, const char* name, const char* expected) {
   if (PyUnicode_Check(value.ptr()) || PyBytes_Check(value.ptr())) raise_type_error(name, expected, value);
   const py::array array = to_input(value, name);
   const element_type type = element_type_of(array.dtype());
-  if (type == element_type::none) raise_type_error(name, expected, value);
+  if (!detail::is_convertible(type)) raise_type_error(name, expected, value);
   if (array.ndim() > 1) {
     error why;
     why << name << " must be " << expected << ", got an array of shape " << array_shape(array);
@@ -138,11 +124,11 @@ conversion_argument::conversion_argument(py::handle dtype, py::handle scale, py:
   if (!converts_) return;
   from_ = element_type_of(given);
   to_ = element_type_of(dtype_);
-  if (from_ == element_type::none) {
+  if (!detail::is_convertible(from_)) {
     throw py::type_error("x must have a dtype that can be converted (" + std::string(dtypes) + "), got " +
                          text(given));
   }
-  if (to_ == element_type::none) {
+  if (!detail::is_convertible(to_)) {
     throw py::type_error("dtype must be " + std::string(dtypes) + ", got " + text(dtype_));
   }
   swaps_source_ = !is_native(given);

@@ -56,6 +56,14 @@ py::array view(py::handle x, const char* name) {
   }
 }
 
+detail::element_type floating_type(py::ssize_t size) {
+  using enum detail::element_type;
+  if (size == 2) return detail::element_type::float16;
+  if (size == 4) return float32;
+  if (size == 8) return float64;
+  return size == sizeof(long double) ? long_double : none;
+}
+
 py::array new_array(const py::dtype& dtype, const array_shape& shape) {
   const auto& numpy = py::detail::npy_api::get();
   PyObject* array = numpy.PyArray_NewFromDescr_(numpy.PyArray_Type_, py::dtype(dtype).release().ptr(),
@@ -227,23 +235,24 @@ detail::summation summation_of(const py::dtype& dtype, const char* name) {
                        text(dtype));
 }
 
-detail::element_format format_of(const py::dtype& dtype, const char* name) {
-  using enum detail::summand;
-  using detail::element_kind;
-  const detail::summation sum = summation_of(dtype, name);
-  element_kind part = element_kind::none;
-  switch (sum.part) {
-    case boolean: part = element_kind::boolean; break;
-    case half_float: part = element_kind::half_float; break;
-    case brain_float: part = element_kind::brain_float; break;
-    case single_float: part = element_kind::single_float; break;
-    case double_float: part = element_kind::double_float; break;
-    case long_double: part = element_kind::long_double; break;
-    default:
-      part = detail::integer_kind(static_cast<std::size_t>(sum.element_size), dtype.kind() == 'i');
-      break;
+detail::element_type element_type_of(const py::dtype& dtype) {
+  using enum detail::element_type;
+  const py::ssize_t size = dtype.itemsize();
+  switch (dtype.kind()) {
+    case 'b': return boolean;
+    case 'u': return size == 1 ? uint8 : size == 2 ? uint16 : size == 4 ? uint32 : size == 8 ? uint64 : none;
+    case 'i': return size == 1 ? int8 : size == 2 ? int16 : size == 4 ? int32 : size == 8 ? int64 : none;
+    default: break;
   }
-  return {part, sum.is_pair, sum.element_size};
+  // NumPy has no bfloat16 of its own; ml_dtypes' is the one that arrays have.
+  if (size == 2 && text(dtype.attr("name")) == "bfloat16") return detail::element_type::bfloat16;
+  return dtype.kind() == 'f' ? floating_type(size) : none;
+}
+
+detail::element_format format_of(const py::dtype& dtype, const char* name) {
+  const detail::summation sum = summation_of(dtype, name);
+  return {sum.is_pair ? floating_type(dtype.itemsize() / 2) : element_type_of(dtype), sum.is_pair,
+          sum.element_size};
 }
 
 }  // namespace reblock::python

@@ -84,6 +84,8 @@ detail::summation summation_of(const py::dtype& dtype, const char* name);
 
 /// The type of an element; TypeError for a type that fold cannot reduce.
 detail::element_format format_of(const py::dtype& dtype, const char* name);
+/// The type of the elements in either byte order, or none.
+detail::element_type element_type_of(const py::dtype& dtype);
 
 /// Has the system provide the pages of a new array before it is filled, which takes less than half the time.
 void provide_pages(void* begin, py::ssize_t size) noexcept;

@@ -48,7 +48,7 @@ namespace detail {
 
 /// The concept takes types that conversions read and write.
 template <class T>
-concept convertible = element_type_of<std::remove_const_t<T>>() != element_type::none;
+concept convertible = is_convertible(element_type_of<std::remove_const_t<T>>());
 
 template <class T>
 concept no_conversion = !std::same_as<std::remove_cvref_t<T>, conversion>;

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <array>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
@@ -44,70 +45,38 @@ struct repeated_factors {
 template <std::floating_point Value>
 [[gnu::visibility("hidden")]] inline constexpr repeated_factors<Value> identity_factors{};
 
-/// Returns the step for single elements that makes float or double of them.
+/// Whether conversions compute with elements of type T as values of type Value. Only integers of 64 bits may lose digits.
+template <class T, class Value>
+inline constexpr bool has_values = is_convertible(element_type_of<T>()) &&
+                                   (std::same_as<Value, double> || !needs_double(element_type_of<T>()));
+
+/// Returns the step for single elements that makes float or double of them, or null.
 template <class Value>
 run_step single_making_step(element_type from) noexcept {
-  switch (from) {
-    case element_type::boolean: return make_values<bool, Value>;
-    case element_type::uint8: return make_values<std::uint8_t, Value>;
-    case element_type::int8: return make_values<std::int8_t, Value>;
-    case element_type::uint16: return make_values<std::uint16_t, Value>;
-    case element_type::int16: return make_values<std::int16_t, Value>;
-    case element_type::float16: return make_values<float16, Value>;
-    case element_type::bfloat16: return make_values<bfloat16, Value>;
-    case element_type::float32: return make_values<float, Value>;
-    default: break;
-  }
-  if constexpr (std::same_as<Value, double>) {
-    switch (from) {
-      case element_type::uint32: return make_values<std::uint32_t, Value>;
-      case element_type::int32: return make_values<std::int32_t, Value>;
-      case element_type::uint64: return make_values<std::uint64_t, Value>;
-      case element_type::int64: return make_values<std::int64_t, Value>;
-      case element_type::float64: return make_values<double, Value>;
-      default: break;
-    }
-  }
-  return nullptr;
+  run_step found = nullptr;
+  with_element(from, [&]<class T>() {
+    if constexpr (has_values<T, Value>) found = make_values<T, Value>;
+  });
+  return found;
 }
 
-/// Returns the step for single elements that makes them of float or double.
+/// Returns the step for single elements that makes them of float or double, or null.
 template <class Value>
 run_step single_storing_step(element_type to) noexcept {
-  switch (to) {
-    case element_type::boolean: return make_elements<bool, Value>;
-    case element_type::uint8: return make_elements<std::uint8_t, Value>;
-    case element_type::int8: return make_elements<std::int8_t, Value>;
-    case element_type::uint16: return make_elements<std::uint16_t, Value>;
-    case element_type::int16: return make_elements<std::int16_t, Value>;
-    case element_type::float16: return make_elements<float16, Value>;
-    case element_type::bfloat16: return make_elements<bfloat16, Value>;
-    default: break;
-  }
-  if constexpr (std::same_as<Value, double>) {
-    switch (to) {
-      case element_type::uint32: return make_elements<std::uint32_t, Value>;
-      case element_type::int32: return make_elements<std::int32_t, Value>;
-      case element_type::uint64: return make_elements<std::uint64_t, Value>;
-      case element_type::int64: return make_elements<std::int64_t, Value>;
-      case element_type::float32: return make_elements<float, Value>;
-      default: break;
-    }
-  }
-  return nullptr;
+  run_step found = nullptr;
+  with_element(to, [&]<class T>() {
+    if constexpr (has_values<T, Value> && !std::same_as<T, Value>) found = make_elements<T, Value>;
+  });
+  return found;
 }
 
+/// Returns null for integers of 64 bits.
 constexpr run_step widening_step(element_type from) noexcept {
-  switch (from) {
-    case element_type::boolean: return widen_integers<bool>;
-    case element_type::uint8: return widen_integers<std::uint8_t>;
-    case element_type::int8: return widen_integers<std::int8_t>;
-    case element_type::uint16: return widen_integers<std::uint16_t>;
-    case element_type::int16: return widen_integers<std::int16_t>;
-    case element_type::uint32: return widen_integers<std::uint32_t>;
-    case element_type::int32: return widen_integers<std::int32_t>;
-    default: return nullptr;  // they have 64 bits
-  }
+  run_step found = nullptr;
+  with_element(from, [&]<class T>() {
+    if constexpr (std::integral<T> && sizeof(T) < 8) found = widen_integers<T>;
+  });
+  return found;
 }
 
 constexpr run_step narrowing_step(element_type to) noexcept {
@@ -180,9 +149,9 @@ class run_conversion {
     alignas(64) std::array<std::byte, buffer_bytes> values;
     const std::size_t at_once = buffer_bytes / value_size_;
     for (std::size_t i = 0; i < count; i += at_once) {
-      const std::size_t some = std::min(at_once, count - i);
-      first_(source + i * source_size_, values.data(), some, factors.from(i));
-      second_(values.data(), destination + i * destination_size_, some, factors);
+      const std::size_t part = std::min(at_once, count - i);
+      first_(source + i * source_size_, values.data(), part, factors.from(i));
+      second_(values.data(), destination + i * destination_size_, part, factors);
     }
   }
 

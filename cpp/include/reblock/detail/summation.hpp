@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -140,49 +141,11 @@ struct pair_of_parts {
   Part parts[2];
 };
 
-/// These types stand for all types that have the same sums.
+/// The types that stand for all types that have the same sums, in the order of the summands after none.
+using summed_types = std::tuple<bool, std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t, float16,
+                                bfloat16, float, double, long double>;
 template <summand Part>
-struct summed {};
-template <>
-struct summed<summand::boolean> {
-  using type = bool;
-};
-template <>
-struct summed<summand::integer8> {
-  using type = std::uint8_t;
-};
-template <>
-struct summed<summand::integer16> {
-  using type = std::uint16_t;
-};
-template <>
-struct summed<summand::integer32> {
-  using type = std::uint32_t;
-};
-template <>
-struct summed<summand::integer64> {
-  using type = std::uint64_t;
-};
-template <>
-struct summed<summand::half_float> {
-  using type = float16;
-};
-template <>
-struct summed<summand::brain_float> {
-  using type = bfloat16;
-};
-template <>
-struct summed<summand::single_float> {
-  using type = float;
-};
-template <>
-struct summed<summand::double_float> {
-  using type = double;
-};
-template <>
-struct summed<summand::long_double> {
-  using type = long double;
-};
+using summed = std::tuple_element_t<static_cast<std::size_t>(Part) - 1, summed_types>;
 
 /// Returns the functions for one of some parts, or null. `Term` makes the type of a term from a part: single_part or
 /// pair_of_parts.
@@ -191,15 +154,14 @@ using single_part = Part;
 template <template <class> class Term, summand... Some>
 const sum_functions* find_sum_functions(summand part) noexcept {
   const sum_functions* found = nullptr;
-  ((part == Some ? static_cast<void>(found = &sum_functions_of<Term<typename summed<Some>::type>>) : void()),
-   ...);
+  ((part == Some ? static_cast<void>(found = &sum_functions_of<Term<summed<Some>>>) : void()), ...);
   return found;
 }
 
 #if !defined(REBLOCK_COMPILED)
 template <summable T>
 constexpr const sum_functions* functions_of() noexcept {
-  using part = typename summed<summand_of<T>()>::type;
+  using part = summed<summand_of<T>()>;
   if constexpr (complex_number<T>) {
     return &sum_functions_of<pair_of_parts<part>>;
   } else {

@@ -18,8 +18,9 @@
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
-/// Converts a term: exactly where the type has the value, else as C++ does; integers wrap. Floating point beyond the range of
-/// an integer becomes the nearest value. The result of a real number has no imaginary part.
+/// Converts a term as NumPy's astype does: exactly, where the type has the value. Floating point is rounded to floating point,
+/// and loses its fraction on the way to an integer of 64 bits. Beyond the range, it becomes the nearest such integer, or 0 if
+/// it is a NaN. Integers wrap. run_conversion saturates instead.
 template <class In, class T>
 [[gnu::always_inline]] inline stored<T> converted(stored<In> term) noexcept {
   if constexpr (std::same_as<T, bool>) {
@@ -78,7 +79,7 @@ constexpr conversion_of_terms conversion_of() noexcept {
   using from = typename parts_of<In>::type;
   using to = typename parts_of<T>::type;
   static_assert(!complex_number<In> || complex_number<T>, "complex terms have no real result");
-  if constexpr (kind_of_element<In>() == kind_of_element<T>() && complex_number<In> == complex_number<T>) {
+  if constexpr (format_of<In>() == format_of<T>()) {
     return nullptr;
   } else if constexpr (complex_number<In>) {
     return convert_pairs<from, to>;
