@@ -238,7 +238,7 @@ def _depth_space(
         channel, position = x.split(index)
         if to_space:
             return Cell(x.text(index), hue(hues[channel]))
-        offset = tuple(p % extent for p, extent in zip(position, block, strict=True))
+        offset = tuple(place % extent for place, extent in zip(position, block, strict=True))
         return Cell(x.text(index), hue(hues[channel], rank(offset, block) / math.prod(block)))
 
     last = result.index(0, [extent - 1 for extent in result.split(result_shown)[1]])

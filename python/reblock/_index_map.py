@@ -183,9 +183,9 @@ def _packed(blocks: Sequence[list[Line]], width: int) -> list[list[Line]]:
     return rows
 
 
-def _even(count: int, most: int) -> int:
-    """Return how many to lay in a row, of which `most` fit, so that the rows are alike."""
-    return math.ceil(count / math.ceil(count / max(1, most))) if count else 1
+def _even(count: int, limit: int) -> int:
+    """Return how many to lay in a row, of which `limit` fit, so that the rows are alike."""
+    return math.ceil(count / math.ceil(count / max(1, limit))) if count else 1
 
 
 # HTML -------------------------------------------------------------------------------------------

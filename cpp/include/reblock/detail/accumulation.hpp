@@ -39,8 +39,8 @@ struct rows_of_terms {
   std::size_t columns;
 };
 
-/// How accumulators become results: by a number of terms that divides them, or by factors, the inverse sums of weights. A
-/// factor of 0 makes the result 0.
+/// A quotient tells how accumulators become results. A number of terms divides them, or factors multiply them, which are the
+/// inverse sums of weights. A factor of 0 makes the result 0.
 struct quotient {
   std::int64_t count = 1;
   const double* factors = nullptr;  ///< null: `count` divides
@@ -309,21 +309,21 @@ using dividend =
 /// Divides accumulators. A sum in double becomes a float that is rounded as the exact quotient, even by an inverse count.
 template <class T, class A>
 [[gnu::always_inline]] inline void finish_quotients(const std::byte* row, std::byte* results,
-                                                    std::size_t count, const quotient& by) {
+                                                    std::size_t count, const quotient& ratio) {
   using F = dividend<A>;
   const auto* __restrict from = reinterpret_cast<const A*>(row);
   std::byte* __restrict to = results;
-  const bool is_exact = (by.count & (by.count - 1)) == 0;
+  const bool is_exact = (ratio.count & (ratio.count - 1)) == 0;
   const bool multiplies =
-      by.factors != nullptr || is_exact || (std::same_as<T, float> && std::same_as<F, double>);
-  const F same = by.factors == nullptr
-                     ? (multiplies ? F{1} / static_cast<F>(by.count) : static_cast<F>(by.count))
-                     : static_cast<F>(by.factors[0]);
-  const double* const factors = by.one_factor ? nullptr : by.factors;
+      ratio.factors != nullptr || is_exact || (std::same_as<T, float> && std::same_as<F, double>);
+  const F same = ratio.factors == nullptr
+                     ? (multiplies ? F{1} / static_cast<F>(ratio.count) : static_cast<F>(ratio.count))
+                     : static_cast<F>(ratio.factors[0]);
+  const double* const factors = ratio.one_factor ? nullptr : ratio.factors;
   std::size_t i = 0;
   if constexpr (finishes_in_lanes<T, A>) {
     constexpr std::size_t n = 16 / sizeof(T);
-    if (by.is_mean && same != 0) {
+    if (ratio.is_mean && same != 0) {
       for (; i + n <= count; i += n) {
         finish_lanes<T, A, F, n>(from + i, to + i * sizeof(T), same,
                                  factors == nullptr ? nullptr : factors + i, multiplies);
@@ -341,10 +341,10 @@ template <class T, class A>
 /// Divides sums with their errors. The remainder of the first quotient, which is exact, corrects it.
 template <class T>
 [[gnu::always_inline]] inline void finish_with_errors(const std::byte* row, std::byte* results,
-                                                      std::size_t count, const quotient& by) {
+                                                      std::size_t count, const quotient& ratio) {
   const auto* __restrict sums = reinterpret_cast<const T*>(row);
   std::byte* __restrict to = results;
-  const auto divisor = static_cast<T>(by.count);
+  const auto divisor = static_cast<T>(ratio.count);
   const T inverse = T{1} / divisor;
   constexpr int half_of_digits = (std::numeric_limits<T>::digits + 1) / 2;
   constexpr T splitter = static_cast<T>(std::int64_t{1} << half_of_digits) + 1;
@@ -388,10 +388,10 @@ T divided(long_integer sum, std::uint64_t count) noexcept {
 
 template <class T>
 [[gnu::always_inline]] inline void finish_long(const std::byte* row, std::byte* results, std::size_t count,
-                                               const quotient& by) {
+                                               const quotient& ratio) {
   const auto* from = reinterpret_cast<const long_integer*>(row);
   for (std::size_t i = 0; i < count; ++i) {
-    write_result<T>(results, i, divided<T>(from[i], static_cast<std::uint64_t>(by.count)));
+    write_result<T>(results, i, divided<T>(from[i], static_cast<std::uint64_t>(ratio.count)));
   }
 }
 
@@ -399,14 +399,14 @@ using finishing = void (*)(const std::byte*, std::byte*, std::size_t, const quot
 
 template <class Kernel, finishing Finish, bool Weighted>
 constexpr reduction_functions::by_set accumulation_by() noexcept {
-  using by = steps<Kernel>;
+  using functions = steps<Kernel>;
   if constexpr (Weighted) {
-    return {{{by::add, by::add_weighted, Finish},
-             {in_wide_registers<&by::add>::call, in_wide_registers<&by::add_weighted>::call,
+    return {{{functions::add, functions::add_weighted, Finish},
+             {in_wide_registers<&functions::add>::call, in_wide_registers<&functions::add_weighted>::call,
               in_wide_registers<Finish>::call}}};
   } else {
-    return {{{by::add, nullptr, Finish},
-             {in_wide_registers<&by::add>::call, nullptr, in_wide_registers<Finish>::call}}};
+    return {{{functions::add, nullptr, Finish},
+             {in_wide_registers<&functions::add>::call, nullptr, in_wide_registers<Finish>::call}}};
   }
 }
 
@@ -474,7 +474,7 @@ constexpr reduction_functions::by_set mean_of_few() noexcept {
   }
 }
 
-/// The sums of so many terms fit the type of twice the size, and the rounding of their quotient is exact.
+/// Sums of so many terms fit the type of twice the size. The rounding of their quotient is exact.
 template <class T>
 constexpr std::int64_t mean_limit() noexcept {
   if constexpr (sizeof(T) == 1) return 255;

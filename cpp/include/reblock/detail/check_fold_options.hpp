@@ -14,15 +14,15 @@
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
-constexpr const char* name_of(fold_reduction by) noexcept {
+constexpr const char* name_of(fold_reduction reduction) noexcept {
   constexpr const char* names[] = {"sum", "mean", "max", "min"};
-  return names[static_cast<std::size_t>(by)];
+  return names[static_cast<std::size_t>(reduction)];
 }
 
 /// Checks that all weights of a list are finite and not negative, and returns the largest. `argument` names the list.
 inline result<double> check_weights(const double* first, const axis_values& extents,
                                     const axis_values& strides, const char* argument) {
-  double most = 0;
+  double largest = 0;
   axis_values index = axis_values::repeat(extents.size(), 0);
   for (;;) {
     std::int64_t at = 0;
@@ -32,10 +32,10 @@ inline result<double> check_weights(const double* first, const axis_values& exte
       return error() << argument << " must be finite and not negative, but the one at index " << index
                      << (weight < 0 ? " is negative" : " is not finite");
     }
-    most = std::max(most, weight);
+    largest = std::max(largest, weight);
     std::size_t d = index.size();
     while (d > 0 && ++index[d - 1] == extents[d - 1]) index[--d] = 0;
-    if (d == 0) return most;
+    if (d == 0) return largest;
   }
 }
 
@@ -79,9 +79,9 @@ inline status check_fold_options(const fold_options& options, const axis_values&
   }
   double product = 1;
   for (std::size_t d = 0; d < window_sizes.size(); ++d) {
-    const auto most = check_weights(weights.values(d), {window_sizes[d]}, {1}, "weights");
-    if (!most) return most.why();
-    product *= *most;
+    const auto largest = check_weights(weights.values(d), {window_sizes[d]}, {1}, "weights");
+    if (!largest) return largest.why();
+    product *= *largest;
   }
   if (product <= std::numeric_limits<double>::max()) return success{};
   return error() << "weights must have finite products: those of the largest along each axis overflow";

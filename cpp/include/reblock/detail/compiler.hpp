@@ -497,9 +497,9 @@ template <class Sum, masking Masks, std::size_t Count>
         values next;
         std::memcpy(&next, sources[i] + terms[k].offset, width);
         if constexpr (Masks != masking::none) {
-          bits these;
-          std::memcpy(&these, masks[i] + terms[k].mask, width);
-          next = (values)((bits)next & these);
+          bits mask_bits;
+          std::memcpy(&mask_bits, masks[i] + terms[k].mask, width);
+          next = (values)((bits)next & mask_bits);
         }
         Sum::add(sums[i], next);
       }

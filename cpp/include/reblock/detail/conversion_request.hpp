@@ -16,7 +16,7 @@ namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
 inline constexpr std::size_t one_factor = max_axes;
 
-/// A factor multiplies elements or is added to them: one value for all, or one for each index of an axis.
+/// A factor multiplies elements or is added to them. It has one value for all, or one for each index of an axis.
 struct conversion_factor {
   const double* values = nullptr;  ///< null: there is no factor
   std::size_t axis = one_factor;   ///< axis of the layout

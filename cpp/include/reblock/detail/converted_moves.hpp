@@ -56,12 +56,12 @@ class factor_table {
       }
       return;
     }
-    const std::int64_t most = room / value_size();
-    const std::int64_t whole = period() > most ? most : most / period() * period();
+    const std::int64_t limit = room / value_size();
+    const std::int64_t whole = period() > limit ? limit : limit / period() * period();
     for (std::int64_t i = 0; i < count; i += whole) {
-      const std::int64_t some = std::min(whole, count - i);
-      fill(first, whole % period() == 0 ? 0 : i, std::max(some, std::min(whole, count)));
-      run(conversion, source + i * from(conversion), destination + i * to(conversion), some, value_size());
+      const std::int64_t part = std::min(whole, count - i);
+      fill(first, whole % period() == 0 ? 0 : i, std::max(part, std::min(whole, count)));
+      run(conversion, source + i * from(conversion), destination + i * to(conversion), part, value_size());
     }
   }
 
@@ -78,11 +78,11 @@ class factor_table {
 
   /// Elements after which the factors repeat.
   std::int64_t period() const noexcept {
-    std::int64_t most = 1;
+    std::int64_t longest = 1;
     for (const factor& f : factors_) {
-      if (f.step != 0) most = std::max(most, f.inner * f.extent);
+      if (f.step != 0) longest = std::max(longest, f.inner * f.extent);
     }
-    return most;
+    return longest;
   }
   /// Elements that have the same factors.
   std::int64_t same() const noexcept {
@@ -356,43 +356,44 @@ class converted_boxes {
 /// group: then its elements are boxes without bounds, inside or outside.
 inline void convert_bounded(const conversion_request& request, const std::byte* source,
                             std::byte* destination) noexcept {
-  const layout& l = request.moves;
-  if (is_empty(l, 1)) return;
-  std::size_t one = no_axis;
+  const layout& moves = request.moves;
+  if (is_empty(moves, 1)) return;
+  std::size_t cut = no_axis;
   std::size_t other = no_axis;
-  for (std::size_t i = 0; i < l.rank; ++i) {
-    if (one == no_axis && l.axes[i].bounded()) {
-      one = i;
-    } else if (one != no_axis && share_bound(l.axes[one], l.axes[i])) {
+  for (std::size_t i = 0; i < moves.rank; ++i) {
+    if (cut == no_axis && moves.axes[i].bounded()) {
+      cut = i;
+    } else if (cut != no_axis && share_bound(moves.axes[cut], moves.axes[i])) {
       other = i;
     }
   }
-  if (one == no_axis) return convert_unbounded(request, source, destination);
-  const axis_bound& bound = l.bounds[l.axes[one].bound];
+  if (cut == no_axis) return convert_unbounded(request, source, destination);
+  const axis_bound& bound = moves.bounds[moves.axes[cut].bound];
   layout_axis alone{1, 0, 0};
   alone.bound_step = 1;
   const auto range_at = [&](std::size_t axis, std::size_t across, std::int64_t index) {
-    return range_inside(bound, index * l.axes[axis].bound_step, across == no_axis ? alone : l.axes[across]);
+    return range_inside(bound, index * moves.axes[axis].bound_step,
+                        across == no_axis ? alone : moves.axes[across]);
   };
   const auto end_of_group = [&](std::size_t axis, std::size_t across, std::int64_t begin) {
     const index_range range = range_at(axis, across, begin);
     std::int64_t end = begin + 1;
-    while (end < l.axes[axis].extent && range_at(axis, across, end) == range) ++end;
+    while (end < moves.axes[axis].extent && range_at(axis, across, end) == range) ++end;
     return end;
   };
   const auto count_groups = [&](std::size_t axis, std::size_t across) {
     std::int64_t groups = 0;
-    for (std::int64_t i = 0; i < l.axes[axis].extent; i = end_of_group(axis, across, i)) ++groups;
+    for (std::int64_t i = 0; i < moves.axes[axis].extent; i = end_of_group(axis, across, i)) ++groups;
     return groups;
   };
-  if (other != no_axis && count_groups(other, one) <= count_groups(one, other)) std::swap(one, other);
-  for (std::int64_t begin = 0; begin < l.axes[one].extent;) {
-    const std::int64_t end = end_of_group(one, other, begin);
-    const index_range range = range_at(one, other, begin);
+  if (other != no_axis && count_groups(other, cut) <= count_groups(cut, other)) std::swap(cut, other);
+  for (std::int64_t begin = 0; begin < moves.axes[cut].extent;) {
+    const std::int64_t end = end_of_group(cut, other, begin);
+    const index_range range = range_at(cut, other, begin);
     conversion_request group = request;
-    group.narrow(one, begin, end);
-    group.moves.axes[one].bound = no_bound;
-    const std::int64_t across = other == no_axis ? 1 : l.axes[other].extent;
+    group.narrow(cut, begin, end);
+    group.moves.axes[cut].bound = no_bound;
+    const std::int64_t across = other == no_axis ? 1 : moves.axes[other].extent;
     for (const index_range& outside : {index_range{0, range.begin}, index_range{range.end, across}}) {
       if (outside.begin == outside.end) continue;
       conversion_request part = group;

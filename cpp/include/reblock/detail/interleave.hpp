@@ -94,7 +94,7 @@ struct groups {
     if constexpr (padded == step) {
       unrolled<count>([&](auto k) { v[k] = load(source + k * sizeof(register_bytes)); });
     } else if (last) {
-      v = load_some(source, width);
+      v = load_first(source, width);
     } else if constexpr (chunk == sizeof(register_bytes)) {
       constexpr std::size_t chunks = padded / chunk;
       unrolled<count>([&](auto k) { v[k] = load(source + k / chunks * step + k % chunks * chunk); });
@@ -121,7 +121,7 @@ struct groups {
       }
       unrolled<count>([&](auto k) { store(destination + k * sizeof(register_bytes), v[k]); });
     } else if (last) {
-      store_some(destination, v, width);
+      store_first(destination, v, width);
     } else if constexpr (chunk == sizeof(register_bytes)) {
       constexpr std::size_t chunks = padded / chunk;
       unrolled<count>([&](auto k) { store(destination + k / chunks * step + k % chunks * chunk, v[k]); });
@@ -137,13 +137,13 @@ struct groups {
     }
   }
 
-  /// Loads the first `some` groups, and reads nothing beyond them.
-  [[gnu::always_inline]] static registers<count> load_some(const std::byte* source,
-                                                           std::size_t some) noexcept {
+  /// Loads the first `used` groups, and reads nothing beyond them.
+  [[gnu::always_inline]] static registers<count> load_first(const std::byte* source,
+                                                            std::size_t used) noexcept {
     registers<count> v{};
     if constexpr (padded == step) {
-      const std::size_t whole = some * step / sizeof(register_bytes);
-      const std::size_t rest = some * step % sizeof(register_bytes);
+      const std::size_t whole = used * step / sizeof(register_bytes);
+      const std::size_t rest = used * step % sizeof(register_bytes);
       register_bytes last{};
       if (rest != 0) last = load_part(source + whole * sizeof(register_bytes), rest);
       unrolled<count>([&](auto k) {
@@ -155,16 +155,16 @@ struct groups {
       });
     } else {
       std::byte bytes[sizeof(v)] = {};
-      for (std::size_t i = 0; i < some; ++i) std::memcpy(bytes + i * padded, source + i * step, step);
+      for (std::size_t i = 0; i < used; ++i) std::memcpy(bytes + i * padded, source + i * step, step);
       std::memcpy(v.data(), bytes, sizeof(bytes));
     }
     return v;
   }
-  [[gnu::always_inline]] static void store_some(std::byte* destination, const registers<count>& v,
-                                                std::size_t some) noexcept {
+  [[gnu::always_inline]] static void store_first(std::byte* destination, const registers<count>& v,
+                                                 std::size_t used) noexcept {
     if constexpr (padded == step) {
-      const std::size_t whole = some * step / sizeof(register_bytes);
-      const std::size_t rest = some * step % sizeof(register_bytes);
+      const std::size_t whole = used * step / sizeof(register_bytes);
+      const std::size_t rest = used * step % sizeof(register_bytes);
       register_bytes last{};
       unrolled<count>([&](auto k) {
         if (k < whole) {
@@ -177,7 +177,7 @@ struct groups {
     } else {
       std::byte bytes[sizeof(v)];
       std::memcpy(bytes, v.data(), sizeof(bytes));
-      for (std::size_t i = 0; i < some; ++i) std::memcpy(destination + i * step, bytes + i * padded, step);
+      for (std::size_t i = 0; i < used; ++i) std::memcpy(destination + i * step, bytes + i * padded, step);
     }
   }
 };
@@ -195,10 +195,10 @@ void move_interleaved(const tile& t, const std::byte* source, std::byte* destina
                         address_of(destination) % sizeof(register_bytes) == 0;
   if (length < dense::width) {
     const auto goes_on = [=](const tile_axis& next) { return run_over<Size>(length, next.source_stride); };
-    const auto move_rows = [=](const tile& some, const std::byte* first, std::byte* to_first,
+    const auto move_rows = [=](const tile& part, const std::byte* first, std::byte* to_first,
                                const tile_axis& next) {
       const bool wide = goes_on(next);
-      for_each_row(some, first, to_first, [=](const std::byte* from, std::byte* to) {
+      for_each_row(part, first, to_first, [=](const std::byte* from, std::byte* to) {
         registers<dense::count> v{};
         if (wide) {
           unrolled<Streams>([&](auto k) { v[k] = load(from + offsets[k]); });
@@ -208,7 +208,7 @@ void move_interleaved(const tile& t, const std::byte* source, std::byte* destina
           unrolled<Streams>([&](auto k) { v[k] = parts[k]; });
         }
         v = finished<Finish>(dense::interleaved(v));
-        dense::store_some(to, v, length);
+        dense::store_first(to, v, length);
       });
     };
     return for_following_rows(t, source, destination, goes_on, move_rows);
@@ -262,11 +262,11 @@ void move_deinterleaved(const tile& t, const std::byte* source, std::byte* desti
     const auto goes_on = [=](const tile_axis& next) {
       return run_over<Size>(length, next.destination_stride);
     };
-    const auto move_rows = [=](const tile& some, const std::byte* first, std::byte* to_first,
+    const auto move_rows = [=](const tile& part, const std::byte* first, std::byte* to_first,
                                const tile_axis& next) {
       const bool wide = goes_on(next);
-      for_each_row(some, first, to_first, [=](const std::byte* from, std::byte* to) {
-        const registers<dense::count> v = dense::separated(dense::load_some(from, length));
+      for_each_row(part, first, to_first, [=](const std::byte* from, std::byte* to) {
+        const registers<dense::count> v = dense::separated(dense::load_first(from, length));
         if (wide) {
           unrolled<Streams>([&](auto k) { store(to + offsets[k], v[k]); });
         } else {

@@ -149,24 +149,26 @@ struct layout {
 constexpr std::int64_t magnitude(std::int64_t stride) noexcept { return stride < 0 ? -stride : stride; }
 
 /// Counts the bytes from the first to the last that axes [first, rank) reach in the source.
-constexpr std::int64_t source_reach(const layout& l, std::size_t first, std::int64_t element_size) noexcept {
+constexpr std::int64_t source_reach(const layout& moves, std::size_t first,
+                                    std::int64_t element_size) noexcept {
   std::int64_t reach = element_size;
-  for (std::size_t i = first; i < l.rank; ++i) {
-    reach = wrapping_add(reach, wrapping_multiply(magnitude(l.axes[i].source_stride), l.axes[i].extent - 1));
+  for (std::size_t i = first; i < moves.rank; ++i) {
+    reach = wrapping_add(reach,
+                         wrapping_multiply(magnitude(moves.axes[i].source_stride), moves.axes[i].extent - 1));
   }
   return reach;
 }
 
 /// Tells whether a layout has no elements. Then its strides, and the extents of its other axes, may have any value.
-constexpr bool is_empty(const layout& l, std::int64_t element_size) noexcept {
+constexpr bool is_empty(const layout& moves, std::int64_t element_size) noexcept {
   bool empty = element_size == 0;
-  for (std::size_t i = 0; i < l.rank; ++i) empty = empty || l.axes[i].extent == 0;
+  for (std::size_t i = 0; i < moves.rank; ++i) empty = empty || moves.axes[i].extent == 0;
   return empty;
 }
 
-constexpr std::int64_t total_bytes(const layout& l, std::int64_t element_size) noexcept {
+constexpr std::int64_t total_bytes(const layout& moves, std::int64_t element_size) noexcept {
   std::int64_t total = element_size;
-  for (std::size_t i = 0; i < l.rank; ++i) total *= l.axes[i].extent;
+  for (std::size_t i = 0; i < moves.rank; ++i) total *= moves.axes[i].extent;
   return total;
 }
 

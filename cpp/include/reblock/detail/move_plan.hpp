@@ -31,11 +31,11 @@ struct move_plan {
   };
 
   /// `settle` makes sums of single terms, or is null. The other arguments are those of plan_moves().
-  move_plan(const layout& moves, std::int64_t element_size, const movers& all,
+  move_plan(const layout& moves, std::int64_t element_size, const movers& available,
             const settling* settle) noexcept
       : leaves(moves) {
     const instruction_set set = usable_instruction_set();
-    set_out_moves(leaves, moves, element_size, all, settle, set);
+    set_out_moves(leaves, moves, element_size, available, settle, set);
     if (settle != nullptr || leaves.empty) return;
     const double least = cost_of(leaves, mover_costs::of(set));
     if (least == 0) return;

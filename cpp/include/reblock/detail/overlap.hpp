@@ -46,7 +46,7 @@ class stride_sums {
     rest_[size_] = {0, 0};
     for (std::size_t i = size_; i-- > 0;) {
       const auto [stride, count] = terms_[i];
-      rest_[i] = {rest_[i + 1].most + stride * count, std::gcd(rest_[i + 1].unit, stride)};
+      rest_[i] = {rest_[i + 1].highest + stride * count, std::gcd(rest_[i + 1].unit, stride)};
     }
     budget_ = most_steps;
     return search(0, low, high);
@@ -62,20 +62,20 @@ class stride_sums {
   };
   /// The sums of a term and those after it are multiples of `unit`, from 0 to `most`.
   struct bounds {
-    std::int64_t most;
+    std::int64_t highest;
     std::int64_t unit;
   };
   static constexpr std::size_t most_terms = 2 * max_view_rank;  ///< strides of two views
 
   constexpr overlap search(std::size_t i, std::int64_t low, std::int64_t high) noexcept {
     const bounds rest = rest_[i];
-    if (high < 0 || low > rest.most) return overlap::none;
-    if (low <= 0 || high >= rest.most) return overlap::some;  // no step, or all of them
+    if (high < 0 || low > rest.highest) return overlap::none;
+    if (low <= 0 || high >= rest.highest) return overlap::some;  // no step, or all of them
     if (high / rest.unit * rest.unit < low) return overlap::none;
     const auto [stride, count] = terms_[i];
-    const std::int64_t most = std::min(count, high / stride);
-    const std::int64_t least = ceil_divide(std::max<std::int64_t>(0, low - rest_[i + 1].most), stride);
-    for (std::int64_t steps = most; steps >= least; --steps) {
+    const std::int64_t last = std::min(count, high / stride);
+    const std::int64_t least = ceil_divide(std::max<std::int64_t>(0, low - rest_[i + 1].highest), stride);
+    for (std::int64_t steps = last; steps >= least; --steps) {
       if (budget_-- == 0) return overlap::unknown;
       const overlap found = search(i + 1, low - steps * stride, high - steps * stride);
       if (found != overlap::none) return found;

@@ -35,18 +35,18 @@ struct padded_axis {
     }
   }
 
-  /// Returns the positions p, p + by, p + 2*by, ... as far as they follow each other evenly in the image, and at most `most`.
+  /// Returns the positions p, p + step, p + 2*step, ... that follow each other evenly in the image, up to `limit` of them.
   /// Requires an extent of at least 1, and that p lies inside for the constant mode.
-  constexpr padded_piece piece_at(std::int64_t p, std::int64_t most, std::int64_t by) const noexcept {
-    const auto up_to = [&](std::int64_t positions) { return std::min(most, ceil_divide(positions, by)); };
-    if (p >= 0 && p < extent) return {up_to(extent - p), p, by};
+  constexpr padded_piece piece_at(std::int64_t p, std::int64_t limit, std::int64_t step) const noexcept {
+    const auto up_to = [&](std::int64_t positions) { return std::min(limit, ceil_divide(positions, step)); };
+    if (p >= 0 && p < extent) return {up_to(extent - p), p, step};
     const std::int64_t all = period();
-    if (all == 0) return p < 0 ? padded_piece{up_to(-p), 0, 0} : padded_piece{most, extent - 1, 0};
+    if (all == 0) return p < 0 ? padded_piece{up_to(-p), 0, 0} : padded_piece{limit, extent - 1, 0};
     const std::int64_t in_period = p - floor_divide(p, all) * all;
-    if (in_period < extent) return {up_to(extent - in_period), in_period, by};
+    if (in_period < extent) return {up_to(extent - in_period), in_period, step};
     const std::int64_t last =
         repeated() == padding_mode::reflection ? all : all - 1;  // this position is that of 0
-    return {up_to(all - in_period), last - in_period, -by};
+    return {up_to(all - in_period), last - in_period, -step};
   }
 
   /// Returns the other position of a period that is the image's position q; q itself if there is none.

@@ -68,8 +68,8 @@ struct padded_sum_axis {
     return from < to ? index_range{from, to} : index_range{extent, extent};
   }
 
-  /// Calls visit(l) for each window l whose offset o adds to position q, in the order of addition: the position itself,
-  /// the padding before the image, the padding behind it, each in ascending order.
+  /// Calls visit(l) for each window position l whose offset o adds to position q, in the order of addition. First comes
+  /// the position itself, then the padding before the image, then the padding behind it, each in ascending order.
   template <class Visit>
   constexpr void for_each_block(std::int64_t q, std::int64_t o, Visit&& visit) const {
     const std::int64_t base = first + o * dilation;
@@ -84,43 +84,44 @@ struct padded_sum_axis {
  private:
   /// Does the same for windows that reach the padding beside the position `edge`.
   template <class Visit>
-  constexpr void for_each_repeated(std::int64_t q, std::int64_t base, const index_range& some,
+  constexpr void for_each_repeated(std::int64_t q, std::int64_t base, const index_range& range,
                                    std::int64_t edge, Visit& visit) const {
     const std::int64_t period = image.period();
     if (period == 0) {
-      for (std::int64_t l = some.begin; q == edge && l < some.end; ++l) visit(l);
+      for (std::int64_t position = range.begin; q == edge && position < range.end; ++position)
+        visit(position);
       return;
     }
     const std::int64_t step = period / std::gcd(period, stride);
-    std::array<std::int64_t, 2> next = {first_block(q, base, some, period),
-                                        first_block(image.mirrored(q), base, some, period)};
-    if (next[0] == next[1]) next[1] = some.end;
+    std::array<std::int64_t, 2> next = {first_block(q, base, range, period),
+                                        first_block(image.mirrored(q), base, range, period)};
+    if (next[0] == next[1]) next[1] = range.end;
     for (;;) {
       std::int64_t& least = next[0] < next[1] ? next[0] : next[1];
-      if (least >= some.end) return;
+      if (least >= range.end) return;
       visit(least);
-      least = least < some.end - step ? least + step : some.end;
+      least = least < range.end - step ? least + step : range.end;
     }
   }
 
-  /// Returns the first window of a range that reaches a padded position equal to `place` modulo the period, or the end.
-  constexpr std::int64_t first_block(std::int64_t place, std::int64_t base, const index_range& some,
+  /// Returns the first window position of a range that reaches `place` modulo the period, or the end of the range.
+  constexpr std::int64_t first_block(std::int64_t place, std::int64_t base, const index_range& range,
                                      std::int64_t period) const noexcept {
-    const std::int64_t begin = base + some.begin * stride;
+    const std::int64_t begin = base + range.begin * stride;
     std::int64_t rest = floor_modulo(place - begin, period);
     const std::int64_t common = std::gcd(period, stride);
     const std::int64_t step = period / common;
-    if (rest % common != 0) return some.end;
+    if (rest % common != 0) return range.end;
     rest /= common;
-    const std::int64_t by = stride / common % step;
-    if (by == 1 || step == 1)
-      return rest % step < some.end - some.begin ? some.begin + rest % step : some.end;
-    for (std::int64_t i = 0, reached = 0; i < step && i < some.end - some.begin; ++i) {
-      if (reached == rest) return some.begin + i;
-      reached += by;
+    const std::int64_t advance = stride / common % step;
+    if (advance == 1 || step == 1)
+      return rest % step < range.end - range.begin ? range.begin + rest % step : range.end;
+    for (std::int64_t i = 0, reached = 0; i < step && i < range.end - range.begin; ++i) {
+      if (reached == rest) return range.begin + i;
+      reached += advance;
       if (reached >= step) reached -= step;
     }
-    return some.end;
+    return range.end;
   }
 
   static constexpr std::int64_t floor_modulo(std::int64_t a, std::int64_t b) noexcept {
@@ -234,7 +235,7 @@ class padded_summer {
     }
   }
 
-  /// Sums positions that lie a stride apart: with every step, each term comes from the next window.
+  /// Sums positions that lie a stride apart. With every step, each term comes from the next window position.
   void sum_along() noexcept {
     const padded_sum_axis& axis = axes_[along_];
     const index_range& range = region_[along_];
@@ -245,9 +246,9 @@ class padded_summer {
         for (std::int64_t o = 0; o < axis.size; ++o) {
           const std::int64_t own = q - axis.first - o * axis.dilation;
           if (own % axis.stride != 0) continue;
-          const std::int64_t l = own / axis.stride;
-          if (l < 0) count = std::min(count, -l);
-          if (l >= 0 && l < axis.blocks) count = std::min(count, axis.blocks - l);
+          const std::int64_t position = own / axis.stride;
+          if (position < 0) count = std::min(count, -position);
+          if (position >= 0 && position < axis.blocks) count = std::min(count, axis.blocks - position);
         }
         at_[along_] = q;
         sum(count);
@@ -331,8 +332,8 @@ class padded_summer {
     const padded_sum_axis& axis = axes_[d];
     for (std::int64_t o = 0; o < axis.size; ++o) {
       std::size_t found = 0;
-      for_each_block(d, o, [&](std::int64_t l) {
-        if (found < most_listed) listed_[d][found] = l;
+      for_each_block(d, o, [&](std::int64_t position) {
+        if (found < most_listed) listed_[d][found] = position;
         ++found;
       });
       if (found == 0) continue;
@@ -352,8 +353,8 @@ class padded_summer {
 
   void choose_block(std::size_t d, std::int64_t from) noexcept {
     if (d == sums_.rank()) return add(from);
-    const auto choose = [&](std::int64_t l) {
-      choose_block(d + 1, wrapping_add(from, wrapping_multiply(l, axes_[d].block_stride)));
+    const auto choose = [&](std::int64_t position) {
+      choose_block(d + 1, wrapping_add(from, wrapping_multiply(position, axes_[d].block_stride)));
     };
     if (found_[d] > most_listed) return for_each_block(d, offsets_[d], choose);
     for (std::size_t i = 0; i < found_[d]; ++i) choose(listed_[d][i]);

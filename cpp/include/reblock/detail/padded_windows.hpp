@@ -34,7 +34,7 @@ inline constexpr std::int64_t padded_buffer_bytes = 24 * 1024;
 /// A padded_move plans and runs the windows of a padded image. It is trivially copyable.
 class padded_move {
  public:
-  padded_move(const padded_request& request, const movers& by) noexcept;
+  padded_move(const padded_request& request, const movers& available) noexcept;
 
   std::size_t rank() const noexcept { return whole_.rank; }
   const layout_axis& axis(std::size_t i) const noexcept { return whole_.axes[i]; }
@@ -56,7 +56,7 @@ class padded_move {
     std::int64_t extent = 1;
     std::int64_t source_stride = 0;  ///< of a neighbour in the image
     std::int64_t buffer_stride = 0;
-    std::int64_t by = 1;  ///< from one position in the buffer to the next
+    std::int64_t step = 1;  ///< from one position in the buffer to the next
     std::size_t bound = no_bound;
     std::size_t axis = 0;  ///< axis of the layout, if the axis has no bound
   };
@@ -67,7 +67,7 @@ class padded_move {
 
   void split_elements(const padded_request& request) noexcept;
   std::size_t list_part(buffered_axes& part) const noexcept;
-  void grow(std::size_t i, std::int64_t most, std::int64_t room) noexcept;
+  void grow(std::size_t i, std::int64_t limit, std::int64_t room) noexcept;
   void choose_blocks() noexcept;
   layout out_of_buffer() const noexcept;
 
@@ -102,7 +102,7 @@ inline void padded_move::split_elements(const padded_request& request) noexcept 
   }
 }
 
-/// Lists the axes of the part of the image under a block, the innermost first: they have the order of the destination.
+/// Lists the axes of the part of the image under a block, the innermost first. They have the order of the destination.
 inline std::size_t padded_move::list_part(buffered_axes& part) const noexcept {
   std::size_t rank = 0;
   std::array<std::size_t, max_bounds> of_bound;
@@ -120,22 +120,22 @@ inline std::size_t padded_move::list_part(buffered_axes& part) const noexcept {
     }
     if (at_once_[i] == 1) continue;
     buffered_axis& own = part[at];
-    const std::int64_t reach = (own.extent - 1) * own.by + (at_once_[i] - 1) * axis.bound_step;
-    own.by = std::gcd(own.by, axis.bound_step);
-    own.extent = reach / own.by + 1;
+    const std::int64_t reach = (own.extent - 1) * own.step + (at_once_[i] - 1) * axis.bound_step;
+    own.step = std::gcd(own.step, axis.bound_step);
+    own.extent = reach / own.step + 1;
   }
   std::int64_t stride = unit_;
   for (std::size_t i = 0; i < rank; ++i) {
-    part[i].by = std::max<std::int64_t>(part[i].by, 1);
+    part[i].step = std::max<std::int64_t>(part[i].step, 1);
     part[i].buffer_stride = stride;
     stride = wrapping_multiply(stride, part[i].extent);
   }
   return rank;
 }
 
-/// Takes up to `most` indices of an axis into a block, as far as its part of the image has `room` bytes.
-inline void padded_move::grow(std::size_t i, std::int64_t most, std::int64_t room) noexcept {
-  most = std::min(most, whole_.axes[i].extent);
+/// Takes up to `limit` indices of an axis into a block. The block's part of the image has `room` bytes at most.
+inline void padded_move::grow(std::size_t i, std::int64_t limit, std::int64_t room) noexcept {
+  limit = std::min(limit, whole_.axes[i].extent);
   const auto fits = [&] {
     buffered_axes part;
     const std::size_t rank = list_part(part);
@@ -143,17 +143,17 @@ inline void padded_move::grow(std::size_t i, std::int64_t most, std::int64_t roo
     for (std::size_t k = 0; k < rank; ++k) rest /= part[k].extent;
     return rest > 0;
   };
-  while (at_once_[i] < most) {
+  while (at_once_[i] < limit) {
     const std::int64_t before = at_once_[i];
-    at_once_[i] = std::min(2 * before, most);
+    at_once_[i] = std::min(2 * before, limit);
     if (fits()) continue;
     at_once_[i] = before;
     return;
   }
 }
 
-/// Makes blocks as large as the buffer. First of all they have whole windows, then runs of the destination, then windows
-/// that overlap, because neighbouring blocks read what they share twice.
+/// Makes blocks as large as the buffer. First they get whole windows, then runs of the destination, then windows that
+/// overlap: neighbouring blocks read twice what they share.
 inline void padded_move::choose_blocks() noexcept {
   constexpr std::int64_t any = std::numeric_limits<std::int64_t>::max();
   constexpr std::int64_t good_run = 1024;  // bytes
@@ -212,7 +212,7 @@ inline layout padded_move::out_of_buffer() const noexcept {
     };
     const buffered_axis& own = *std::find_if(part_.begin(), part_.begin() + part_rank_, is_own);
     const std::int64_t steps =
-        axis.bounded() ? axis.bound_step / own.by : 1;  // exact if there is a second index
+        axis.bounded() ? axis.bound_step / own.step : 1;  // exact if there is a second index
     out.add({at_once_[i], own.buffer_stride * steps, axis.destination_stride});
   }
   out.source_run = padded_buffer_bytes;
@@ -227,18 +227,18 @@ inline layout padded_move::out_of_buffer() const noexcept {
   return nothing;
 }
 
-inline padded_move::padded_move(const padded_request& request, const movers& by) noexcept
+inline padded_move::padded_move(const padded_request& request, const movers& available) noexcept
     : element_size_(request.element_size),
       mode_(request.mode),
       value_(request.value),
       empty_(detail::is_empty(request.moves, request.element_size)),
-      out_(no_moves(), 1, by, nullptr) {
+      out_(no_moves(), 1, available, nullptr) {
   if (empty_) return;
   for (std::size_t d = 0; d < request.image_strides.size(); ++d) image_strides_[d] = request.image_strides[d];
   split_elements(request);
   choose_blocks();
   part_rank_ = list_part(part_);
-  new (&out_) move_plan(out_of_buffer(), unit_, by, nullptr);
+  new (&out_) move_plan(out_of_buffer(), unit_, available, nullptr);
 }
 static_assert(std::is_trivially_copyable_v<padded_move>);
 
@@ -266,9 +266,9 @@ class padded_runner {
     std::size_t rank = 0;
 
     std::int64_t units() const noexcept {
-      std::int64_t all = 1;
-      for (std::size_t k = 0; k < rank; ++k) all *= axes[k].count;
-      return all;
+      std::int64_t product = 1;
+      for (std::size_t k = 0; k < rank; ++k) product *= axes[k].count;
+      return product;
     }
   };
 
@@ -302,8 +302,8 @@ class padded_runner {
     move_.out_.run(buffer_.data(), destination_ + destination);
   }
 
-  /// Finds the indices of the buffer that are read from the image: those inside for the constant mode, else those of the
-  /// first period.
+  /// Finds the indices of the buffer that are read from the image. The constant mode reads those inside, other modes those
+  /// of the first period.
   void find_stored() noexcept {
     std::array<index_range, max_axes> found;
     bool is_same = has_value_;
@@ -314,9 +314,9 @@ class padded_runner {
       const std::int64_t extent = move_.whole_.bounds[axis.bound].extent;
       if (move_.mode_ == padding_mode::constant) {
         found[k] =
-            range_inside({positions_[axis.bound], extent}, 0, {axis.extent, 0, 0, axis.bound, axis.by});
+            range_inside({positions_[axis.bound], extent}, 0, {axis.extent, 0, 0, axis.bound, axis.step});
       } else if (const std::int64_t period = padded_axis{move_.mode_, extent}.period(); period != 0) {
-        found[k].end = std::min(axis.extent, period / std::gcd(period, axis.by));
+        found[k].end = std::min(axis.extent, period / std::gcd(period, axis.step));
       }
     }
     for (std::size_t k = 0; k < move_.part_rank_; ++k) {
@@ -353,7 +353,7 @@ class padded_runner {
     const padded_axis image{move_.mode_, move_.whole_.bounds[axis.bound].extent};
     for (std::int64_t i = stored_[k].begin; i < stored_[k].end;) {
       const padded_piece next =
-          image.piece_at(positions_[axis.bound] + i * axis.by, stored_[k].end - i, axis.by);
+          image.piece_at(positions_[axis.bound] + i * axis.step, stored_[k].end - i, axis.step);
       piece_.axes[k] = {next.count, wrapping_multiply(next.step, axis.source_stride), axis.buffer_stride};
       stage(k, wrapping_add(source, wrapping_multiply(next.first, axis.source_stride)),
             to + i * axis.buffer_stride);
@@ -380,72 +380,74 @@ class padded_runner {
   }
 
   void copy(const piece& whole, const std::byte* source, std::byte* to) noexcept {
-    piece some;
+    piece merged;
     for (std::size_t k = 0; k < whole.rank; ++k) {
       const piece_axis& next = whole.axes[k];
       if (next.count == 1) continue;
-      if (some.rank > 0) {
-        piece_axis& last = some.axes[some.rank - 1];
+      if (merged.rank > 0) {
+        piece_axis& last = merged.axes[merged.rank - 1];
         if (next.source_stride == last.count * last.source_stride &&
             next.buffer_stride == last.count * last.buffer_stride) {
           last.count *= next.count;
           continue;
         }
       }
-      some.axes[some.rank++] = next;
+      merged.axes[merged.rank++] = next;
     }
-    if (some.rank == 0) some.axes[some.rank++] = {1, move_.unit_, move_.unit_};
-    const piece_axis& inner = some.axes[0];
+    if (merged.rank == 0) merged.axes[merged.rank++] = {1, move_.unit_, move_.unit_};
+    const piece_axis& inner = merged.axes[0];
     if (inner.source_stride == move_.unit_ && inner.buffer_stride == move_.unit_) {
       const auto bytes = static_cast<std::size_t>(inner.count * move_.unit_);
-      return for_each_run(some, some.rank, source, to,
+      return for_each_run(merged, merged.rank, source, to,
                           [=](const std::byte* from, std::byte* at) { copy_run(at, from, bytes); });
     }
     constexpr std::int64_t worth_planning = 1024;  // units
-    if (some.units() >= worth_planning) return copy_as_planned(some, source, to);
-    for (std::size_t k = 1; k < some.rank; ++k) {
-      if (some.axes[k].count > some.axes[0].count) std::swap(some.axes[0], some.axes[k]);
+    if (merged.units() >= worth_planning) return copy_as_planned(merged, source, to);
+    for (std::size_t k = 1; k < merged.rank; ++k) {
+      if (merged.axes[k].count > merged.axes[0].count) std::swap(merged.axes[0], merged.axes[k]);
     }
     switch (move_.unit_) {
-      case 1: return copy_units<1>(some, source, to);
-      case 2: return copy_units<2>(some, source, to);
-      case 4: return copy_units<4>(some, source, to);
-      case 8: return copy_units<8>(some, source, to);
-      default: return copy_units<16>(some, source, to);
+      case 1: return copy_units<1>(merged, source, to);
+      case 2: return copy_units<2>(merged, source, to);
+      case 4: return copy_units<4>(merged, source, to);
+      case 8: return copy_units<8>(merged, source, to);
+      default: return copy_units<16>(merged, source, to);
     }
   }
 
   /// Calls run(source, to) for each index of the axes but the innermost one.
   template <class Run>
-  static void for_each_run(const piece& some, std::size_t count, const std::byte* source, std::byte* to,
+  static void for_each_run(const piece& merged, std::size_t count, const std::byte* source, std::byte* to,
                            const Run& run) noexcept {
     if (count == 1) return run(source, to);
-    const piece_axis& axis = some.axes[count - 1];
+    const piece_axis& axis = merged.axes[count - 1];
     for (std::int64_t i = 0; i < axis.count; ++i) {
-      for_each_run(some, count - 1, source + wrapping_multiply(i, axis.source_stride),
+      for_each_run(merged, count - 1, source + wrapping_multiply(i, axis.source_stride),
                    to + i * axis.buffer_stride, run);
     }
   }
 
   template <std::size_t Size>
-  static void copy_units(const piece& some, const std::byte* source, std::byte* to) noexcept {
-    const piece_axis inner = some.axes[0];
-    for_each_run(some, some.rank, source, to, [=](const std::byte* from, std::byte* at) {
+  static void copy_units(const piece& merged, const std::byte* source, std::byte* to) noexcept {
+    const piece_axis inner = merged.axes[0];
+    for_each_run(merged, merged.rank, source, to, [=](const std::byte* from, std::byte* at) {
       for (std::int64_t i = 0; i < inner.count; ++i) {
         std::memcpy(at + i * inner.buffer_stride, from + i * inner.source_stride, Size);
       }
     });
   }
 
-  /// Copies many units whose runs differ on both sides: the same mover as for any layout. Its plan is kept for the next block.
-  [[gnu::noinline]] void copy_as_planned(const piece& some, const std::byte* source, std::byte* to) noexcept {
-    const bool is_same = planned_.rank == some.rank &&
-                         std::equal(some.axes.begin(), some.axes.begin() + some.rank, planned_.axes.begin());
+  /// Copies many units whose runs differ on both sides, by the mover for any layout. It keeps the plan for the next block.
+  [[gnu::noinline]] void copy_as_planned(const piece& merged, const std::byte* source,
+                                         std::byte* to) noexcept {
+    const bool is_same =
+        planned_.rank == merged.rank &&
+        std::equal(merged.axes.begin(), merged.axes.begin() + merged.rank, planned_.axes.begin());
     if (!is_same) {
-      planned_ = some;
+      planned_ = merged;
       layout moves;
-      for (std::size_t k = 0; k < some.rank; ++k) {
-        moves.add({some.axes[k].count, some.axes[k].source_stride, some.axes[k].buffer_stride});
+      for (std::size_t k = 0; k < merged.rank; ++k) {
+        moves.add({merged.axes[k].count, merged.axes[k].source_stride, merged.axes[k].buffer_stride});
       }
       plan_unbounded(in_, moves, move_.unit_, std::numeric_limits<double>::infinity(),
                      buffered_side::destination);

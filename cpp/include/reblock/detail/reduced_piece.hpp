@@ -24,13 +24,13 @@ namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
 /// Returns the functions for elements of `terms` terms each.
 inline const accumulation& functions_of(const reducer& how, std::int64_t terms) noexcept {
-  const reduction_functions& all = *how.types.functions;
-  const auto& sets = how.by == fold_reduction::max   ? all.max
-                     : how.by == fold_reduction::min ? all.min
-                     : !how.weights.empty()          ? all.weighted
-                     : how.by == fold_reduction::sum ? all.sum
-                     : terms > all.mean_limit        ? all.mean_of_many
-                                                     : all.mean;
+  const reduction_functions& functions = *how.types.functions;
+  const auto& sets = how.by == fold_reduction::max   ? functions.max
+                     : how.by == fold_reduction::min ? functions.min
+                     : !how.weights.empty()          ? functions.weighted
+                     : how.by == fold_reduction::sum ? functions.sum
+                     : terms > functions.mean_limit  ? functions.mean_of_many
+                                                     : functions.mean;
   return sets[usable_instruction_set() >= instruction_set::avx2 ? 1 : 0];
 }
 
@@ -60,10 +60,10 @@ class reduced_piece {
 
   explicit reduced_piece(const reducer& how) noexcept : how_(how) {}
 
-  void add(const axis& some) noexcept {
-    if (some.extent != 1) axes_[count_++] = some;
+  void add(const axis& next) noexcept {
+    if (next.extent != 1) axes_[count_++] = next;
   }
-  void add(const terms& some) noexcept { terms_[spatial_++] = some; }
+  void add(const terms& next) noexcept { terms_[spatial_++] = next; }
 
   /// `source` points to the first term of the first element.
   void reduce(const std::byte* source, std::byte* destination) noexcept {
@@ -108,8 +108,8 @@ class reduced_piece {
     }
   }
 
-  /// Takes two axes for the rows of accumulators: the longest along which terms are contiguous, or else results, or else
-  /// the longest; then the next longest. They leave the list.
+  /// Takes two axes out of the list, for the rows of accumulators. The inner one is the longest along which terms are
+  /// contiguous, or else results, or else the longest of all. The outer one is the longest that is left.
   void choose_inner_axes() noexcept {
     inner_ = outer_ = {};
     const auto take_best = [this](axis& to, const auto& rank) {
@@ -149,9 +149,9 @@ class reduced_piece {
 
   /// Cuts the inner axes into rows of accumulators.
   void reduce_rows(const std::byte* source, std::byte* destination) noexcept {
-    const std::int64_t most = static_cast<std::int64_t>(most_accumulators) / parts();
-    const std::int64_t columns = std::min(inner_.extent, most);
-    const std::int64_t rows = std::min(outer_.extent, most / columns);
+    const std::int64_t capacity = static_cast<std::int64_t>(most_accumulators) / parts();
+    const std::int64_t columns = std::min(inner_.extent, capacity);
+    const std::int64_t rows = std::min(outer_.extent, capacity / columns);
     for (std::int64_t j = 0; j < inner_.extent; j += columns) {
       has_weights_ = false;
       for (std::int64_t i = 0; i < outer_.extent; i += rows) {
@@ -192,13 +192,13 @@ class reduced_piece {
       std::memset(results, 0, elements() * size);
     } else {
       accumulate(source, destination);
-      quotient by{term_count_, nullptr, false, how_.by == fold_reduction::mean};
-      if (!by.is_mean) by.count = 1;
-      if (is_weighted() && by.is_mean) {
-        by.factors = factors_;
-        by.one_factor = !weights_vary();
+      quotient division{term_count_, nullptr, false, how_.by == fold_reduction::mean};
+      if (!division.is_mean) division.count = 1;
+      if (is_weighted() && division.is_mean) {
+        division.factors = factors_;
+        division.one_factor = !weights_vary();
       }
-      functions_->finish(accumulators_, results, elements() * static_cast<std::size_t>(parts()), by);
+      functions_->finish(accumulators_, results, elements() * static_cast<std::size_t>(parts()), division);
     }
     if (!in_place) scatter(results, destination);
   }
@@ -219,14 +219,14 @@ class reduced_piece {
     if (!has_weights_) weights_step_ = vary ? count : 1;
     const std::size_t at_once =
         is_weighted() ? std::min(most_terms, weights_room / weights_step_) : most_terms;
-    const auto all = static_cast<std::size_t>(term_count_);
+    const auto total = static_cast<std::size_t>(term_count_);
     const bool fills = is_weighted() && !has_weights_;
     if (fills) std::memset(factors_, 0, weights_step_ * sizeof(double));
     std::array<std::int64_t, max_rank> chosen{};
     std::int64_t offset = 0;
-    for (std::size_t done = 0; done < all;) {
-      const std::size_t some = std::min(at_once, all - done);
-      for (std::size_t t = 0; t < some; ++t) {
+    for (std::size_t done = 0; done < total;) {
+      const std::size_t part = std::min(at_once, total - done);
+      for (std::size_t t = 0; t < part; ++t) {
         offsets_of_terms_[t] = offset;
         if (is_weighted()) {
           weights_of_terms_[t] = weights_ + t * weights_step_;
@@ -241,18 +241,18 @@ class reduced_piece {
           chosen[d - 1] = 0;
         }
       }
-      add_terms(source, some, from, vary);
+      add_terms(source, part, from, vary);
       from = beginning::held;
-      done += some;
+      done += part;
     }
     if (!fills) return;
-    has_weights_ = all <= at_once;
+    has_weights_ = total <= at_once;
     for (std::size_t i = 0; i < weights_step_; ++i) {
       if (factors_[i] != 0) factors_[i] = 1 / factors_[i];
     }
   }
 
-  /// Adds the listed terms: where they lie if they are rows of contiguous terms, else one after the other by a buffer.
+  /// Adds the listed terms. It reads rows of contiguous terms without copying, and brings others into a buffer.
   void add_terms(const std::byte* source, std::size_t count, beginning from, bool vary) noexcept {
     const auto per_element = static_cast<std::size_t>(parts());
     const std::int64_t size = term_size();

@@ -51,8 +51,8 @@ template <std::floating_point Value>
 #endif
 }
 
-/// Rounds to a float so that a second rounding, to a narrower format, is as if there had been no first one: an inexact
-/// result is the neighbour with an odd last bit.
+/// Rounds to a float, and to the neighbour with an odd last bit if the result is inexact. A second rounding, to a narrower
+/// format, then gives the same as one rounding.
 inline float round_to_odd(double value) noexcept {
   const float nearest = rounded(static_cast<float>(value));
   const double back = nearest;
@@ -148,8 +148,8 @@ void make_elements(const std::byte* values, std::byte* destination, std::size_t 
   }
 }
 
-/// Makes doubles of integers of 64 bits, so that a rounding to a narrower format is as if the integer had been rounded:
-/// bits that a double does not hold leave a trace in its last bit.
+/// Makes doubles of integers of 64 bits. Bits that a double does not hold leave a trace in its last bit. Rounding it to a
+/// narrower format then gives the same as rounding the integer.
 template <class T>
 void make_traced_doubles(const std::byte* source, std::byte* values, std::size_t count, const run_factors&) {
   constexpr std::uint64_t lost = 0x7ff;

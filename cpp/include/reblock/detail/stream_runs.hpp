@@ -47,8 +47,8 @@ class read_ahead {
     const auto distance = static_cast<std::uint64_t>(step < 0 ? wrapping_negate(step) : step);
     const std::uint64_t in_lines =
         line / std::gcd(distance, line);  // so that a run at the begin of a line leads to another such run
-    const std::uint64_t some = std::max<std::uint64_t>(1, bytes / in_lines / distance) * in_lines;
-    const auto indices = static_cast<std::int64_t>(std::min(some, static_cast<std::uint64_t>(extent)));
+    const std::uint64_t fitting = std::max<std::uint64_t>(1, bytes / in_lines / distance) * in_lines;
+    const auto indices = static_cast<std::int64_t>(std::min(fitting, static_cast<std::uint64_t>(extent)));
     within_ = wrapping_multiply(indices, step);
     beyond_ = wrapping_add(t.rows.source_stride, wrapping_multiply(indices - extent, step));
     last_ = extent - indices;

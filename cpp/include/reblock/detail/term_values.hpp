@@ -59,8 +59,8 @@ template <std::floating_point A>
   }
 }
 
-/// Converts an accumulated value to a result: rounds it once; integers beyond their range become the nearest value, and NaN
-/// becomes 0.
+/// Converts an accumulated value to a result, and rounds it once. An integer beyond its range becomes the nearest value, and
+/// NaN becomes 0.
 template <class T, class A>
 [[gnu::always_inline]] inline stored<T> narrowed(A value) noexcept {
   if constexpr (half<T>) {
@@ -76,10 +76,10 @@ template <class T, class A>
     if (!(whole < above)) return whole >= above ? std::numeric_limits<T>::max() : T{};
     return whole <= least ? std::numeric_limits<T>::min() : static_cast<T>(whole);
   } else {
-    constexpr auto most = static_cast<A>(std::same_as<T, bool> ? 1 : std::numeric_limits<T>::max());
+    constexpr auto greatest = static_cast<A>(std::same_as<T, bool> ? 1 : std::numeric_limits<T>::max());
     constexpr auto least = static_cast<A>(std::same_as<T, bool> ? 0 : std::numeric_limits<T>::min());
     using wide = std::conditional_t<sizeof(T) == 4, std::int64_t, std::int32_t>;
-    A inside = value < most ? value : most;
+    A inside = value < greatest ? value : greatest;
     inside = inside > least ? inside : least;
     return static_cast<stored<T>>(static_cast<wide>(nearest(value == value ? inside : A{})));
   }

@@ -60,16 +60,14 @@ class stream_offsets {
   static constexpr std::int64_t most = 64;
 
   /// Lists the streams of the source, along the inner axis. A leaf asks for `some` streams at a time.
-  static stream_offsets of_source(const tile& t, std::size_t some) noexcept {
-    return {t.joined == tile::axis::inner, t.inner.extent,
-            t.inner.source_stride,         t.rows.extent,
-            t.rows.source_stride,          some};
+  static stream_offsets of_source(const tile& t, std::size_t streams) noexcept {
+    return {t.joined == tile::axis::inner, t.inner.extent, t.inner.source_stride, t.rows.extent,
+            t.rows.source_stride,          streams};
   }
   /// Lists the streams of the destination, along the outer axis.
-  static stream_offsets of_destination(const tile& t, std::size_t some) noexcept {
-    return {t.joined == tile::axis::outer, t.outer.extent,
-            t.outer.destination_stride,    t.rows.extent,
-            t.rows.destination_stride,     some};
+  static stream_offsets of_destination(const tile& t, std::size_t streams) noexcept {
+    return {t.joined == tile::axis::outer, t.outer.extent, t.outer.destination_stride, t.rows.extent,
+            t.rows.destination_stride,     streams};
   }
 
   /// Requires Count <= some.
@@ -90,10 +88,10 @@ class stream_offsets {
 
  private:
   stream_offsets(bool joined, std::int64_t extent, std::int64_t stride, std::int64_t rows,
-                 std::int64_t row_stride, std::size_t some) noexcept
+                 std::int64_t row_stride, std::size_t streams) noexcept
       : joined_(joined), stride_(stride) {
     if (!joined) {
-      for (std::size_t k = 0; k < some; ++k) offsets_[k] = static_cast<std::int64_t>(k) * stride;
+      for (std::size_t k = 0; k < streams; ++k) offsets_[k] = static_cast<std::int64_t>(k) * stride;
       return;
     }
     place_joined(extent, stride, rows, row_stride);
@@ -139,10 +137,10 @@ template <class Move>
 template <class GoesOn, class Move>
 [[gnu::always_inline]] inline void for_following_rows(const tile& t, const std::byte* source,
                                                       std::byte* destination, GoesOn goes_on, Move move) {
-  tile some = t;
+  tile part = t;
   tile_axis* followed = nullptr;  // an axis of `some`
   if (t.joined == tile::axis::neither) {
-    followed = goes_on(t.rows) ? &some.rows : goes_on(t.slices) ? &some.slices : nullptr;
+    followed = goes_on(t.rows) ? &part.rows : goes_on(t.slices) ? &part.slices : nullptr;
   }
   tile_axis next{};
   if (followed != nullptr) {
@@ -150,7 +148,7 @@ template <class GoesOn, class Move>
     --followed->extent;
   }
   for (;;) {
-    move(some, source, destination, next);
+    move(part, source, destination, next);
     if (followed == nullptr) return;
     source += followed->extent * next.source_stride;
     destination += followed->extent * next.destination_stride;

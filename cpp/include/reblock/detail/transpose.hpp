@@ -90,8 +90,8 @@ void move_transposed(const tile& t, const std::byte* source, std::byte* destinat
     // The outer loop walks streams at uneven distances, because it has their offsets. It takes a part of the other axis at
     // a time, so that the written bytes stay in the first-level cache.
     if (t.joined == tile::axis::inner) {
-      constexpr std::size_t most = 4096;  // bytes
-      const std::size_t at_once = std::max(side, most / (inner * Size) / side * side);
+      constexpr std::size_t buffer_bytes = 4096;  // bytes
+      const std::size_t at_once = std::max(side, buffer_bytes / (inner * Size) / side * side);
       const std::int64_t step = t.outer.destination_stride;
       return for_each_row(t, source, destination, [&](const std::byte* from, std::byte* to) {
         for (std::size_t i = 0; i < outer;) {
@@ -119,9 +119,9 @@ void move_transposed(const tile& t, const std::byte* source, std::byte* destinat
   const auto goes_on = [=](const tile_axis& next) { return read_wide(next) || write_wide(next); };
   for_following_rows(
       t, source, destination, goes_on,
-      [&](const tile& some, const std::byte* first, std::byte* to_first, const tile_axis& next) {
+      [&](const tile& part, const std::byte* first, std::byte* to_first, const tile_axis& next) {
         const square_widths widths{read_wide(next) ? side : outer_side, write_wide(next) ? side : inner_side};
-        for_each_row(some, first, to_first, [&](const std::byte* from, std::byte* to) {
+        for_each_row(part, first, to_first, [&](const std::byte* from, std::byte* to) {
           for_overlapping_steps(outer, outer_side, [&](std::size_t i) {
             for_overlapping_steps(inner, inner_side, [&](std::size_t j) {
               transpose_part<Size, Finish>(outer_side, inner_side, widths, from + i * Size + sources.at(j),

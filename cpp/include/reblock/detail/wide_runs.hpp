@@ -94,13 +94,15 @@ template <bool IsElement>
         std::byte* const to = destination + i * t.slices.destination_stride + j * t.rows.destination_stride +
                               k * outer.destination_stride;
         if (streams) {
-          for (std::int64_t l = 0; l < count; ++l) {
-            stream_wide_run(to + l * step_to, from + l * step_from, size);
+          for (std::int64_t run = 0; run < count; ++run) {
+            stream_wide_run(to + run * step_to, from + run * step_from, size);
           }
         } else if (size >= least && size <= longest_wide_run) {
-          for (std::int64_t l = 0; l < count; ++l) copy_wide(to + l * step_to, from + l * step_from, size);
+          for (std::int64_t run = 0; run < count; ++run)
+            copy_wide(to + run * step_to, from + run * step_from, size);
         } else {
-          for (std::int64_t l = 0; l < count; ++l) copy_run(to + l * step_to, from + l * step_from, size);
+          for (std::int64_t run = 0; run < count; ++run)
+            copy_run(to + run * step_to, from + run * step_from, size);
         }
       }
     }

@@ -236,13 +236,13 @@ struct wide_steps {
     wide_bytes converted[Count];
 #pragma GCC unroll 8
     for (std::size_t i = 0; i < apart; ++i) {
-      wide_bytes some[factor];
+      wide_bytes parts[factor];
 #pragma GCC unroll 8
-      for (std::size_t k = 0; k < factor; ++k) some[k] = v[Separates ? i * factor + k : k * apart + i];
-      picks.convert(some);
+      for (std::size_t k = 0; k < factor; ++k) parts[k] = v[Separates ? i * factor + k : k * apart + i];
+      picks.convert(parts);
 #pragma GCC unroll 8
       for (std::size_t k = 0; k < factor; ++k)
-        converted[Separates ? k * apart + i : i * factor + k] = some[k];
+        converted[Separates ? k * apart + i : i * factor + k] = parts[k];
     }
 #pragma GCC unroll 16
     for (std::size_t k = 0; k < Count; ++k) v[k] = converted[k];
@@ -259,13 +259,13 @@ struct wide_steps<Lane, Count, Separates, 1> {
 
 /// A wide_placement says where the bytes of a tile's registers are, in the row and in the streams.
 struct wide_placement {
-  static constexpr std::size_t most = 16;  ///< registers
+  static constexpr std::size_t most_registers = 16;  ///< registers
 
   wide_slots shape;
-  std::int64_t offsets[most][4];  ///< of the streams, by registers and slots
-  std::uint64_t stream_mask;      ///< bytes of a slot
-  std::uint64_t row_masks[most];  ///< bytes of each register; 0: none
-  std::size_t last;               ///< bytes from the first to the last registers of a stream
+  std::int64_t offsets[most_registers][4];  ///< of the streams, by registers and slots
+  std::uint64_t stream_mask;                ///< bytes of a slot
+  std::uint64_t row_masks[most_registers];  ///< bytes of each register; 0: none
+  std::size_t last;                         ///< bytes from the first to the last registers of a stream
 
   wide_placement(const tile& t, bool separates) noexcept;
 };
@@ -273,11 +273,11 @@ struct wide_placement {
 [[gnu::noinline]] inline wide_placement::wide_placement(const tile& t, bool separates) noexcept
     : shape(wide_slots::of(wide_shape::of(t, separates))) {
   constexpr std::size_t width = 64;
-  const std::size_t some = shape.streams;
+  const std::size_t count = shape.streams;
   const auto streams =
-      separates ? stream_offsets::of_destination(t, some) : stream_offsets::of_source(t, some);
+      separates ? stream_offsets::of_destination(t, count) : stream_offsets::of_source(t, count);
   const auto row_bytes = static_cast<std::size_t>((separates ? t.inner : t.outer).extent) * t.element_size;
-  const std::size_t bytes = row_bytes < width ? row_bytes * some : shape.count * width;
+  const std::size_t bytes = row_bytes < width ? row_bytes * count : shape.count * width;
   for (std::size_t k = 0; k < shape.count; ++k) {
     for (std::size_t slot = 0; slot < shape.slots; ++slot) {
       offsets[k][slot] = slot < shape.streams_in(k) ? streams.from(0)[shape.stream_at(k, slot)] : 0;

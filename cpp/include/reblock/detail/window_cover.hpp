@@ -54,7 +54,7 @@ class window_cover {
   bool fits() const noexcept { return fits_; }
 
   /// Covers more of `units` and their siblings with at most `most` windows. Returns how many of the units are covered.
-  std::size_t extend(std::span<const std::int32_t> units, std::size_t most) noexcept {
+  std::size_t extend(std::span<const std::int32_t> units, std::size_t limit) noexcept {
     while (covered_ < units.size()) {
       const std::int32_t first = units[covered_];
       std::size_t count = 1;
@@ -65,9 +65,9 @@ class window_cover {
                units[covered_ + count] == first + static_cast<std::int32_t>(count) * unit_) {
           ++count;
         }
-        if (!cover_run(first, count, most)) {
+        if (!cover_run(first, count, limit)) {
           count = 1;
-          if (!cover_run(first, count, most)) return covered_;
+          if (!cover_run(first, count, limit)) return covered_;
         }
       }
       covered_ += count;
@@ -83,7 +83,7 @@ class window_cover {
 
  private:
   /// Covers contiguous units and their siblings, if for each sibling one window has all units.
-  bool cover_run(std::int32_t first, std::size_t count, std::size_t most) noexcept {
+  bool cover_run(std::int32_t first, std::size_t count, std::size_t limit) noexcept {
     const std::int32_t bytes = static_cast<std::int32_t>(count) * unit_;
     const std::int32_t last_sibling =
         static_cast<std::int32_t>(siblings_.extent - 1) * siblings_.source_stride;
@@ -103,7 +103,7 @@ class window_cover {
     }
     for (std::size_t k = 0; k < siblings_.extent; ++k) {
       const std::int32_t begin = first + static_cast<std::int32_t>(k) * siblings_.source_stride;
-      if (!find(begin, bytes, most)) return false;
+      if (!find(begin, bytes, limit)) return false;
       std::int32_t place = static_cast<std::int32_t>(recent_) * window_bytes_ + begin - offsets_[recent_];
       std::uint16_t* const places = places_.data() + covered_ * siblings_.extent + k;
       for (std::size_t i = 0; i < count; ++i, place += unit_) {
@@ -118,7 +118,7 @@ class window_cover {
   }
 
   /// Finds a window with the bytes, or adds one, and makes it the recent window. Returns whether there is such a window.
-  bool find(std::int32_t begin, std::int32_t bytes, std::size_t most) noexcept {
+  bool find(std::int32_t begin, std::int32_t bytes, std::size_t limit) noexcept {
     std::size_t window = following_[recent_];
     for (std::size_t tried = 0; tried < count_; ++tried) {
       if (has(window, begin, bytes)) {
@@ -127,7 +127,7 @@ class window_cover {
       }
       window = window + 1 >= count_ ? 0 : window + 1;
     }
-    if (count_ == most || bytes > window_bytes_) return false;
+    if (count_ == limit || bytes > window_bytes_) return false;
     const auto is_before = [](std::int32_t place, const source_bytes& run) { return place < run.begin; };
     const source_bytes run = *std::prev(std::upper_bound(runs_.begin(), runs_.end(), begin, is_before));
     if (run.end - run.begin < window_bytes_ || run.end - begin < bytes) return false;
