@@ -28,19 +28,19 @@ namespace reblock::inline REBLOCK_NAMESPACE::detail {
 /// A padded_sum_axis describes one spatial axis. Window l adds its term of offset o to the padded position
 /// first + o * dilation + l * stride. Strides of memory are in bytes.
 struct padded_sum_axis {
-  std::int64_t size = 1;    ///< window offsets
-  std::int64_t blocks = 1;  ///< windows
+  std::int64_t size = 1;     ///< window offsets
+  std::int64_t windows = 1;  ///< window positions
   std::int64_t dilation = 1;
   std::int64_t stride = 1;
   std::int64_t first = 0;
   padded_axis image;
   std::int64_t size_stride = 0;
-  std::int64_t block_stride = 0;
+  std::int64_t window_stride = 0;
   std::int64_t output_stride = 0;
 
   /// Returns the positions whose only terms are their own. The others are before and behind them.
   constexpr index_range inner() const noexcept {
-    const std::int64_t last = first + (size - 1) * dilation + (blocks - 1) * stride;
+    const std::int64_t last = first + (size - 1) * dilation + (windows - 1) * stride;
     const std::int64_t start = std::max<std::int64_t>(-first, 0);
     const std::int64_t end = std::max<std::int64_t>(last - image.extent + 1, 0);
     const std::int64_t extent = image.extent;
@@ -71,14 +71,15 @@ struct padded_sum_axis {
   /// Calls visit(l) for each window position l whose offset o adds to position q, in the order of addition. First comes
   /// the position itself, then the padding before the image, then the padding behind it, each in ascending order.
   template <class Visit>
-  constexpr void for_each_block(std::int64_t q, std::int64_t o, Visit&& visit) const {
+  constexpr void for_each_window(std::int64_t q, std::int64_t o, Visit&& visit) const {
     const std::int64_t base = first + o * dilation;
     const std::int64_t own = q - base;
-    if (own >= 0 && own % stride == 0 && own / stride < blocks) visit(own / stride);
-    const std::int64_t before = std::clamp<std::int64_t>(ceil_divide(-base, stride), 0, blocks);
-    const std::int64_t behind = std::clamp<std::int64_t>(ceil_divide(image.extent - base, stride), 0, blocks);
+    if (own >= 0 && own % stride == 0 && own / stride < windows) visit(own / stride);
+    const std::int64_t before = std::clamp<std::int64_t>(ceil_divide(-base, stride), 0, windows);
+    const std::int64_t behind =
+        std::clamp<std::int64_t>(ceil_divide(image.extent - base, stride), 0, windows);
     if (before > 0) for_each_repeated(q, base, {0, before}, 0, visit);
-    if (behind < blocks) for_each_repeated(q, base, {behind, blocks}, image.extent - 1, visit);
+    if (behind < windows) for_each_repeated(q, base, {behind, windows}, image.extent - 1, visit);
   }
 
  private:
@@ -88,13 +89,12 @@ struct padded_sum_axis {
                                    std::int64_t edge, Visit& visit) const {
     const std::int64_t period = image.period();
     if (period == 0) {
-      for (std::int64_t position = range.begin; q == edge && position < range.end; ++position)
-        visit(position);
+      for (std::int64_t index = range.begin; q == edge && index < range.end; ++index) visit(index);
       return;
     }
     const std::int64_t step = period / std::gcd(period, stride);
-    std::array<std::int64_t, 2> next = {first_block(q, base, range, period),
-                                        first_block(image.mirrored(q), base, range, period)};
+    std::array<std::int64_t, 2> next = {first_window(q, base, range, period),
+                                        first_window(image.mirrored(q), base, range, period)};
     if (next[0] == next[1]) next[1] = range.end;
     for (;;) {
       std::int64_t& least = next[0] < next[1] ? next[0] : next[1];
@@ -105,8 +105,8 @@ struct padded_sum_axis {
   }
 
   /// Returns the first window position of a range that reaches `place` modulo the period, or the end of the range.
-  constexpr std::int64_t first_block(std::int64_t place, std::int64_t base, const index_range& range,
-                                     std::int64_t period) const noexcept {
+  constexpr std::int64_t first_window(std::int64_t place, std::int64_t base, const index_range& range,
+                                      std::int64_t period) const noexcept {
     const std::int64_t begin = base + range.begin * stride;
     std::int64_t rest = floor_modulo(place - begin, period);
     const std::int64_t common = std::gcd(period, stride);
@@ -146,10 +146,10 @@ struct padded_sums {
   padded_sum_axis axis(std::size_t d) const noexcept {
     const layout& moves = request.moves;
     const layout_axis& offsets = moves.axes[2 + d];
-    const layout_axis& blocks = moves.axes[2 + rank() + d];
-    return {offsets.extent,        blocks.extent,          offsets.bound_step,
-            blocks.bound_step,     moves.bounds[d].offset, {request.mode, request.extents[2 + d]},
-            offsets.source_stride, blocks.source_stride,   request.output_strides[2 + d]};
+    const layout_axis& windows = moves.axes[2 + rank() + d];
+    return {offsets.extent,        windows.extent,         offsets.bound_step,
+            windows.bound_step,    moves.bounds[d].offset, {request.mode, request.extents[2 + d]},
+            offsets.source_stride, windows.source_stride,  request.output_strides[2 + d]};
   }
 
   /// Returns the plain sums of the positions without terms from the padding. If sums accumulate, it leaves out positions
@@ -162,9 +162,9 @@ struct padded_sums {
       index_range range = along.inner();
       if (part.accumulates) {
         const std::int64_t end =
-            along.first + (along.size - 1) * along.dilation + (along.blocks - 1) * along.stride + 1;
+            along.first + (along.size - 1) * along.dilation + (along.windows - 1) * along.stride + 1;
         range.begin = std::clamp(along.first, range.begin, range.end);
-        range.end = along.blocks == 0 ? range.begin : std::clamp(end, range.begin, range.end);
+        range.end = along.windows == 0 ? range.begin : std::clamp(end, range.begin, range.end);
       }
       part.extents[2 + d] = range.end - range.begin;
       part.moves.bounds[d] = {along.first - range.begin, range.end - range.begin};
@@ -246,9 +246,9 @@ class padded_summer {
         for (std::int64_t o = 0; o < axis.size; ++o) {
           const std::int64_t own = q - axis.first - o * axis.dilation;
           if (own % axis.stride != 0) continue;
-          const std::int64_t position = own / axis.stride;
-          if (position < 0) count = std::min(count, -position);
-          if (position >= 0 && position < axis.blocks) count = std::min(count, axis.blocks - position);
+          const std::int64_t index = own / axis.stride;
+          if (index < 0) count = std::min(count, -index);
+          if (index >= 0 && index < axis.windows) count = std::min(count, axis.windows - index);
         }
         at_[along_] = q;
         sum(count);
@@ -267,7 +267,7 @@ class padded_summer {
     const std::int64_t all = request.extents[1];
     rows_ = {count, 0, 0};
     if (along_ != no_axis) {
-      rows_.source_stride = axes_[along_].block_stride;
+      rows_.source_stride = axes_[along_].window_stride;
       rows_.destination_stride = wrapping_multiply(axes_[along_].stride, axes_[along_].output_stride);
     }
     for (std::int64_t channel = channels_.begin; channel < channels_.end; channel += tile_.extent) {
@@ -328,12 +328,12 @@ class padded_summer {
 
   /// Chooses the window offsets in ascending order. Offsets without a window are left out early.
   void choose_offset(std::size_t d, std::int64_t from) noexcept {
-    if (d == sums_.rank()) return choose_block(0, from);
+    if (d == sums_.rank()) return choose_window(0, from);
     const padded_sum_axis& axis = axes_[d];
     for (std::int64_t o = 0; o < axis.size; ++o) {
       std::size_t found = 0;
-      for_each_block(d, o, [&](std::int64_t position) {
-        if (found < most_listed) listed_[d][found] = position;
+      for_each_window(d, o, [&](std::int64_t index) {
+        if (found < most_listed) listed_[d][found] = index;
         ++found;
       });
       if (found == 0) continue;
@@ -344,19 +344,19 @@ class padded_summer {
   }
 
   template <class Visit>
-  void for_each_block(std::size_t d, std::int64_t o, Visit&& visit) const noexcept {
+  void for_each_window(std::size_t d, std::int64_t o, Visit&& visit) const noexcept {
     const padded_sum_axis& axis = axes_[d];
-    if (!is_in_[d]) return axis.for_each_block(at_[d], o, visit);
+    if (!is_in_[d]) return axis.for_each_window(at_[d], o, visit);
     const std::int64_t own = at_[d] - axis.first - o * axis.dilation;
-    if (own >= 0 && own % axis.stride == 0 && own / axis.stride < axis.blocks) visit(own / axis.stride);
+    if (own >= 0 && own % axis.stride == 0 && own / axis.stride < axis.windows) visit(own / axis.stride);
   }
 
-  void choose_block(std::size_t d, std::int64_t from) noexcept {
+  void choose_window(std::size_t d, std::int64_t from) noexcept {
     if (d == sums_.rank()) return add(from);
-    const auto choose = [&](std::int64_t position) {
-      choose_block(d + 1, wrapping_add(from, wrapping_multiply(position, axes_[d].block_stride)));
+    const auto choose = [&](std::int64_t index) {
+      choose_window(d + 1, wrapping_add(from, wrapping_multiply(index, axes_[d].window_stride)));
     };
-    if (found_[d] > most_listed) return for_each_block(d, offsets_[d], choose);
+    if (found_[d] > most_listed) return for_each_window(d, offsets_[d], choose);
     for (std::size_t i = 0; i < found_[d]; ++i) choose(listed_[d][i]);
   }
 
