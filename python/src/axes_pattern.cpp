@@ -134,15 +134,15 @@ void axes_pattern::check_sides() {
 }
 
 std::size_t axes_pattern::find(py::handle name) const noexcept {
-  const auto by = [&](auto&& same) {
+  const auto find_by = [&](auto&& same) {
     return static_cast<std::size_t>(
         std::find_if(axes_.begin(), axes_.end(), [&](const axis& a) { return a.key && same(a.key.ptr()); }) -
         axes_.begin());
   };
   const std::size_t found =
-      by([&](PyObject* key) { return key == name.ptr(); });  // both are interned, usually
+      find_by([&](PyObject* key) { return key == name.ptr(); });  // both are interned, usually
   if (found < axes_.size()) return found;
-  return by([&](PyObject* key) { return PyUnicode_Compare(key, name.ptr()) == 0; });
+  return find_by([&](PyObject* key) { return PyUnicode_Compare(key, name.ptr()) == 0; });
 }
 
 std::string axes_pattern::text_of(const group& of) const {

@@ -272,13 +272,13 @@ py::object look_up(py::handle dict, py::handle key) {
 /// Reads a pattern, or finds it among those that were read before.
 template <pattern_use Use>
 kept_pattern remember(py::handle pattern) {
-  constexpr py::ssize_t most = 1024;
+  constexpr py::ssize_t capacity = 1024;
   // A dict of Python's, which locks itself where there is no GIL. It lives as long as the process.
   static PyObject* const patterns = PyDict_New();
   if (!PyUnicode_CheckExact(pattern.ptr())) return read(pattern, Use);
   if (py::object found = look_up(patterns, pattern)) return {std::move(found)};
   kept_pattern made = read(pattern, Use);
-  if (PyDict_Size(patterns) >= most) PyDict_Clear(patterns);
+  if (PyDict_Size(patterns) >= capacity) PyDict_Clear(patterns);
   if (PyDict_SetItem(patterns, pattern.ptr(), made.capsule.ptr()) != 0) throw py::error_already_set();
   return made;
 }

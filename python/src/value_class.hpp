@@ -195,12 +195,12 @@ class value_class {
     return result;
   }
 
-  static PyObject* compare(PyObject* self, PyObject* other, int by) noexcept {
+  static PyObject* compare(PyObject* self, PyObject* other, int operation) noexcept {
     return without_exceptions([&]() -> py::object {
-      if (!has(other) || (by != Py_EQ && by != Py_NE)) {
+      if (!has(other) || (operation != Py_EQ && operation != Py_NE)) {
         return py::reinterpret_borrow<py::object>(Py_NotImplemented);
       }
-      return py::bool_(parts(self).equal(parts(other)) == (by == Py_EQ));
+      return py::bool_(parts(self).equal(parts(other)) == (operation == Py_EQ));
     });
   }
 

@@ -2,8 +2,9 @@
 //
 // A first program: every operator once, without exceptions.
 #include <cstdint>
-#include <reblock/reblock.hpp>
 #include <vector>
+
+#include <reblock/reblock.hpp>
 
 int main() {
   const std::vector<float> depth(48, 1.0F);
