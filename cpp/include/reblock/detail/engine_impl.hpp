@@ -278,7 +278,7 @@ inline void place_reduction(void* room, const sum_request& request, const movers
   // a bool of unusual bits would not stay as it is
   const bool keeps_single_terms = how.by != fold_reduction::sum && how.weights.empty() &&
                                   how.types.convert == nullptr && !how.accumulates &&
-                                  how.types.terms.part != element_kind::boolean;
+                                  how.types.terms.part != element_type::boolean;
   if (std::count(request.extents.begin(), request.extents.end(), 0) != 0) {
     layout nothing;
     nothing.add({0, 0, 0});

@@ -13,8 +13,6 @@
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
-using element_kind = element_type;
-
 /// An element_format describes the elements of a tensor.
 struct element_format {
   element_type part = element_type::none;
