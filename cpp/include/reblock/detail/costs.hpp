@@ -78,9 +78,9 @@ struct mover_costs {
 struct sum_costs {
   /// Columns are summed in place by runs of offsets or of channels from so many bytes on, and where more windows than this
   /// follow each other and overlap.
-  static constexpr std::int64_t least_offsets_run = 64;
+  static constexpr std::int64_t least_offsets_run = 128;
   static constexpr std::int64_t least_channels_run = 16;
-  static constexpr std::int64_t few_windows = 2;
+  static constexpr std::int64_t few_windows = 4;
   /// Phases of the image's innermost axis have rows of their own if runs of fewer bytes would come side by side, and their
   /// rows have so many bytes.
   static constexpr std::int64_t least_joined_run = 6;

@@ -54,7 +54,9 @@ class sweep_runner {
   sweep_runner(const sweep_runner&) = delete;
 
   void fill_box(std::int64_t number, const std::byte* columns, std::byte* image) noexcept {
-    for (std::size_t i = rank_; i-- > 0;) {
+    // boxes of the same places follow each other, because their moves have the same plans
+    for (std::size_t k = 0; k < rank_; ++k) {
+      const std::size_t i = k < 2 ? 1 - k : rank_ + 1 - k;
       const std::int64_t along = sweep_.boxes_along(i);
       part& p = parts_[i];
       p.first = number % along * sweep_.chunk_.box[i];
