@@ -13,9 +13,12 @@ import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from fractions import Fraction
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
+
+import numpy as np
 
 import reblock
 
@@ -73,6 +76,36 @@ def number(text: str) -> complex:
     raise typer.BadParameter(f"{text!r} is no number")
 
 
+def dtype_of(text: str) -> np.dtype[Any]:
+    try:
+        dtype = np.dtype(text)
+    except TypeError:
+        dtype = np.dtype(object)
+    if dtype.kind not in "biuf":
+        raise typer.BadParameter(f"{text!r} is not like float32 or uint8")
+    return dtype
+
+
+def factors(text: str) -> float | list[float]:
+    """Return the one number that stands for every channel, or the one of each."""
+    try:
+        numbers = [float(Fraction(part)) for part in text.split(",")]
+    except (ValueError, ArithmeticError):
+        raise typer.BadParameter(f"{text!r} is not like 1/255 or 0.5,1,2") from None
+    return numbers if len(numbers) > 1 else numbers[0]
+
+
+def axis_factors(text: str) -> float | dict[str, list[float]]:
+    """Return the one number that stands for every element, or the numbers along an axis."""
+    axis, equals, numbers = text.rpartition("=")
+    values = factors(numbers)
+    if not equals and isinstance(values, float):
+        return values
+    if not axis.isidentifier():
+        raise typer.BadParameter(f"{text!r} is not like 1/255 or c=0.5,1,2")
+    return {axis: [values] if isinstance(values, float) else values}
+
+
 def axes_lengths(texts: Sequence[str] | None) -> dict[str, int]:
     """Return the lengths of axes by their names."""
     found = [re.fullmatch(r"(\w+)=(\d+)", text) for text in texts or ()]
@@ -120,6 +153,21 @@ Layout = Annotated[
 OutLayout = Annotated[
     str | None, typer.Option(help="The same for the result; columns have N, C and L.")
 ]
+DType = Annotated[
+    Any,
+    typer.Option(
+        parser=dtype_of,
+        metavar="DTYPE",
+        help="The result's dtype; integers saturate.",
+        show_default="that of IN",
+    ),
+]
+per_channel = partial(typer.Option, parser=factors, metavar="NUMBER[,NUMBER...]")
+Scale = Annotated[Any, per_channel(help="What elements are multiplied by; one for each channel.")]
+Bias = Annotated[Any, per_channel(help="What is added then; one for each channel.")]
+along_axis = partial(typer.Option, parser=axis_factors, metavar="[AXIS=]NUMBER[,NUMBER...]")
+AxisScale = Annotated[Any, along_axis(help="What elements are multiplied by; numbers of an axis.")]
+AxisBias = Annotated[Any, along_axis(help="What is added then; numbers of an axis.")]
 Pattern = Annotated[
     str,
     typer.Argument(metavar="PATTERN", help='Axes before and after, such as "h w c -> c h w".'),
@@ -416,11 +464,15 @@ def depth_to_space(
     channel_axis: ChannelAxis = 1,
     layout: Layout = None,
     out_layout: OutLayout = None,
+    dtype: DType = None,
+    scale: Scale = None,
+    bias: Bias = None,
     threads: Threads = None,
     force: Force = False,
 ) -> None:
     """Spread the channels of a file over blocks of pixels."""
-    plan = partial(_convert.depth_space, "depth_to_space", block_size, order)
+    conversion = _convert.Conversion(dtype, scale, bias)
+    plan = partial(_convert.depth_space, "depth_to_space", block_size, order, conversion=conversion)
     axes = _convert.Axes(channel_axis, layout, out_layout)
     convert(source, target, "depth_to_space", plan, axes=axes, threads=threads, force=force)
 
@@ -435,11 +487,15 @@ def space_to_depth(
     channel_axis: ChannelAxis = 1,
     layout: Layout = None,
     out_layout: OutLayout = None,
+    dtype: DType = None,
+    scale: Scale = None,
+    bias: Bias = None,
     threads: Threads = None,
     force: Force = False,
 ) -> None:
     """Pack the blocks of pixels of a file into channels."""
-    plan = partial(_convert.depth_space, "space_to_depth", block_size, order)
+    conversion = _convert.Conversion(dtype, scale, bias)
+    plan = partial(_convert.depth_space, "space_to_depth", block_size, order, conversion=conversion)
     axes = _convert.Axes(channel_axis, layout, out_layout)
     convert(source, target, "space_to_depth", plan, axes=axes, threads=threads, force=force)
 
@@ -460,13 +516,17 @@ def unfold(
     channel_axis: ChannelAxis = 1,
     layout: Layout = None,
     out_layout: OutLayout = None,
+    dtype: DType = None,
+    scale: Scale = None,
+    bias: Bias = None,
     threads: Threads = None,
     force: Force = False,
 ) -> None:
     """Copy each position of a window over a file into a column."""
     window = _convert.Window(window_sizes, strides, dilations, start_padding, end_padding)
     padding = _convert.Padding(padding_mode, padding_value)
-    plan = partial(_convert.unfold, window, order, padding=padding)
+    conversion = _convert.Conversion(dtype, scale, bias)
+    plan = partial(_convert.unfold, window, order, padding=padding, conversion=conversion)
     axes = _convert.Axes(channel_axis, layout, out_layout)
     convert(source, target, "unfold", plan, axes=axes, threads=threads, force=force)
 
@@ -536,11 +596,15 @@ def rearrange(
     pattern: Pattern,
     lengths: Lengths = None,
     *,
+    dtype: DType = None,
+    scale: AxisScale = None,
+    bias: AxisBias = None,
     threads: Threads = None,
     force: Force = False,
 ) -> None:
     """Split, reorder and join the axes of a file; those of an image are h w c."""
-    plan = partial(_convert.rearrange, pattern, axes_lengths(lengths))
+    conversion = _convert.Conversion(dtype, scale, bias)
+    plan = partial(_convert.rearrange, pattern, axes_lengths(lengths), conversion=conversion)
     with refusals():
         write(source, target, plan, layout="HWC", threads=threads, force=force)
 

@@ -42,6 +42,7 @@ Array = npt.NDArray[Any]
 Ints = Sequence[int]
 Shape = tuple[int, ...]
 Range = tuple[int, int]
+Factor = float | list[float] | dict[str, list[float]] | None
 Order = Literal["DCR", "CRD"]
 Reduction = Literal["sum", "mean", "max", "min"]
 
@@ -63,12 +64,14 @@ class Work(NamedTuple):
 
     `layout` has the letters of the result's axes, none where an image has other axes. `pieces`
     takes the bytes of input and output together. `exact` refuses sums that the dtype does not hold.
+    `dtype` is the result's, None for that of the input.
     """
 
     shape: Shape
     layout: str
     pieces: Callable[[int], Iterator[Piece]]
     exact: bool = False
+    dtype: np.dtype[Any] | None = None
 
 
 Plan = Callable[[Shape], Work]
@@ -104,6 +107,24 @@ class Axes(NamedTuple):
         return "NCHW" if operator == "fold" else self.names(operator, 4)[0]
 
 
+class Conversion(NamedTuple):
+    """How elements change on the way, as the functions of reblock are told."""
+
+    dtype: np.dtype[Any] | None = None
+    scale: Factor = None
+    bias: Factor = None
+
+    def part(self, begin: int, end: int) -> "Conversion":
+        """Return the same for some of the channels."""
+        return self.with_factors(lambda f: f[begin:end] if isinstance(f, list) else f)
+
+    def with_factors(self, change: Callable[[Factor], Factor]) -> "Conversion":
+        return self._replace(scale=change(self.scale), bias=change(self.bias))
+
+
+MOVES = Conversion()
+
+
 def convert(
     source: Path,
     target: Path,
@@ -125,17 +146,18 @@ def convert(
         with blaming(source):
             work = plan(x.shape)
         if is_array_file(target):
-            mapped = np.lib.format.open_memmap(temporary, "w+", x.dtype, work.shape)
+            dtype = work.dtype or x.dtype
+            mapped = np.lib.format.open_memmap(temporary, "w+", dtype, work.shape)
             reserve(temporary)
             with blaming(source):
                 run(work, x, mapped, threads)
             mapped.flush()
             del mapped  # some systems do not rename a file that is mapped
         else:
-            refuse_no_image(target, work, x.dtype)
+            refuse_no_image(target, work, work.dtype or x.dtype)
             result = made_of(source, x, plan, threads)
             save_picture(as_picture(result, work.layout), temporary)
-        return f"{work.shape}, {x.dtype}"
+        return f"{work.shape}, {work.dtype or x.dtype}"
 
 
 @contextmanager
@@ -152,7 +174,7 @@ def made_of(source: Path, x: Array, plan: Plan, threads: int | None) -> Array:
     """Return what the operator makes of an array, in memory."""
     with blaming(source):
         work = plan(x.shape)
-        result = np.empty(work.shape, x.dtype)
+        result = np.empty(work.shape, work.dtype or x.dtype)
         run(work, x, result, threads)
     return result
 
@@ -187,9 +209,16 @@ def exact_sums(piece: Piece, x: Array, threads: int | None) -> Array:
     return sums
 
 
-def rearrange(pattern: str, axes_lengths: Mapping[str, int], shape: Shape) -> Work:
+def rearrange(
+    pattern: str,
+    axes_lengths: Mapping[str, int],
+    shape: Shape,
+    *,
+    conversion: Conversion = MOVES,
+) -> Work:
     """Return the work of reblock.rearrange, cut along the longest axis that can be cut."""
-    lengths = _patterns.lengths_in(pattern, "rearrange", shape, axes_lengths)
+    factors = conversion.scale, conversion.bias
+    lengths = _patterns.lengths_in(pattern, "rearrange", shape, axes_lengths, factors)
     axes = _patterns.Axes.of(pattern, "rearrange", len(shape))
     result = _patterns.shape_of(axes.right, lengths)
     can_be_cut = axes.cuts(lengths)
@@ -197,25 +226,33 @@ def rearrange(pattern: str, axes_lengths: Mapping[str, int], shape: Shape) -> Wo
 
     def pieces(size: int) -> Iterator[Piece]:
         if not can_be_cut:
-            yield Piece((...,), (...,), partial(_rearranged, axes.spelled(), named))
+            whole = conversion.with_factors(axes.spell_factor)
+            yield Piece((...,), (...,), partial(_rearranged, axes.spelled(), named, whole))
             return
         axis, cut = max(can_be_cut.items(), key=lambda item: lengths[item[1].axis])
         others = {name: n for i, (name, n) in enumerate(named.items()) if i != cut.axis}
-        call = partial(_rearranged, axes.spelled(), others)
         for ((start, stop),) in cuts((lengths[cut.axis],), size):
             source = at(len(shape), {axis: (start * cut.grain, stop * cut.grain)})
             grain = cut.result_grain
             target = at(len(result), {cut.result_axis: (start * grain, stop * grain)})
-            yield Piece(source, target, call)
+            spell = partial(axes.spell_factor, cut=(cut.axis, start, stop))
+            part = conversion.with_factors(spell)
+            yield Piece(source, target, partial(_rearranged, axes.spelled(), others, part))
 
     layout = {2: "HW", 3: "HWC", 4: "NHWC"}.get(len(result), "")
-    return Work(result, layout, pieces)
+    return Work(result, layout, pieces, dtype=conversion.dtype)
 
 
 def _rearranged(
-    pattern: str, lengths: Mapping[str, int], x: Array, *, out: Array, threads: int | None
+    pattern: str,
+    lengths: Mapping[str, int],
+    conversion: Conversion,
+    x: Array,
+    *,
+    out: Array,
+    threads: int | None,
 ) -> Array:
-    given: dict[str, Any] = dict(lengths)
+    given: dict[str, Any] = {**lengths, **conversion._asdict()}
     return reblock.rearrange(x, pattern, out=out, threads=threads, **given)
 
 
@@ -351,7 +388,15 @@ def cut_out(cut: tuple[slice, ...], layout: str) -> tuple[slice, ...]:
     return tuple(_layouts.arrange(cut, _layouts.in_order(layout), layout, slice(None)))
 
 
-def depth_space(name: str, block_size: int | Ints, order: Order, axes: Axes, shape: Shape) -> Work:
+def depth_space(
+    name: str,
+    block_size: int | Ints,
+    order: Order,
+    axes: Axes,
+    shape: Shape,
+    *,
+    conversion: Conversion = MOVES,
+) -> Work:
     """Return the work of depth_to_space or space_to_depth, cut along the batch, then rows."""
     result = getattr(reblock, f"{name}_shape")(shape, block_size, **axes.keywords())
     layout, out_layout = axes.names(name, len(shape))
@@ -361,6 +406,7 @@ def depth_space(name: str, block_size: int | Ints, order: Order, axes: Axes, sha
         order=order,
         layout=layout,
         out_layout=out_layout,
+        **conversion._asdict(),
     )
     batches, _, rows, *rest = _layouts.arrange(shape, layout, _layouts.in_order(layout), 1)
     _, _, out_rows, *_ = _layouts.arrange(result, out_layout, _layouts.in_order(out_layout), 1)
@@ -374,7 +420,7 @@ def depth_space(name: str, block_size: int | Ints, order: Order, axes: Axes, sha
             )
             yield Piece(cut_out(source, layout), cut_out(target, out_layout), call)
 
-    return Work(result, out_layout, pieces)
+    return Work(result, out_layout, pieces, dtype=conversion.dtype)
 
 
 class Window(NamedTuple):
@@ -403,7 +449,13 @@ ZEROS = Padding()
 
 
 def unfold(
-    window: Window, order: Order, axes: Axes, shape: Shape, *, padding: Padding = ZEROS
+    window: Window,
+    order: Order,
+    axes: Axes,
+    shape: Shape,
+    *,
+    padding: Padding = ZEROS,
+    conversion: Conversion = MOVES,
 ) -> Work:
     """Return the work of unfold, cut along the batch, the channels, then rows of windows."""
     mode = padding.padding_mode
@@ -436,13 +488,14 @@ def unfold(
                     reblock.unfold,
                     **rows,
                     **padding._asdict(),
+                    **conversion.part(*part)._asdict(),
                     order=order,
                     layout=layout,
                     out_layout=out_layout,
                 ),
             )
 
-    return Work(result, out_layout, pieces)
+    return Work(result, out_layout, pieces, dtype=conversion.dtype)
 
 
 def pieces_of(channels: int, order: Order) -> int:

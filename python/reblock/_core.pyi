@@ -1227,7 +1227,12 @@ _Use: TypeAlias = Literal["rearrange", "repeat"]
 
 def pattern_axes(pattern: str, use: _Use, rank: int) -> _Axes: ...
 def pattern_lengths(
-    pattern: str, use: _Use, shape: tuple[int, ...], axes_lengths: dict[str, SupportsIndex]
+    pattern: str,
+    use: _Use,
+    shape: tuple[int, ...],
+    axes_lengths: dict[str, SupportsIndex],
+    scale: object,
+    bias: object,
 ) -> tuple[int, ...]: ...
 def depth_to_space_shape(
     shape: _Ints,

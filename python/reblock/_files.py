@@ -43,7 +43,8 @@ PARAMETERS = (
 
 def with_options(error: Exception) -> str:
     """Return what went wrong with the names of options in the place of parameters."""
-    names = rf"\b({'|'.join(PARAMETERS)})\b"
+    # The others are words too, where they do not begin the line.
+    names = rf"\b({'|'.join(PARAMETERS)})\b|^(dtype|scale|bias)\b"
     return re.sub(names, lambda name: f"--{name[0].replace('_', '-')}", str(error))
 
 

@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, SupportsIndex, TypeAlias
 
+import numpy as np
+
 from reblock import _core
 
 Use: TypeAlias = Literal["rearrange", "repeat"]
@@ -63,6 +65,23 @@ class Axes:
         """Return the pattern with a name for every axis: a0, a1 and so on."""
         return f"{spelled(self.left)} -> {spelled(self.right)}"
 
+    def axis_of(self, factor: object) -> int | None:
+        """Return the axis of a scale or a bias, or None where it has no axis."""
+        return self.names.index(next(iter(factor))) if isinstance(factor, Mapping) else None
+
+    def spell_factor(self, factor: Any, cut: tuple[int, int, int] | None = None) -> Any:
+        """Return a scale or a bias by the names of `spelled`, for a part of the axes.
+
+        `cut` is an axis and the range of its indices in this part.
+        """
+        axis = self.axis_of(factor)
+        if axis is None:
+            return factor
+        (values,) = factor.values()
+        if cut and cut[0] == axis and np.ndim(values):
+            values = values[slice(*cut[1:])]
+        return {f"a{axis}": values}
+
     def cuts(self, lengths: Sequence[int]) -> dict[int, Cut]:
         """Return the axes of the input that can be cut, so that the result is cut alike.
 
@@ -87,10 +106,17 @@ class Axes:
 
 
 def lengths_in(
-    pattern: str, use: Use, shape: Sequence[int], given: Mapping[str, SupportsIndex]
+    pattern: str,
+    use: Use,
+    shape: Sequence[int],
+    given: Mapping[str, SupportsIndex],
+    factors: tuple[object, object] = (None, None),
 ) -> tuple[int, ...]:
-    """Return the length of each axis of Axes; ValueError where the shape does not fit."""
-    return _core.pattern_lengths(pattern, use, tuple(shape), dict(given))
+    """Return the length of each axis of Axes; ValueError where the shape does not fit.
+
+    `factors` are a scale and a bias: ValueError and TypeError where they do not fit.
+    """
+    return _core.pattern_lengths(pattern, use, tuple(shape), dict(given), *factors)
 
 
 def shape_of(groups: Groups, lengths: Sequence[Any]) -> tuple[Any, ...]:

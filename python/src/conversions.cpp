@@ -66,6 +66,15 @@ std::vector<double> to_numbers(py::handle value, const char* name, const char* e
   return {doubles.data(), doubles.data() + doubles.size()};
 }
 
+void check_count(const factor_argument& factor, const char* name, std::int64_t channels) {
+  if (!factor.is_given || factor.is_number || static_cast<std::int64_t>(factor.values.size()) == channels)
+    return;
+  throw py::value_error(std::string(name) + " must be a number, or one for each of the " +
+                        std::to_string(channels) + " channels, got " + std::to_string(factor.values.size()));
+}
+
+}  // namespace
+
 factor_argument to_factor(py::handle value, const char* name, factor_form form) {
   factor_argument result;
   if (value.is_none()) return result;
@@ -102,15 +111,6 @@ factor_argument to_factor(py::handle value, const char* name, factor_form form) 
   }
   return result;
 }
-
-void check_count(const factor_argument& factor, const char* name, std::int64_t channels) {
-  if (!factor.is_given || factor.is_number || static_cast<std::int64_t>(factor.values.size()) == channels)
-    return;
-  throw py::value_error(std::string(name) + " must be a number, or one for each of the " +
-                        std::to_string(channels) + " channels, got " + std::to_string(factor.values.size()));
-}
-
-}  // namespace
 
 conversion_argument::conversion_argument(py::handle dtype, py::handle scale, py::handle bias,
                                          const py::array& input, factor_form form)

@@ -33,6 +33,9 @@ enum class factor_form {
   axes,      ///< a number, or {name of an axis: numbers}
 };
 
+/// A scale or a bias, called `name`. TypeError and ValueError for what it cannot be.
+factor_argument to_factor(py::handle value, const char* name, factor_form form);
+
 inline bool asks_for_conversion(py::handle dtype, py::handle scale, py::handle bias) {
   return !(dtype.is_none() && scale.is_none() && bias.is_none());
 }

@@ -229,10 +229,12 @@ tuple for each axis of the array and of the result: the numbers of the axes that
 made of.
 )doc";
 
-constexpr const char* pattern_lengths_doc = R"doc(pattern_lengths(pattern, use, shape, axes_lengths)
+constexpr const char* pattern_lengths_doc =
+    R"doc(pattern_lengths(pattern, use, shape, axes_lengths, scale, bias)
 --
 
-The length of each axis that pattern_axes gives, for an array of this shape.
+The length of each axis that pattern_axes gives, for an array of this shape. ValueError where
+the pattern, scale or bias does not fit.
 )doc";
 
 // Patterns ----------------------------------------------------------------------------------------
@@ -412,7 +414,7 @@ py::tuple pattern_axes(py::handle pattern, const std::string& use, std::size_t r
 }
 
 py::tuple pattern_lengths(py::handle pattern, const std::string& use, const py::tuple& shape,
-                          const py::dict& axes_lengths) {
+                          const py::dict& axes_lengths, py::handle scale, py::handle bias) {
   const kept_pattern kept = read(pattern, to_use(use));
   const axes_pattern& axes = *kept;
   if (shape.size() > array_shape::most_axes) throw py::value_error("shape must have at most 64 axes");
@@ -421,6 +423,8 @@ py::tuple pattern_lengths(py::handle pattern, const std::string& use, const py::
   other_keywords given;
   for (const auto& [name, value] : axes_lengths) given.emplace_back(name, value);
   const axes_pattern::extents of = axes.fit(extents, given);
+  (void)factor_axis(to_factor(scale, "scale", factor_form::axes), "scale", axes, of);
+  (void)factor_axis(to_factor(bias, "bias", factor_form::axes), "bias", axes, of);
   py::list lengths;
   for (std::size_t i = 0; i < axes.axes().size(); ++i) lengths.append(of.lengths[i]);
   for (std::size_t k = 0; k < of.covered; ++k) lengths.append(extents[of.first_covered + k]);
@@ -495,7 +499,7 @@ void register_rearrange(py::module_& m) {
   function<&copyto>::define(m, "copyto", copyto_doc, 2, {{"dst"}, {"src"}, {"threads", py::none()}});
   m.def("pattern_axes", &pattern_axes, pattern_axes_doc, py::arg("pattern"), py::arg("use"), py::arg("rank"));
   m.def("pattern_lengths", &pattern_lengths, pattern_lengths_doc, py::arg("pattern"), py::arg("use"),
-        py::arg("shape"), py::arg("axes_lengths"));
+        py::arg("shape"), py::arg("axes_lengths"), py::arg("scale"), py::arg("bias"));
 }
 
 }  // namespace reblock::python

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 from typer.testing import CliRunner, Result
 
 import oracle
-from reblock import _cli
+from reblock import _cli, _convert
 
 COMMAND = (sys.executable, "-m", "reblock")
 
@@ -32,3 +33,12 @@ def noise(*shape: int, dtype: Any = np.uint8) -> oracle.Array:
 def names(directory: Path) -> set[str]:
     """Return what lies in a directory, hidden files too."""
     return {path.name for path in directory.iterdir()}
+
+
+def in_pieces(work: _convert.Work, x: oracle.Array) -> oracle.Array:
+    """Return what the work makes of the array, in pieces of a few bytes."""
+    result = np.full(work.shape, 7, work.dtype or x.dtype)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_convert, "PIECE", 64)
+        _convert.run(work, x, result)
+    return result

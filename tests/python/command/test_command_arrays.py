@@ -14,7 +14,7 @@ from PIL import Image
 
 import oracle
 import reblock
-from commands import assert_refused, names, noise, run
+from commands import assert_refused, in_pieces, names, noise, run
 from patterns import Pattern, patterns
 from reblock import _convert
 
@@ -46,15 +46,6 @@ def cases(draw: st.DrawFn) -> WindowCase:
     batch, channels = draw(st.integers(0, 3)), draw(st.integers(0, 3))
     shape = oracle.channels_at((batch, channels, *sizes), channel_axis)
     return shape, sizes, window, channel_axis
-
-
-def in_pieces(work: _convert.Work, x: oracle.Array) -> oracle.Array:
-    """Return what the work makes of the array, in pieces of a few bytes."""
-    result = np.full(work.shape, 7, x.dtype)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_convert, "PIECE", 64)
-        _convert.run(work, x, result)
-    return result
 
 
 @given(cases(), st.sampled_from(("DCR", "CRD")))
