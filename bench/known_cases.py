@@ -23,7 +23,10 @@ import numpy as np
 import reblock
 from timing import Run, median_times
 
-PEERS = ("numpy", "einops", "torch")
+PEERS = ("numpy", "einops", "torch", "cv2", "torchvision")
+DISTRIBUTIONS = {"cv2": "opencv-python-headless"}
+MEAN, STD = np.array([0.485, 0.456, 0.406]), np.array([0.229, 0.224, 0.225])
+NORMAL: dict[str, Any] = {"scale": {"c": 1 / 255 / STD}, "bias": {"c": -MEAN / STD}}
 windows = np.lib.stride_tricks.sliding_window_view
 
 
@@ -35,6 +38,7 @@ class KnownCase(NamedTuple):
     dtype: str
     reblock: Callable[[Any], Any]
     peers: dict[str, Callable[[Any], Any]]
+    tolerance: float = 0.0  # of each element
 
 
 def with_torch() -> tuple[Any, Any]:
@@ -128,10 +132,89 @@ def known_cases(installed: list[str]) -> list[KnownCase]:
                 "torch": lambda x: functional.fold(x, (56, 56), 3, padding=1),
             },
         ),
+        *conversions(installed),
     ]
     return [
         case._replace(peers={name: case.peers[name] for name in installed if name in case.peers})
         for case in cases
+    ]
+
+
+def conversions(installed: list[str]) -> list[KnownCase]:
+    """Return the cases that make the input of a network of 16 photos, normalised by channel."""
+    rearrange: Any = importlib.import_module("einops").rearrange if "einops" in installed else None
+    shape = (16, 224, 224, 3)
+    to_planes = "n h w c -> n c h w"
+
+    def normalised(x: Any, dtype: Any) -> Any:
+        return ((x / np.float32(255) - MEAN.astype("f4")) / STD.astype("f4")).astype(dtype)
+
+    def by_torch(x: Any, dtype: str) -> Any:
+        torch = with_torch()[0]
+        mean, std = (torch.tensor(v, dtype=torch.float32)[:, None, None] for v in (MEAN, STD))
+        planes = x.permute(0, 3, 1, 2).to(torch.float32).div_(255).sub_(mean).div_(std)
+        result = planes.to(getattr(torch, dtype)).contiguous()
+        return result.float() if dtype == "bfloat16" else result  # NumPy has none
+
+    def by_cv2(x: Any) -> Any:
+        cv2 = importlib.import_module("cv2")
+        cv2.setNumThreads(1)
+        # It takes one scale for all channels.
+        mean = [float(value) for value in 255 * MEAN]
+        planes = cv2.dnn.blobFromImages(list(x), 1 / 255, mean=mean)
+        planes /= STD.astype("f4")[:, None, None]
+        return planes
+
+    def by_torchvision(x: Any) -> Any:
+        torch, transforms = with_torch()[0], importlib.import_module("torchvision.transforms")
+        steps = transforms.Compose([transforms.ToTensor(), transforms.Normalize(MEAN, STD)])
+        return torch.stack([steps(photo) for photo in x])
+
+    def tokens(size: int) -> KnownCase:
+        pattern = "n (h p) (w q) c -> n (h w) (c p q)"
+        lengths: dict[str, Any] = {"p": size, "q": size}
+
+        def by_numpy(x: Any) -> Any:
+            split = normalised(x, "f4").reshape(16, 224 // size, size, 224 // size, size, 3)
+            return split.transpose(0, 1, 3, 5, 2, 4).reshape(16, -1, 3 * size * size)
+
+        return KnownCase(
+            f"16 photos to tokens of {size} x {size}, uint8 to float32",
+            shape,
+            "uint8",
+            lambda x: reblock.rearrange(x, pattern, dtype="f4", threads=1, **NORMAL, **lengths),
+            {
+                "numpy": by_numpy,
+                "einops": lambda x: rearrange(normalised(x, "f4"), pattern, **lengths),
+            },
+            tolerance=1e-5,
+        )
+
+    return [
+        KnownCase(
+            "16 photos to planes, uint8 to float32",
+            shape,
+            "uint8",
+            lambda x: reblock.rearrange(x, to_planes, dtype="f4", threads=1, **NORMAL),
+            {
+                "numpy": lambda x: np.ascontiguousarray(normalised(x, "f4").transpose(0, 3, 1, 2)),
+                "einops": lambda x: np.ascontiguousarray(rearrange(normalised(x, "f4"), to_planes)),
+                "torch": partial(by_torch, dtype="float32"),
+                "cv2": by_cv2,
+                "torchvision": by_torchvision,
+            },
+            tolerance=1e-5,
+        ),
+        KnownCase(
+            "16 photos to planes, uint8 to bfloat16",
+            shape,
+            "uint8",
+            lambda x: reblock.rearrange(x, to_planes, dtype="bfloat16", threads=1, **NORMAL),
+            {"torch": partial(by_torch, dtype="bfloat16")},
+            tolerance=0.02,
+        ),
+        tokens(16),
+        tokens(14),
     ]
 
 
@@ -149,10 +232,12 @@ def measure(case: KnownCase, seconds: float) -> dict[str, float]:
     random = np.random.default_rng(0)
     x = random.integers(0, 100, case.shape).astype(case.dtype)
     expected = case.reblock(x)
-    runs: dict[str, Run] = {"reblock": partial(case.reblock, x)}
+    runs: dict[str, Run] = {"reblock": partial(case.reblock, x), "copy": expected.copy}
     for name, function in case.peers.items():
         given: Any = with_torch()[0].from_numpy(x) if name == "torch" else x
-        if not np.array_equal(np.asarray(function(given)), expected):
+        result = np.asarray(function(given))
+        differences = np.abs(result.astype("f8") - expected.astype("f8"))
+        if result.shape != expected.shape or not differences.max() <= case.tolerance:
             sys.exit(f"{name} disagrees: {case.name}")
         runs[name] = partial(function, given)
     return {name: 1000 * time for name, time in median_times(runs, seconds).items()}
@@ -178,12 +263,15 @@ def main() -> None:
         done = subprocess.run(command, env=environment, capture_output=True, check=True)
         narrower = json.loads(done.stdout)
     sets = [*(["avx2"] if narrower else []), own]
-    versions = [f"{name} {importlib.metadata.version(name)}" for name in installed]
-    print("|", " | ".join(["milliseconds", *(f"reblock, {name}" for name in sets), *versions]), "|")
-    print("|---" + "|--:" * (len(sets) + len(versions)) + "|")
+    versions = [
+        f"{name} {importlib.metadata.version(DISTRIBUTIONS.get(name, name))}" for name in installed
+    ]
+    columns = ["milliseconds", *(f"reblock, {name}" for name in sets), "copy of the result"]
+    print("|", " | ".join([*columns, *versions]), "|")
+    print("|---" + "|--:" * (len(columns) - 1 + len(versions)) + "|")
     for number, case in enumerate(known_cases(installed)):
         times = measure(case, arguments.seconds)
-        ours = [*narrower[number : number + 1], times["reblock"]]
+        ours = [*narrower[number : number + 1], times["reblock"], times["copy"]]
         theirs = [f"{times[name]:.2f}" if name in times else "-" for name in installed]
         print("|", " | ".join([case.name, *(f"{time:.2f}" for time in ours), *theirs]), "|")
 

@@ -10,7 +10,7 @@ import math
 import os
 import random
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -27,8 +27,8 @@ KIBI = 1 << 10
 MEBI = 1 << 20
 
 
-def parse() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__)
+def parse(description: str | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--count", type=int, default=400, help="so many cases")
     parser.add_argument("--first", type=int, default=0, help="the number of the first case")
     parser.add_argument("--only", default="", help="only cases whose group contains this")
@@ -303,7 +303,7 @@ def measure(case: Case, seconds: float) -> dict[str, Any]:
     target = np.zeros_like(source)
     runs: dict[str, Run] = {
         "reblock": ours,
-        "numpy": theirs,
+        "NumPy": theirs,
         "copy": lambda: np.copyto(target, source),
     }
     times = median_times(runs, seconds, least_rounds=3)
@@ -312,8 +312,45 @@ def measure(case: Case, seconds: float) -> dict[str, Any]:
         "group": case.group,
         "name": case.name,
         "ratio": times["copy"] / times["reblock"],
-        "numpy": times["copy"] / times["numpy"],
+        "NumPy": times["copy"] / times["NumPy"],
     }
+
+
+def report(results: list[dict[str, Any]], groups: Sequence[str], peers: Sequence[str]) -> None:
+    """Print the least ratio, the 5th percentile and the mean of each group, then the worst ten.
+
+    A group has the cases whose own group begins with its name. A result has a ratio to a copy for
+    reblock, and for each peer that can do the case.
+    """
+    if not results:
+        sys.exit("no case")
+    print(f"instruction set {reblock._core.instruction_set}; ratios to a copy of the larger side")
+    names = " ".join(f"{peer:>6}" for peer in peers)
+    print(f"{'cases':>5} {'least':>6} {'20th':>6} {'mean':>6} {names}")
+    for group in groups:
+        own = [r for r in results if r["group"].startswith(group)]
+        if not own or (group == "" and len(groups) == 1):
+            continue
+        ratios = sorted(r["ratio"] for r in own)
+        means = [geometric_mean([r[peer] for r in own if peer in r]) for peer in peers]
+        print(
+            f"{len(own):5} {ratios[0]:6.3f} {ratios[len(ratios) // 20]:6.3f}"
+            f" {geometric_mean(ratios):6.3f} {' '.join(f'{mean:6.3f}' for mean in means)}"
+            f"  {group or 'all'}"
+        )
+    for peer in peers:
+        behind = [r for r in results if r["ratio"] < r.get(peer, 0)]
+        print(f"{len(behind)} of {len(results)} are slower than {peer}")
+    print("the worst ten:")
+    for r in sorted(results, key=lambda r: float(r["ratio"]))[:10]:
+        theirs = ", ".join(f"{peer} {r[peer]:.3f}" for peer in peers if peer in r)
+        print(f"{r['ratio']:.3f} ({theirs}) {r['name']}")
+        print(f"      python bench/{Path(sys.argv[0]).name} --first {r['number']} --count 1")
+
+
+def use_last_processor() -> None:
+    if sys.platform.startswith("linux"):
+        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
 
 
 def chosen(arguments: argparse.Namespace) -> Iterator[Case]:
@@ -324,31 +361,11 @@ def chosen(arguments: argparse.Namespace) -> Iterator[Case]:
 
 
 def main() -> None:
-    arguments = parse()
-    if sys.platform.startswith("linux"):
-        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+    arguments = parse(__doc__)
+    use_last_processor()
     results = [measure(case, arguments.seconds) for case in chosen(arguments)]
-    if not results:
-        sys.exit("no case")
-    print(f"instruction set {reblock._core.instruction_set}; ratios to a copy of the larger side")
-    print(f"{'cases':>5} {'least':>6} {'20th':>6} {'mean':>6} {'NumPy':>6}")
     groups = sorted({r["group"] for r in results})
-    for group in [*groups, *OPERATORS, ""]:
-        own = [r for r in results if r["group"].startswith(group)]
-        if not own or (group == "" and len(groups) == 1):
-            continue
-        ratios = sorted(r["ratio"] for r in own)
-        mean = geometric_mean(ratios)
-        numpy_mean = geometric_mean([r["numpy"] for r in own])
-        print(
-            f"{len(own):5} {ratios[0]:6.3f} {ratios[len(ratios) // 20]:6.3f} {mean:6.3f}"
-            f" {numpy_mean:6.3f}  {group or 'all'}"
-        )
-    behind = [r for r in results if r["ratio"] < r["numpy"]]
-    print(f"{len(behind)} of {len(results)} are slower than NumPy; the worst ten:")
-    for r in sorted(results, key=lambda r: float(r["ratio"]))[:10]:
-        print(f"{r['ratio']:.3f} (NumPy {r['numpy']:.3f}) {r['name']}")
-        print(f"      python bench/random_layouts.py --first {r['number']} --count 1")
+    report(results, [*groups, *OPERATORS, ""], ["NumPy"])
     if arguments.json:
         arguments.json.write_text(json.dumps(results, indent=1), encoding="utf-8")
 

@@ -460,7 +460,7 @@ def unfold(
         ``c b a a b c d d c b``, and "wrap" ``b c d a b c d a b c``. All but "constant" need
         an extent of at least 1 along axes with padding.
     padding_value : number, default 0
-        What "constant" finds; the dtype of `x` must hold it exactly. 0 is all bits 0 in any
+        What "constant" finds; the result's dtype must hold it exactly. 0 is all bits 0 in any
         dtype. Other modes and dtypes without numbers take only 0.
     order : {"CRD", "DCR"} or DepthSpaceOrder, default "CRD"
         Whether the channel (CRD) or the window's element (DCR) is the slow index in the

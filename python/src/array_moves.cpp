@@ -22,12 +22,6 @@ detail::layout layout_of(const placement& from, const view_values& destination_s
   return moves;
 }
 
-void move(const void* source, const placement& from, void* destination,
-          const view_values& destination_strides, pool_executor executor) {
-  detail::operation(layout_of(from, destination_strides), from.element_size)
-      .run(source, destination, executor);
-}
-
 /// The elements of a source without their repetitions, and where they are in a copy that is packed.
 struct repeated {
   placement once;
@@ -97,30 +91,18 @@ view_values array_moves::destination_strides() const {
   return strides;
 }
 
-detail::operation array_moves::plan(const py::array& input) const {
-  return {layout_of(source_in(input), destination_strides()), input.itemsize()};
+detail::operation array_moves::plan_from(const placement& from, const converted_axes& converted) const {
+  const detail::layout moves = layout_of(from, destination_strides());
+  if (converted.conversion == nullptr) return {moves, from.element_size};
+  return detail::operation(converted.conversion->request(moves, find(converted.scale), find(converted.bias)));
+}
+
+detail::operation array_moves::plan(const py::array& input, const converted_axes& converted) const {
+  return plan_from(source_in(input), converted);
 }
 
 void array_moves::run(const py::array& input, py::array& output, const char* name, bool given,
-                      std::size_t threads) {
-  run_by(input, output, name, given, threads, move);
-}
-
-void array_moves::run(const py::array& input, py::array& output, const char* name, bool given,
-                      std::size_t threads, const conversion_argument& conversion, std::size_t scale_axis,
-                      std::size_t bias_axis) {
-  const std::size_t scale = find(scale_axis);
-  const std::size_t bias = find(bias_axis);
-  run_by(input, output, name, given, threads,
-         [&](const void* source, const placement& from, void* destination, const view_values& strides,
-             pool_executor executor) {
-           conversion.run(layout_of(from, strides), scale, bias, source, destination, executor);
-         });
-}
-
-template <class Move>
-void array_moves::run_by(const py::array& input, py::array& output, const char* name, bool given,
-                         std::size_t threads, const Move& convert) {
+                      std::size_t threads, const converted_axes& converted) {
   if (output.size() == 0) return;
   placement from = source_in(input);
   const placement to{address_of(output), from.extents, destination_strides(), output.itemsize()};
@@ -131,18 +113,20 @@ void array_moves::run_by(const py::array& input, py::array& output, const char* 
   void* destination = output.mutable_data();
   const py::ssize_t bytes = output.nbytes();
   if (apart) {
+    const detail::operation moves = plan_from(from, converted);
     return move_bytes(bytes, threads, [&](pool_executor executor) {
       if (!given) provide_pages(destination, bytes);
-      convert(source, from, destination, to.strides, executor);
+      moves.run(source, destination, executor);
     });
   }
   const repeated elements(from);
   py::array_t<std::uint8_t> copy(elements.bytes());
   void* between = copy.mutable_data();
+  from.strides = elements.strides;
   move_bytes(bytes, threads, [&](pool_executor executor) {
-    move(source, elements.once, between, elements.packed, executor);
-    from.strides = elements.strides;
-    convert(between, from, destination, to.strides, executor);
+    detail::operation(layout_of(elements.once, elements.packed), from.element_size)
+        .run(source, between, executor);
+    plan_from(from, converted).run(between, destination, executor);
   });
 }
 

@@ -23,6 +23,13 @@ class array_moves {
  public:
   static constexpr std::size_t unnamed = 64;
 
+  /// A conversion on the way, or null, and the names of the axes that its scale and bias are for.
+  struct converted_axes {
+    const conversion_argument* conversion = nullptr;
+    std::size_t scale = unnamed;
+    std::size_t bias = unnamed;
+  };
+
   /// The next axis inwards. An axis with a name, a number below 64, is not merged with others. Requires that the arrays are not empty: fewer than 64 of their axes have extents of 2 or more then.
   void add(std::int64_t extent, std::int64_t from, std::int64_t to, std::size_t name = unnamed) noexcept;
 
@@ -30,14 +37,12 @@ class array_moves {
   std::size_t merge() noexcept;
 
   /// A plan of the moves. Requires at most 16 axes, arrays that are not empty, and an output that does not overlap itself.
-  detail::operation plan(const py::array& input) const;
+  detail::operation plan(const py::array& input, const converted_axes& converted) const;
 
   /// Moves the elements from `input` to `output`, as if the two shared no memory. ValueError where `output`, which is
   /// called `name` and may be `given` by the caller, overlaps itself. Requires at most 16 axes.
-  void run(const py::array& input, py::array& output, const char* name, bool given, std::size_t threads);
-  /// The same with a conversion, whose scale and bias are for the axes of these names.
   void run(const py::array& input, py::array& output, const char* name, bool given, std::size_t threads,
-           const conversion_argument& conversion, std::size_t scale_axis, std::size_t bias_axis);
+           const converted_axes& converted);
 
  private:
   struct axis {
@@ -51,10 +56,8 @@ class array_moves {
   view_values destination_strides() const;
   /// The place of a named axis, or that of no axis.
   std::size_t find(std::size_t name) const noexcept;
-  /// `move(source, from, destination, destination_strides, executor)` moves bytes, or converts on the way.
-  template <class Move>
-  void run_by(const py::array& input, py::array& output, const char* name, bool given, std::size_t threads,
-              const Move& move);
+  /// A plan for a source without its repetitions, or with them.
+  detail::operation plan_from(const detail::placement& from, const converted_axes& converted) const;
 
   static constexpr std::size_t most = 64;
   std::array<axis, most> axes_;  // of which there are `rank_`

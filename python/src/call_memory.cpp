@@ -23,10 +23,19 @@ enum class kind : std::uint8_t {
   text,
   tuple,
   type,
+  dtype,
+  factor,
 };
 
 constexpr std::int64_t first_word(kind which, std::int64_t size = 0) noexcept {
   return static_cast<std::int64_t>(which) + size * 256;
+}
+
+/// Whether the number of a dtype and its byte order tell all about it.
+bool is_told_by_number(const py::dtype& dtype) {
+  constexpr int first_user_type = 256;
+  return dtype.num() >= first_user_type ||
+         (dtype.num() >= 0 && std::strchr("?biufc", dtype.kind()) != nullptr);
 }
 
 /// The last calls of a thread.
@@ -51,7 +60,7 @@ class call_list {
   }
 
  private:
-  static constexpr std::size_t capacity = 8;  // of 12 KiB each
+  static constexpr std::size_t capacity = 8;  // of 16 KiB each
 
   struct alignas(remembered_call) room_for_one : std::array<std::byte, sizeof(remembered_call)> {};
 
@@ -75,7 +84,7 @@ call_list& calls_of_thread() {
 
 // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): a word is written before it counts
 call_key::call_key(planned_function function, const py::array& input, bound_arguments arguments,
-                   const other_keywords& others) noexcept {
+                   const other_keywords& others, const factor_arguments* factors) noexcept {
   add(static_cast<std::int64_t>(function));
   const auto* const array = py::detail::array_proxy(input.ptr());
   add(array->nd);
@@ -90,7 +99,13 @@ call_key::call_key(planned_function function, const py::array& input, bound_argu
   add(input.itemsize());
 
   const std::size_t out_place = arguments.size() - 2;
-  for (const py::handle parameter : arguments.subspan(1, out_place - 1)) add_argument(parameter);
+  const std::size_t read_before = factors != nullptr ? 2 : 0;  // scale and bias, before out
+  for (const py::handle parameter : arguments.subspan(1, out_place - 1 - read_before))
+    add_argument(parameter);
+  if (factors != nullptr) {
+    add_factor(factors->scale);
+    add_factor(factors->bias);
+  }
   for (const auto& [name, value] : others) {
     add_argument(name);
     add_argument(value);
@@ -154,6 +169,11 @@ void call_key::add_argument(py::handle argument) noexcept {
   } else if (type == &PyTuple_Type) {
     add(first_word(kind::tuple, PyTuple_GET_SIZE(object)));
     for (PyObject* const item : items(object)) add_argument(item);
+  } else if (py::isinstance<py::dtype>(argument)) {
+    const auto dtype = py::reinterpret_borrow<py::dtype>(argument);
+    if (!is_told_by_number(dtype)) complete_ = false;
+    add(first_word(kind::dtype, dtype.num()));
+    add(dtype.byteorder());
   } else if (PyType_Check(object) != 0 &&
              (reinterpret_cast<PyTypeObject*>(object)->tp_flags & Py_TPFLAGS_HEAPTYPE) == 0) {
     add(first_word(kind::type));  // such as numpy.float32, which lives as long as the process
@@ -161,6 +181,20 @@ void call_key::add_argument(py::handle argument) noexcept {
   } else {
     complete_ = false;
   }
+}
+
+void call_key::add_factor(const factor_argument& factor) noexcept {
+  // As many words of numbers follow; a single number may stand for any number of channels.
+  const auto count = static_cast<std::int64_t>(factor.values.size());
+  add(first_word(kind::factor, 4 * count + (factor.is_number ? 2 : 0) + (factor.is_given ? 1 : 0)));
+  for (const double value : factor.values) add(std::bit_cast<std::int64_t>(value));
+  if (factor.axis) add_argument(factor.axis);
+}
+
+std::optional<int> number_of(const py::dtype& dtype, const py::array& input) {
+  if (dtype.is(input.dtype())) return remembered_call::same_dtype;
+  if (!is_told_by_number(dtype) || !dtype.attr("isnative").cast<bool>()) return std::nullopt;
+  return dtype.num();
 }
 
 const remembered_call* find_call(const call_key& key) noexcept {

@@ -11,10 +11,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <new>
+#include <optional>
 #include <type_traits>
 
 #include <reblock/reblock.hpp>
 
+#include "conversions.hpp"
 #include "function.hpp"
 
 namespace reblock::python {
@@ -35,9 +37,10 @@ enum class planned_function : std::uint8_t {
 class call_key {
  public:
   /// For a call with an input, parameters, `out`, `threads`, and other keywords. `input` is a view of the first argument. The
-  /// plan does not depend on `threads`.
+  /// plan does not depend on `threads`. `factors` have been read from the last parameters, scale and bias; null: those are
+  /// None, or there are none.
   call_key(planned_function function, const py::array& input, bound_arguments arguments,
-           const other_keywords& others = {}) noexcept;
+           const other_keywords& others = {}, const factor_arguments* factors = nullptr) noexcept;
 
   /// Whether the key has all values. Those of some arguments are not looked at, such as the items of a list.
   bool complete() const noexcept { return complete_; }
@@ -46,6 +49,7 @@ class call_key {
  private:
   void add(std::int64_t word) noexcept;
   void add_argument(py::handle argument) noexcept;
+  void add_factor(const factor_argument& factor) noexcept;
 
   static constexpr std::size_t capacity = 96;
   std::array<std::int64_t, capacity> words_;  // of which there are `size_`
@@ -57,9 +61,19 @@ class call_key {
 struct remembered_call {
   call_key key;
   axis_values output_extents;
+  int dtype_number;  ///< of the result
   detail::operation plan;
+
+  py::dtype dtype(const py::array& input) const {
+    return dtype_number == same_dtype ? input.dtype() : py::dtype(dtype_number);
+  }
+
+  static constexpr int same_dtype = -1;  ///< as the input
 };
 static_assert(std::is_trivially_copyable_v<remembered_call>);
+
+/// NumPy's number of a result's dtype; nothing for a dtype that a number does not tell.
+std::optional<int> number_of(const py::dtype& dtype, const py::array& input);
 
 /// The call of this thread that has an equal key, or null. It stays until any code of Python runs, which may call again.
 const remembered_call* find_call(const call_key& key) noexcept;
@@ -67,10 +81,11 @@ const remembered_call* find_call(const call_key& key) noexcept;
 /// Room for a call of this thread, in place of the oldest one.
 void* room_for_call();
 
-/// Remembers a call. Requires a complete key.
+/// Remembers a call. Requires a complete key, and a plan that refers to nothing.
 template <class Plan>
-const remembered_call& remember_call(const call_key& key, const axis_values& output_extents, Plan&& plan) {
-  return *new (room_for_call()) remembered_call{key, output_extents, plan()};
+const remembered_call& remember_call(const call_key& key, const axis_values& output_extents, int dtype_number,
+                                     Plan&& plan) {
+  return *new (room_for_call()) remembered_call{key, output_extents, dtype_number, plan()};
 }
 
 }  // namespace reblock::python

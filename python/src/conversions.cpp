@@ -2,7 +2,10 @@
 #include "conversions.hpp"
 
 #include <cmath>
+#include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "arguments.hpp"
 #include "data_types.hpp"
@@ -51,7 +54,35 @@ py::dtype to_result_dtype(py::handle value) {
   return found.cast<py::dtype>();
 }
 
-std::vector<double> to_numbers(py::handle value, const char* name, const char* expected) {
+/// The numbers of a list or a tuple, or nothing where it has other items than int and float.
+std::optional<std::vector<double>> to_plain_numbers(py::handle value) {
+  if (!PyList_CheckExact(value.ptr()) && !PyTuple_CheckExact(value.ptr())) return std::nullopt;
+  std::vector<double> numbers;
+  for (const py::handle item : py::reinterpret_borrow<py::sequence>(value)) {
+    if (PyFloat_CheckExact(item.ptr())) {
+      numbers.push_back(PyFloat_AS_DOUBLE(item.ptr()));
+      continue;
+    }
+    int overflow = 1;
+    if (PyLong_CheckExact(item.ptr())) {
+      numbers.push_back(static_cast<double>(PyLong_AsLongLongAndOverflow(item.ptr(), &overflow)));
+    }
+    if (overflow != 0) return std::nullopt;
+  }
+  return numbers;
+}
+
+/// Reads a number or numbers into `result`.
+void read_numbers(py::handle value, const char* name, const char* expected, factor_argument& result) {
+  if (PyFloat_Check(value.ptr())) {
+    result.values = {PyFloat_AS_DOUBLE(value.ptr())};
+    result.is_number = true;
+    return;
+  }
+  if (auto plain = to_plain_numbers(value)) {
+    result.values = *std::move(plain);
+    return;
+  }
   if (PyUnicode_Check(value.ptr()) || PyBytes_Check(value.ptr())) raise_type_error(name, expected, value);
   const py::array array = to_input(value, name);
   const element_type type = element_type_of(array.dtype());
@@ -63,7 +94,8 @@ std::vector<double> to_numbers(py::handle value, const char* name, const char* e
   }
   const auto doubles = py::array_t < double, py::array::c_style | py::array::forcecast > ::ensure(array);
   if (!doubles) throw py::error_already_set();
-  return {doubles.data(), doubles.data() + doubles.size()};
+  result.values.assign(doubles.data(), doubles.data() + doubles.size());
+  result.is_number = array.ndim() == 0;
 }
 
 void check_count(const factor_argument& factor, const char* name, std::int64_t channels) {
@@ -72,8 +104,6 @@ void check_count(const factor_argument& factor, const char* name, std::int64_t c
   throw py::value_error(std::string(name) + " must be a number, or one for each of the " +
                         std::to_string(channels) + " channels, got " + std::to_string(factor.values.size()));
 }
-
-}  // namespace
 
 factor_argument to_factor(py::handle value, const char* name, factor_form form) {
   factor_argument result;
@@ -96,14 +126,7 @@ factor_argument to_factor(py::handle value, const char* name, factor_form form) 
       numbers = values;
     }
   }
-  if (PyFloat_Check(numbers.ptr())) {
-    result.values = {PyFloat_AS_DOUBLE(numbers.ptr())};
-    result.is_number = true;
-  } else {
-    result.values = to_numbers(numbers, name, expected);
-    result.is_number = !py::hasattr(numbers, "__len__") ||
-                       (py::hasattr(numbers, "ndim") && numbers.attr("ndim").cast<int>() == 0);
-  }
+  read_numbers(numbers, name, expected, result);
   if (!result.is_number && form == factor_form::axes && !is_dict) raise_type_error(name, expected, value);
   for (const double number : result.values) {
     if (std::isfinite(number)) continue;
@@ -112,15 +135,17 @@ factor_argument to_factor(py::handle value, const char* name, factor_form form) 
   return result;
 }
 
-conversion_argument::conversion_argument(py::handle dtype, py::handle scale, py::handle bias,
-                                         const py::array& input, factor_form form)
-    : dtype_(input.dtype()), widest_(input.itemsize()) {
-  if (dtype.is_none() && scale.is_none() && bias.is_none()) return;
+}  // namespace
+
+factor_arguments::factor_arguments(py::handle scale_argument, py::handle bias_argument, factor_form form)
+    : scale(to_factor(scale_argument, "scale", form)), bias(to_factor(bias_argument, "bias", form)) {}
+
+conversion_argument::conversion_argument(py::handle dtype, const factor_arguments& factors,
+                                         const py::array& input)
+    : factors_(&factors), dtype_(input.dtype()), widest_(input.itemsize()) {
   const py::dtype given = input.dtype();
   if (!dtype.is_none()) dtype_ = to_result_dtype(dtype);
-  scale_ = to_factor(scale, "scale", form);
-  bias_ = to_factor(bias, "bias", form);
-  converts_ = !scale.is_none() || !bias.is_none() || !dtype_.equal(given);
+  converts_ = factors.scale.is_given || factors.bias.is_given || !dtype_.equal(given);
   if (!converts_) return;
   from_ = element_type_of(given);
   to_ = element_type_of(dtype_);
@@ -137,41 +162,26 @@ conversion_argument::conversion_argument(py::handle dtype, py::handle scale, py:
 }
 
 void conversion_argument::check_channels(std::int64_t channels) const {
-  check_count(scale_, "scale", channels);
-  check_count(bias_, "bias", channels);
+  check_count(factors_->scale, "scale", channels);
+  check_count(factors_->bias, "bias", channels);
 }
 
-void conversion_argument::run(const detail::layout& moves, std::size_t scale_axis, std::size_t bias_axis,
-                              const void* source, void* destination, pool_executor executor,
-                              const std::byte* outside) const {
+detail::conversion_request conversion_argument::request(const detail::layout& moves, std::size_t scale_axis,
+                                                        std::size_t bias_axis) const {
   detail::conversion_request request;
   request.moves.take(moves);
   request.from = from_;
   request.to = to_;
   request.swaps_source = swaps_source_;
   request.swaps_destination = swaps_destination_;
-  if (outside != nullptr) std::copy_n(outside, dtype_.itemsize(), request.outside.begin());
   const auto factor_of = [](const factor_argument& given, std::size_t axis) {
     if (given.values.empty()) return detail::conversion_factor{};
     return detail::conversion_factor{given.values.data(),
                                      given.values.size() == 1 ? detail::one_factor : axis};
   };
-  request.scale = factor_of(scale_, scale_axis);
-  request.bias = factor_of(bias_, bias_axis);
-  detail::held_executor<pool_executor> held(executor);
-  const detail::conversion_call call{request, source, destination, held.reference()};
-  engine::convert(&call);
-  held.rethrow();
-}
-
-void conversion_argument::run(const detail::layout& moves, std::int64_t itemsize, const operands& where,
-                              pool_executor executor, const std::byte* outside) const {
-  if (!converts_) {
-    detail::operation(moves, itemsize).run(where.input, where.output, executor);
-    return;
-  }
-  run(moves, detail::channels_of_moves, detail::channels_of_moves, where.input, where.output, executor,
-      outside);
+  request.scale = factor_of(factors_->scale, scale_axis);
+  request.bias = factor_of(factors_->bias, bias_axis);
+  return request;
 }
 
 }  // namespace reblock::python

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include <reblock/reblock.hpp>
@@ -33,18 +34,29 @@ enum class factor_form {
   axes,      ///< a number, or {name of an axis: numbers}
 };
 
-/// A scale or a bias, called `name`. TypeError and ValueError for what it cannot be.
-factor_argument to_factor(py::handle value, const char* name, factor_form form);
+/// A scale and a bias that have been read. TypeError and ValueError for what they cannot be.
+struct factor_arguments {
+  factor_argument scale;
+  factor_argument bias;
+
+  factor_arguments(py::handle scale_argument, py::handle bias_argument, factor_form form);
+
+  /// Whether a plan has all values in itself.
+  bool are_held() const noexcept {
+    return scale.values.size() <= std::size_t{detail::most_held_factors} &&
+           bias.values.size() <= std::size_t{detail::most_held_factors};
+  }
+};
 
 inline bool asks_for_conversion(py::handle dtype, py::handle scale, py::handle bias) {
   return !(dtype.is_none() && scale.is_none() && bias.is_none());
 }
 
-/// What dtype, scale and bias ask for; nothing where all are None. TypeError and ValueError for what they cannot be.
+/// What dtype, scale and bias of a call ask for. TypeError for a dtype that cannot be converted.
 class conversion_argument {
  public:
-  conversion_argument(py::handle dtype, py::handle scale, py::handle bias, const py::array& input,
-                      factor_form form);
+  /// `factors` must outlive the plans.
+  conversion_argument(py::handle dtype, const factor_arguments& factors, const py::array& input);
 
   /// Whether elements change; otherwise moves copy their bytes.
   bool converts() const noexcept { return converts_; }
@@ -52,29 +64,39 @@ class conversion_argument {
   const py::dtype& dtype() const noexcept { return dtype_; }
   /// Bytes of an element of `x` or of the result, whichever has more.
   std::int64_t widest() const noexcept { return widest_; }
-  const factor_argument& scale() const noexcept { return scale_; }
-  const factor_argument& bias() const noexcept { return bias_; }
 
   /// ValueError where scale and bias are neither a number nor one for each of the channels.
   void check_channels(std::int64_t channels) const;
 
-  /// Moves and converts. `outside` is an element of the result for places outside of an image; null: zero. `scale_axis` and `bias_axis` are axes of the moves.
-  void run(const detail::layout& moves, std::size_t scale_axis, std::size_t bias_axis, const void* source,
-           void* destination, pool_executor executor, const std::byte* outside = nullptr) const;
-  /// Moves, and converts where this was asked for: what an operator on arrays does.
-  void run(const detail::layout& moves, std::int64_t itemsize, const operands& where, pool_executor executor,
-           const std::byte* outside = nullptr) const;
+  /// What to do with these moves, of which `scale_axis` and `bias_axis` are axes. Requires that elements change.
+  detail::conversion_request request(const detail::layout& moves, std::size_t scale_axis,
+                                     std::size_t bias_axis) const;
+  /// The same for the moves of an operator.
+  detail::conversion_request request(const detail::layout& moves) const {
+    return request(moves, detail::channels_of_moves, detail::channels_of_moves);
+  }
+  /// A plan of an operator's moves, which convert where this was asked for.
+  detail::operation plan(const detail::layout& moves, std::int64_t itemsize) const {
+    return converts_ ? detail::operation(request(moves)) : detail::operation(moves, itemsize);
+  }
 
  private:
-  factor_argument scale_;
-  factor_argument bias_;
+  const factor_arguments* factors_;
   py::dtype dtype_;
   std::int64_t widest_;
   detail::element_type from_ = detail::element_type::none;
   detail::element_type to_ = detail::element_type::none;
   bool swaps_source_ = false;
   bool swaps_destination_ = false;
-  bool converts_ = false;
+  bool converts_;
 };
+
+/// Nothing where there are no factors, which asks_for_conversion() tells.
+inline std::optional<conversion_argument> to_conversion(py::handle dtype,
+                                                        const std::optional<factor_arguments>& factors,
+                                                        const py::array& input) {
+  if (!factors) return std::nullopt;
+  return conversion_argument(dtype, *factors, input);
+}
 
 }  // namespace reblock::python

@@ -18,20 +18,22 @@ namespace reblock::python {
 template <class Plan>
 struct described_call {
   axis_values output_extents;
-  Plan plan;  ///< makes a detail::operation for the strides of operands
+  py::dtype dtype;  ///< of the result
+  Plan plan;        ///< makes a detail::operation for the strides of operands
 };
 template <class Plan>
-described_call(axis_values, Plan) -> described_call<Plan>;
+described_call(axis_values, py::dtype, Plan) -> described_call<Plan>;
 
 /// Runs a call of a function, whose arguments are the input, parameters, `out` and `threads`. `input` is a view of the first
 /// argument. `describe` checks the parameters and returns a described_call. It is called only where it has to be: what it
-/// returns depends on nothing but `input` without its elements, the parameters, and whether `out` is None.
+/// returns depends on nothing but `input` without its elements, the parameters, and whether `out` is None. `factors` are the
+/// parameters before `out`, or null where those are None.
 template <class Describe>
 py::object run_planned(planned_function function, const py::array& input, bound_arguments arguments,
-                       Describe&& describe) {
+                       const factor_arguments* factors, Describe&& describe) {
   const py::handle out = arguments[arguments.size() - 2];
   const std::size_t threads = to_threads(arguments.back());
-  const call_key key(function, input, arguments);
+  const call_key key(function, input, arguments, {}, factors);
 
   std::optional<decltype(describe())> described;
   const auto known = [&]() -> const auto& {
@@ -39,7 +41,7 @@ py::object run_planned(planned_function function, const py::array& input, bound_
     return *described;
   };
   const remembered_call* remembered = find_call(key);
-  checked_arrays arrays(input, out, input.dtype(),
+  checked_arrays arrays(input, out, remembered != nullptr ? remembered->dtype(input) : known().dtype,
                         remembered != nullptr ? remembered->output_extents : known().output_extents);
   const operands where = arrays.where();
   const auto run = [&](const detail::operation& plan) {
@@ -51,7 +53,9 @@ py::object run_planned(planned_function function, const py::array& input, bound_
   remembered = find_call(key);  // once more, since the checks of `out` may have run any code of Python
   if (remembered != nullptr) return run(remembered->plan);
   const auto& call = known();
-  return run(remember_call(key, call.output_extents, [&] { return call.plan(where); }).plan);
+  const std::optional<int> number = number_of(call.dtype, input);
+  if (!number || (factors != nullptr && !factors->are_held())) return run(call.plan(where));
+  return run(remember_call(key, call.output_extents, *number, [&] { return call.plan(where); }).plan);
 }
 
 }  // namespace reblock::python

@@ -301,35 +301,27 @@ py::object move(py::handle x, py::handle block_size, py::handle order, py::handl
                 py::handle layout, py::handle out_layout, py::handle dtype, py::handle scale, py::handle bias,
                 py::handle out, py::handle threads, bound_arguments arguments) {
   const py::array input = to_input(x, "x");
-  if (asks_for_conversion(dtype, scale, bias)) {
-    const conversion_argument conversion(dtype, scale, bias, input, factor_form::channels);
-    const py::ssize_t itemsize = input.itemsize();  // known before the GIL is released: it counts references
-    const call_axes axes = depth_space_axes(layout, out_layout, Direction);
-    const auto geometry = geometry_of(Direction, extents_of(input), "x", conversion.widest(), axes,
-                                      block_size, to_order(order), channel_axis);
-    const axis_values extents = axes.output.shape_of(value_or_raise(geometry).output_extents());
-    conversion.check_channels(geometry->channels());
-    return run(x, input, out, conversion.dtype(), extents, to_threads(threads),
-               [&](const operands& where, pool_executor executor) {
-                 conversion.run(geometry->moves(axes.input.to_operator(where.input_strides, 0),
-                                                axes.output.to_operator(where.output_strides, 0), itemsize),
-                                itemsize, where, executor);
-               });
-  }
+  std::optional<factor_arguments> factors;
+  if (asks_for_conversion(dtype, scale, bias)) factors.emplace(scale, bias, factor_form::channels);
   constexpr auto function = Direction == depth_space_direction::depth_to_space
                                 ? planned_function::depth_to_space
                                 : planned_function::space_to_depth;
-  return run_planned(function, input, arguments, [&] {
+  return run_planned(function, input, arguments, factors ? &*factors : nullptr, [&] {
+    const auto conversion = to_conversion(dtype, factors, input);
     const std::int64_t itemsize = input.itemsize();
     const call_axes axes = depth_space_axes(layout, out_layout, Direction);
-    const auto geometry = geometry_of(Direction, extents_of(input), "x", itemsize, axes, block_size,
-                                      to_order(order), channel_axis);
-    return described_call{axes.output.shape_of(value_or_raise(geometry).output_extents()),
-                          [axes, geometry = *geometry, itemsize](const operands& where) {
-                            return detail::operation(
+    const auto geometry =
+        geometry_of(Direction, extents_of(input), "x", conversion ? conversion->widest() : itemsize, axes,
+                    block_size, to_order(order), channel_axis);
+    const axis_values extents = axes.output.shape_of(value_or_raise(geometry).output_extents());
+    if (conversion) conversion->check_channels(geometry->channels());
+    return described_call{extents, conversion ? conversion->dtype() : input.dtype(),
+                          [axes, geometry = *geometry, itemsize, conversion](const operands& where) {
+                            const detail::layout moves =
                                 geometry.moves(axes.input.to_operator(where.input_strides, 0),
-                                               axes.output.to_operator(where.output_strides, 0), itemsize),
-                                itemsize);
+                                               axes.output.to_operator(where.output_strides, 0), itemsize);
+                            return conversion ? conversion->plan(moves, itemsize)
+                                              : detail::operation(moves, itemsize);
                           }};
   });
 }

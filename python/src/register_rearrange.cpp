@@ -298,37 +298,15 @@ std::size_t factor_axis(const factor_argument& factor, const char* name, const a
 }
 
 template <pattern_use Use>
-py::object rearrange_and_convert(py::handle x, py::handle pattern, const conversion_argument& conversion,
-                                 py::handle out, py::handle threads, const other_keywords& axes_lengths) {
-  const py::array input = to_input(x, "x");
-  const kept_pattern kept = remember<Use>(pattern);
-  const axes_pattern& axes = *kept;
-  const array_shape shape(input);
-  const axes_pattern::extents extents = axes.fit(shape, axes_lengths);
-  const std::size_t scale_axis = factor_axis(conversion.scale(), "scale", axes, extents);
-  const std::size_t bias_axis = factor_axis(conversion.bias(), "bias", axes, extents);
-  const std::size_t wanted_threads = to_threads(threads);
-  py::array output =
-      to_output(out, conversion.dtype(), axes.result_shape(shape, extents, conversion.widest()));
-  array_moves moves = axes.moves(input, output, extents, {scale_axis, bias_axis});
-  moves.run(input, output, "out", !out.is_none(), wanted_threads, conversion, scale_axis, bias_axis);
-  return to_result(x, input, out, output);
-}
-
-template <pattern_use Use>
 py::object rearrange(py::handle x, py::handle pattern, py::handle dtype, py::handle scale, py::handle bias,
                      py::handle out, py::handle threads, const other_keywords& axes_lengths) {
   const py::array input = to_input(x, "x");
-  if (asks_for_conversion(dtype, scale, bias)) {
-    const conversion_argument conversion(dtype, scale, bias, input, factor_form::axes);
-    if (conversion.converts()) {
-      return rearrange_and_convert<Use>(x, pattern, conversion, out, threads, axes_lengths);
-    }
-  }
+  std::optional<factor_arguments> factors;
+  if (asks_for_conversion(dtype, scale, bias)) factors.emplace(scale, bias, factor_form::axes);
   const std::size_t wanted_threads = to_threads(threads);
-  const std::array<py::handle, 4> arguments{x, pattern, out, threads};
+  const std::array<py::handle, 7> arguments{x, pattern, dtype, scale, bias, out, threads};
   const call_key key(Use == pattern_use::rearrange ? planned_function::rearrange : planned_function::repeat,
-                     input, arguments, axes_lengths);
+                     input, arguments, axes_lengths, factors ? &*factors : nullptr);
   const auto run = [&](py::array& output, const detail::operation& plan) {
     const void* source = input.data();
     void* destination = output.mutable_data();
@@ -343,21 +321,31 @@ py::object rearrange(py::handle x, py::handle pattern, py::handle dtype, py::han
   const auto is_apart = [&](const py::array& output) { return out.is_none() || lie_apart(input, output); };
 
   if (const remembered_call* known = find_call(key); known != nullptr) {
-    py::array output = to_output(out, input.dtype(), array_shape(known->output_extents));
+    py::array output = to_output(out, known->dtype(input), array_shape(known->output_extents));
     known = find_call(key);  // once more, since the checks of `out` may have run any code of Python
     if (known != nullptr && is_apart(output)) return run(output, known->plan);
   }
+  const auto conversion = to_conversion(dtype, factors, input);
   const kept_pattern kept = remember<Use>(pattern);
   const axes_pattern& axes = *kept;
   const array_shape shape(input);
   const axes_pattern::extents extents = axes.fit(shape, axes_lengths);
-  py::array output = to_output(out, input.dtype(), axes.result_shape(shape, extents, input.itemsize()));
-  array_moves moves = axes.moves(input, output, extents);
-  if (key.complete() && output.ndim() <= static_cast<py::ssize_t>(max_rank) && output.size() != 0 &&
-      is_apart(output)) {
-    return run(output, remember_call(key, extents_of(output), [&] { return moves.plan(input); }).plan);
+  const array_moves::converted_axes converted{
+      conversion && conversion->converts() ? &*conversion : nullptr,
+      factors ? factor_axis(factors->scale, "scale", axes, extents) : array_moves::unnamed,
+      factors ? factor_axis(factors->bias, "bias", axes, extents) : array_moves::unnamed};
+  const py::dtype result = conversion ? conversion->dtype() : input.dtype();
+  const std::int64_t widest = conversion ? conversion->widest() : input.itemsize();
+  py::array output = to_output(out, result, axes.result_shape(shape, extents, widest));
+  array_moves moves = axes.moves(input, output, extents, {converted.scale, converted.bias});
+  const std::optional<int> number = number_of(result, input);
+  const bool is_held = number && (!factors || factors->are_held());
+  if (key.complete() && is_held && output.ndim() <= static_cast<py::ssize_t>(max_rank) &&
+      output.size() != 0 && is_apart(output)) {
+    const auto plan = [&] { return moves.plan(input, converted); };
+    return run(output, remember_call(key, extents_of(output), *number, plan).plan);
   }
-  moves.run(input, output, "out", !out.is_none(), wanted_threads);
+  moves.run(input, output, "out", !out.is_none(), wanted_threads, converted);
   return to_result(x, input, out, output);
 }
 
@@ -423,8 +411,9 @@ py::tuple pattern_lengths(py::handle pattern, const std::string& use, const py::
   other_keywords given;
   for (const auto& [name, value] : axes_lengths) given.emplace_back(name, value);
   const axes_pattern::extents of = axes.fit(extents, given);
-  (void)factor_axis(to_factor(scale, "scale", factor_form::axes), "scale", axes, of);
-  (void)factor_axis(to_factor(bias, "bias", factor_form::axes), "bias", axes, of);
+  const factor_arguments factors(scale, bias, factor_form::axes);
+  (void)factor_axis(factors.scale, "scale", axes, of);
+  (void)factor_axis(factors.bias, "bias", axes, of);
   py::list lengths;
   for (std::size_t i = 0; i < axes.axes().size(); ++i) lengths.append(of.lengths[i]);
   for (std::size_t k = 0; k < of.covered; ++k) lengths.append(extents[of.first_covered + k]);
@@ -487,7 +476,7 @@ py::object copyto(py::handle dst, py::handle src, py::handle threads) {
     input = cast(src, input, output.dtype());
     moves = broadcast(input, output);
   }
-  moves.run(input, output, "dst", true, wanted_threads);
+  moves.run(input, output, "dst", true, wanted_threads, {});
   return py::none();
 }
 

@@ -54,7 +54,7 @@ padding_mode : str or PaddingMode, default "constant"
     ``c b a a b c d d c b``, and "wrap" ``b c d a b c d a b c``. All but "constant" need
     an extent of at least 1 along axes with padding.
 padding_value : number, default 0
-    What "constant" finds; the dtype of `x` must hold it exactly. 0 is all bits 0 in any
+    What "constant" finds; the result's dtype must hold it exactly. 0 is all bits 0 in any
     dtype. Other modes and dtypes without numbers take only 0.
 order : {"CRD", "DCR"} or DepthSpaceOrder, default "CRD"
     Whether the channel (CRD) or the window's element (DCR) is the slow index in the
@@ -470,43 +470,35 @@ py::object unfold_array(py::handle x, py::handle window_sizes, py::handle stride
                         py::handle scale, py::handle bias, py::handle out, py::handle threads,
                         bound_arguments arguments) {
   const py::array input = to_input(x, "x");
-  if (asks_for_conversion(dtype, scale, bias)) {
-    const conversion_argument conversion(dtype, scale, bias, input, factor_form::channels);
-    const py::ssize_t itemsize = input.itemsize();  // known before the GIL is released: it counts references
-    const call_axes axes = unfold_axes(layout, out_layout, static_cast<std::size_t>(input.ndim()));
-    const window parameters = to_function_window(window_sizes, strides, dilations, start_padding, end_padding,
-                                                 padding_mode, order, blocks);
-    if (parameters.padding_mode != reblock::padding_mode::constant) {
-      throw py::value_error("padding_mode must be 'constant' with dtype, scale or bias, got " +
-                            describe(padding_mode));
-    }
-    const padding_element padding = to_padding_value(padding_value, conversion.dtype());
-    const auto geometry =
-        unfold_geometry(extents_of(input), "x", conversion.widest(), axes, parameters, channel_axis);
-    const axis_values columns = axes.output.shape_of(value_or_raise(geometry).columns());
-    conversion.check_channels(geometry->channels());
-    return run(x, input, out, conversion.dtype(), columns, to_threads(threads),
-               [&](const operands& where, pool_executor executor) {
-                 conversion.run(geometry->moves(axes.input.to_operator(where.input_strides, 0),
-                                                axes.output.to_operator(where.output_strides, 0), itemsize),
-                                itemsize, where, executor, padding.bytes.data());
-               });
-  }
-  return run_planned(planned_function::unfold, input, arguments, [&] {
+  std::optional<factor_arguments> factors;
+  if (asks_for_conversion(dtype, scale, bias)) factors.emplace(scale, bias, factor_form::channels);
+  return run_planned(planned_function::unfold, input, arguments, factors ? &*factors : nullptr, [&] {
+    const auto conversion = to_conversion(dtype, factors, input);
+    const py::dtype result = conversion ? conversion->dtype() : input.dtype();
     const std::int64_t itemsize = input.itemsize();
     const call_axes axes = unfold_axes(layout, out_layout, static_cast<std::size_t>(input.ndim()));
     const window parameters = to_function_window(window_sizes, strides, dilations, start_padding, end_padding,
                                                  padding_mode, order, blocks);
-    const auto geometry = unfold_geometry(extents_of(input), "x", itemsize, axes, parameters, channel_axis);
-    const padding_element padding = to_padding_value(padding_value, input.dtype());
-    value_or_raise(window_geometry::check_padding_value(padding.is_zero, parameters.padding_mode, itemsize));
-    return described_call{axes.output.shape_of(value_or_raise(geometry).columns()),
-                          [axes, geometry = *geometry, itemsize, padding](const operands& where) {
-                            return detail::plan_unfold(
-                                geometry, axes.input.to_operator(where.input_strides, 0),
-                                axes.output.to_operator(where.output_strides, 0), itemsize,
-                                padding.is_zero ? nullptr : padding.bytes.data());
-                          }};
+    const auto geometry = unfold_geometry(
+        extents_of(input), "x", conversion ? conversion->widest() : itemsize, axes, parameters, channel_axis);
+    const padding_element padding = to_padding_value(padding_value, result);
+    value_or_raise(
+        window_geometry::check_padding_value(padding.is_zero, parameters.padding_mode, result.itemsize()));
+    const axis_values extents = axes.output.shape_of(value_or_raise(geometry).columns());
+    if (conversion) conversion->check_channels(geometry->channels());
+    return described_call{
+        extents, result, [axes, geometry = *geometry, itemsize, padding, conversion](const operands& where) {
+          const axis_values from = axes.input.to_operator(where.input_strides, 0);
+          const axis_values to = axes.output.to_operator(where.output_strides, 0);
+          if (conversion && conversion->converts()) {
+            auto request = conversion->request(geometry.moves(from, to, itemsize));
+            std::copy_n(padding.bytes.begin(), request.outside.size(), request.outside.begin());
+            geometry.convert_padding(request, from);
+            return detail::operation(request);
+          }
+          return detail::plan_unfold(geometry, from, to, itemsize,
+                                     padding.is_zero ? nullptr : padding.bytes.data());
+        }};
   });
 }
 
@@ -534,10 +526,10 @@ py::object fold_array(py::handle columns, py::handle output_sizes, py::handle wi
                                              axes.output.to_operator(where.output_strides, 0), sum, options,
                                              reduce));
     };
-    return described_call{image, plan};
+    return described_call{image, input.dtype(), plan};
   };
   if (is_plain_sum(reduction, weights, dtype)) {
-    return run_planned(planned_function::fold, input, arguments, [&] {
+    return run_planned(planned_function::fold, input, arguments, nullptr, [&] {
       return describe(fold_arguments(input.dtype(), accumulate, reduction, weights, dtype));
     });
   }

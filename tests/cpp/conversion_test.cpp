@@ -117,6 +117,7 @@ void check_operators(unsigned seed) {
   sliding.strides = {draw(random, 1, 3), draw(random, 1, 3)};
   sliding.start_padding = {draw(random, 0, 5), draw(random, 0, 5)};
   sliding.end_padding = {draw(random, 0, 5), draw(random, 0, 5)};
+  if (test::flip_coin(random)) sliding.padding_mode = static_cast<padding_mode>(draw(random, 0, 4));
   const auto column_extents = try_unfold_extents(space.extents, sliding);
   if (!column_extents) return;
   packed<T> columns(*column_extents);

@@ -154,6 +154,23 @@ def patterns(
     return Pattern(use, text, given, tuple(left), tuple(right))
 
 
+@st.composite
+def factors(draw: st.DrawFn, pattern: Pattern) -> tuple[Any, Any]:
+    """Draw a scale or a bias: as an argument, and as what broadcasts to the result."""
+    numbers = st.floats(-300, 300, width=32).map(lambda v: round(v * 16) / 16 / 7)
+    named = [axis for group in pattern.right for axis in group if axis.text.isidentifier()]
+    if not named or draw(st.booleans()):
+        number = draw(st.none() | numbers)
+        return number, number
+    axis = draw(st.sampled_from(named))
+    values = draw(st.lists(numbers, min_size=axis.length, max_size=axis.length))
+    elementary = [each for group in pattern.right for each in group]
+    lengths = [each.length for each in elementary]
+    shape = [each.length if each is axis else 1 for each in elementary]
+    whole = np.broadcast_to(np.reshape(values, shape), lengths)
+    return {axis.text: values}, whole.reshape(pattern.output_shape)
+
+
 def _ambiguous(axis: Axis, groups: Iterable[Group]) -> bool:
     """Whether the length cannot be found since another one in the same parentheses is 0."""
     return any(

@@ -187,11 +187,12 @@ def test_a_directory_without_headers_is_refused(tmp_path: Path) -> None:
     assert f"{tmp_path} has no cpp/include/reblock/reblock.hpp" in done.stderr
 
 
-def test_random_layouts_are_checked_and_can_be_repeated(tmp_path: Path) -> None:
+@pytest.mark.parametrize("script", ["random_layouts.py", "random_patterns.py"])
+def test_random_cases_can_be_repeated(script: str, tmp_path: Path) -> None:
     path = tmp_path / "results.json"
     command = [
         sys.executable,
-        str(BENCH / "random_layouts.py"),
+        str(BENCH / script),
         "--seconds",
         "0.001",
         "--json",
@@ -201,27 +202,32 @@ def test_random_layouts_are_checked_and_can_be_repeated(tmp_path: Path) -> None:
         [*command, "--count", "12"], capture_output=True, text=True, check=False, timeout=300
     )
     assert done.returncode == 0, done.stderr
-    assert "are slower than NumPy" in done.stdout
+    assert "of 12 are slower than NumPy" in done.stdout
     results = json.loads(path.read_text(encoding="utf-8"))
     assert [case["number"] for case in results] == list(range(12))
-    assert all(case["ratio"] > 0 and case["numpy"] > 0 for case in results)
+    assert all(case["ratio"] > 0 and case["NumPy"] > 0 for case in results)
     subprocess.run([*command, "--first", "7", "--count", "1"], capture_output=True, check=True)
     [again] = json.loads(path.read_text(encoding="utf-8"))
     assert again["name"] == results[7]["name"]
 
 
-def test_a_wrong_result_of_a_random_layout_is_found() -> None:
+@pytest.mark.parametrize(
+    ("name", "function", "only"),
+    [("random_layouts.py", "unfold", "unfold"), ("random_patterns.py", "rearrange", "3 axes")],
+)
+def test_a_wrong_result_of_a_random_case_is_found(name: str, function: str, only: str) -> None:
     script = f"""
 import runpy, sys
 sys.path.insert(0, {str(BENCH)!r})
 import reblock
-right = reblock.unfold
+right = reblock.{function}
 def wrong(x, *arguments, out, **keywords):
     right(x, *arguments, out=out, **keywords)
-    out[0, 0, 0] += 1
-reblock.unfold = wrong
-sys.argv = ["random_layouts.py", "--count", "30", "--only", "unfold", "--seconds", "0.001"]
-runpy.run_path({str(BENCH / "random_layouts.py")!r}, run_name="__main__")
+    out.flat[0] += 1
+    return out
+reblock.{function} = wrong
+sys.argv = [{name!r}, "--count", "30", "--only", {only!r}, "--seconds", "0.001"]
+runpy.run_path({str(BENCH / name)!r}, run_name="__main__")
 """
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=300
@@ -248,7 +254,7 @@ runpy.run_path({str(BENCH / "known_cases.py")!r}, run_name="__main__")
     )
     assert done.returncode == 0, done.stderr
     header, _, *lines = done.stdout.splitlines()
-    assert len(lines) == 6
+    assert len(lines) == 10
     assert all(float(line.split(" | ")[1]) > 0 for line in lines)
     assert f"reblock, {reblock._core.instruction_set}" in header
     assert wrong.returncode != 0

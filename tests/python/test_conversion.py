@@ -17,9 +17,11 @@ from checks import assert_same_bytes, assert_same_values, assert_writes_only_ele
 from layouts import allocate, in_one_buffer, layouts
 from oracle import Array
 from patterns import Use, patterns
+from patterns import factors as pattern_factors
 
 BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 CONVERTIBLE = [np.dtype(c) for c in "?bBhHiIqQefd"] + [BFLOAT16]
+MODES = ["constant", "constant", "edge", "reflect", "symmetric", "wrap"]
 FAST = [np.dtype(c) for c in "BbHhefd"] + [BFLOAT16]
 
 PHOTO = np.arange(2 * 6 * 4 * 3, dtype=np.uint8).reshape(2, 6, 4, 3)
@@ -163,7 +165,7 @@ def pair(low: int, high: int) -> st.SearchStrategy[tuple[int, int]]:
 
 
 @given(data=st.data())
-def test_unfold_with_zeros_outside(data: st.DataObject) -> None:
+def test_unfold_with_any_padding(data: st.DataObject) -> None:
     source, target = data.draw(drawn_dtypes()), data.draw(drawn_dtypes())
     c = data.draw(st.integers(1, 4))
     shape = (
@@ -178,10 +180,14 @@ def test_unfold_with_zeros_outside(data: st.DataObject) -> None:
         "dilations": data.draw(pair(1, 3)),
         "start_padding": data.draw(pair(0, 6)),
         "end_padding": data.draw(pair(0, 14)),
+        "padding_mode": data.draw(st.sampled_from(MODES)),
         "order": data.draw(st.sampled_from(["DCR", "CRD"])),
     }
+    if window["padding_mode"] == "constant":
+        window["padding_value"] = data.draw(st.sampled_from([0, 0, 1]))
+    beside = {"order", "padding_value"}
     try:
-        reblock.unfold_shape(shape, **{k: v for k, v in window.items() if k != "order"})
+        reblock.unfold_shape(shape, **{k: v for k, v in window.items() if k not in beside})
     except ValueError:
         return
     x = values_of(
@@ -212,23 +218,8 @@ def test_patterns(use: Use, data: st.DataObject) -> None:
         data.draw(layouts(len(pattern.input_shape), source.itemsize)),
         data.draw(st.integers(0, 99)),
     )
-    named = [axis for group in pattern.right for axis in group if axis.text.isidentifier()]
-
-    def draw_factor() -> tuple[Any, Any]:
-        """Return a factor as an argument, and as an array of the result's shape."""
-        if not named or data.draw(st.booleans()):
-            number = data.draw(factors(1).filter(lambda f: not isinstance(f, list)))
-            return number, number
-        axis = data.draw(st.sampled_from(named))
-        values = data.draw(factors(axis.length).filter(lambda f: isinstance(f, list)))
-        elementary = [a for group in pattern.right for a in group]
-        whole = np.broadcast_to(
-            along(values, elementary.index(axis), len(elementary)), [a.length for a in elementary]
-        )
-        return {axis.text: values}, whole.reshape(pattern.output_shape)
-
-    scale, scales = draw_factor()
-    bias, biases = draw_factor()
+    scale, scales = data.draw(pattern_factors(pattern))
+    bias, biases = data.draw(pattern_factors(pattern))
     expected = converted(pattern.oracle(x), target, scales, biases)
     assert_same_values(pattern(x, dtype=target, scale=scale, bias=bias), expected)
 
@@ -455,5 +446,3 @@ def test_a_padding_value_is_one_of_the_result() -> None:
     window: dict[str, Any] = {"start_padding": 1, "padding_value": 0.5}
     result = reblock.unfold(x, 2, dtype=np.float32, scale=2, **window)
     assert_same_bytes(result, reblock.unfold(x * np.float32(2), 2, **window))
-    with pytest.raises(ValueError, match="padding_mode must be 'constant' with dtype"):
-        reblock.unfold(x, 2, start_padding=1, padding_mode="edge", dtype=np.float32)

@@ -99,13 +99,6 @@ constexpr result<conversion_request> request_of(const typed_conversion& conversi
   return request;
 }
 
-/// In the layouts of all operators, this axis has the channels.
-inline constexpr std::size_t channels_of_moves = 1;
-
 }  // namespace detail
 
 }  // namespace reblock::inline REBLOCK_NAMESPACE
-
-#if !defined(REBLOCK_COMPILED)
-#include <reblock/detail/conversion_impl.hpp>
-#endif

@@ -8,7 +8,6 @@
 #error "reblock/implementation.hpp is for programs that define REBLOCK_COMPILED: see docs/install.md"
 #endif
 
-#include <reblock/detail/conversion_impl.hpp>
 #include <reblock/detail/copy_impl.hpp>
 #include <reblock/detail/depth_space_impl.hpp>
 #include <reblock/detail/engine_impl.hpp>

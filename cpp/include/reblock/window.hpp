@@ -166,8 +166,9 @@ status try_unfold(const tensor_view<In>& input, const tensor_view<T>& columns, c
                   const unfold_options<std::type_identity_t<T>>& options, Executor&& executor = Executor(),
                   std::int64_t channel_axis = 1);
 /// Does the same, but converts each element: column = cast(image * scale + bias). The scale and the bias may have a value
-/// for each channel of the image. Elements in the padding become zeros of the columns' type. Errors: values that are not
-/// finite, or that are neither one nor one for each channel; a padding mode that is not constant.
+/// for each channel of the image. Elements in the padding become zeros of the columns' type, or what the window's
+/// padding_mode says: elements that it repeats are converted. Errors: values that are not
+/// finite, or that are neither one nor one for each channel.
 template <detail::convertible In, detail::convertible T, class Executor = serial_executor>
 status try_unfold(const tensor_view<In>& input, const tensor_view<T>& columns, const window& window,
                   const conversion& conversion, Executor&& executor = Executor(),
@@ -330,6 +331,18 @@ class window_geometry {
                            spatial_part(image_strides, channel_axis_), element_size, mode_};
     if (value != nullptr) std::copy_n(value, element_size, request.value.begin());
     return request;
+  }
+
+  /// Adds the padding to a request with the moves of unfold. If no window reaches into it, the moves lose their bounds.
+  constexpr void convert_padding(conversion_request& request,
+                                 const axis_values& image_strides) const noexcept {
+    if (reaches_padding()) {
+      request.mode = mode_;
+      request.image_strides = spatial_part(image_strides, channel_axis_);
+      return;
+    }
+    request.moves.bound_count = 0;
+    for (std::size_t i = 0; i < request.moves.rank; ++i) request.moves.axes[i].bound = no_bound;
   }
 
   /// Checks the element that the constant mode finds. The value of another mode must be zero, which is all bits 0.

@@ -1,18 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`rearrange` and `repeat` of Dask arrays."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import SupportsIndex
+from typing import Any, NamedTuple, SupportsIndex
 
 import dask.array as da
 import numpy as np
+import numpy.typing as npt
 from dask.base import tokenize
 
 import reblock
 from reblock import _patterns
 from reblock.dask._chunks import known, rechunk
-from reblock.dask._types import Array, Input
+from reblock.dask._types import Array, AxisFactor, Input
 
 
 def rearrange(
@@ -20,6 +21,9 @@ def rearrange(
     pattern: str,
     /,
     *,
+    dtype: npt.DTypeLike | None = None,
+    scale: AxisFactor | None = None,
+    bias: AxisFactor | None = None,
     threads: SupportsIndex | None = 1,
     **axes_lengths: SupportsIndex,
 ) -> da.Array:
@@ -36,6 +40,9 @@ def rearrange(
         element, is not the first one of an axis of the result too.
     pattern : str
         The axes of `x`, ``->``, the axes of the result, as in `reblock.rearrange`.
+    dtype, scale, bias : optional
+        How elements are converted, as in `reblock.rearrange`. Numbers of an axis need no other
+        chunks than the pattern does: each chunk takes its part of them.
     threads : int or None, default 1
         How many threads each task may use, at least 1; where None, as many as
         `reblock.get_num_threads` says where the task runs.
@@ -45,7 +52,7 @@ def rearrange(
     Returns
     -------
     dask.array.Array
-        Of the dtype of `x`.
+        Of `dtype`, else of the dtype of `x`.
 
     Raises
     ------
@@ -67,7 +74,8 @@ def rearrange(
     >>> reblock.dask.rearrange(x, "n (h p) w c -> n c h p w", p=16).chunksize
     (10, 3, 7, 16, 224)
     """
-    return _by_pattern("rearrange", x, pattern, axes_lengths, threads)
+    options = _Options(threads, dtype, scale, bias)
+    return _by_pattern("rearrange", x, pattern, axes_lengths, options)
 
 
 def repeat(
@@ -75,6 +83,9 @@ def repeat(
     pattern: str,
     /,
     *,
+    dtype: npt.DTypeLike | None = None,
+    scale: AxisFactor | None = None,
+    bias: AxisFactor | None = None,
     threads: SupportsIndex | None = 1,
     **axes_lengths: SupportsIndex,
 ) -> da.Array:
@@ -88,6 +99,8 @@ def repeat(
         As in `rearrange`.
     pattern : str
         As in `reblock.repeat`.
+    dtype, scale, bias : optional
+        As in `rearrange`.
     threads : int or None, default 1
         As in `rearrange`.
     **axes_lengths : int
@@ -96,7 +109,7 @@ def repeat(
     Returns
     -------
     dask.array.Array
-        Of the dtype of `x`.
+        Of `dtype`, else of the dtype of `x`.
 
     Raises
     ------
@@ -118,7 +131,17 @@ def repeat(
     >>> reblock.dask.repeat(x, "h w -> (h 2) (w 2)").chunks
     ((1000, 1000), (1000, 1000))
     """
-    return _by_pattern("repeat", x, pattern, axes_lengths, threads)
+    options = _Options(threads, dtype, scale, bias)
+    return _by_pattern("repeat", x, pattern, axes_lengths, options)
+
+
+class _Options(NamedTuple):
+    """What a call is given besides an array and a pattern."""
+
+    threads: SupportsIndex | None
+    dtype: npt.DTypeLike | None
+    scale: AxisFactor | None
+    bias: AxisFactor | None
 
 
 def _by_pattern(
@@ -126,10 +149,11 @@ def _by_pattern(
     x: Input,
     pattern: str,
     axes_lengths: Mapping[str, SupportsIndex],
-    threads: SupportsIndex | None,
+    options: _Options,
 ) -> da.Array:
     array = known(x, "x")
-    lengths = _patterns.lengths_in(pattern, use, array.shape, axes_lengths)
+    given = (options.scale, options.bias)
+    lengths = _patterns.lengths_in(pattern, use, array.shape, axes_lengths, given)
     axes = _patterns.Axes.of(pattern, use, array.ndim)
     cuts = axes.cuts(lengths)
     grains = [
@@ -145,12 +169,28 @@ def _by_pattern(
         chunks[axis] = tuple(size // cut.grain * cut.result_grain for size in array.chunks[axis])
     shape = _patterns.shape_of(axes.right, lengths)
     whole = {s: extent for s, extent in zip(symbols, shape, strict=True) if s not in chunks}
-    cut_axes = {cut.axis for cut in cuts.values()}
+    cut_axes = {cut.axis: axis for axis, cut in cuts.items()}
     named = _patterns.named(lengths)
-    task = partial(_move_chunk, getattr(reblock, use), axes.spelled(), threads)
+    factors = [_Factor.of(factor, axes) for factor in given]
+    task = partial(
+        _move_chunk,
+        function=getattr(reblock, use),
+        pattern=axes.spelled(),
+        names=[factor.name for factor in factors],
+        threads=options.threads,
+        dtype=options.dtype,
+    )
     # What tasks would refuse is refused now, by a call on a chunk without elements.
     nothing = np.empty(_patterns.shape_of(axes.left, [0] * len(lengths)), array.dtype)
-    meta = task(nothing, dict.fromkeys(named, 0))
+    meta = task(nothing, dict.fromkeys(named, 0), *(factor.of_nothing for factor in factors))
+    blocks: list[Any] = []
+    for factor in factors:
+        if factor.axis not in cut_axes:
+            blocks += [factor.values, None]
+            continue
+        axis = cut_axes[factor.axis]
+        sizes = tuple(size // cuts[axis].grain for size in array.chunks[axis])
+        blocks += [da.from_array(factor.values, chunks=(sizes,)), [axis]]
     result: da.Array = da.blockwise(
         task,
         symbols,
@@ -158,21 +198,52 @@ def _by_pattern(
         range(array.ndim),
         {name: n for i, (name, n) in enumerate(named.items()) if i not in cut_axes},
         None,
+        *blocks,
         new_axes=whole,
         adjust_chunks=chunks,
         concatenate=True,
         align_arrays=False,
         meta=meta,
-        name=f"{use}-{tokenize(array, use, axes, lengths, threads)}",
+        name=f"{use}-{tokenize(array, use, axes, lengths, options)}",
     )
     return result
 
 
+class _Factor(NamedTuple):
+    """A scale or a bias: numbers along an axis of the pattern, or a number or None."""
+
+    axis: int | None
+    name: str | None
+    values: Any
+
+    @classmethod
+    def of(cls, factor: object, axes: _patterns.Axes) -> "_Factor":
+        if not isinstance(factor, Mapping):
+            return cls(None, None, factor)
+        (values,) = factor.values()
+        if np.ndim(values) == 0:
+            return cls(None, None, values)
+        axis = axes.axis_of(factor)
+        return cls(axis, f"a{axis}", np.asarray(values, np.float64))
+
+    @property
+    def of_nothing(self) -> Any:
+        """The values for axes without elements."""
+        return self.values if self.name is None else self.values[:0]
+
+
 def _move_chunk(
-    function: Callable[..., Array],
-    pattern: str,
-    threads: SupportsIndex | None,
     chunk: Array,
     lengths: Mapping[str, int],
+    *values: Any,
+    function: Callable[..., Array],
+    pattern: str,
+    names: Sequence[str | None],
+    **options: Any,
 ) -> Array:
-    return function(chunk, pattern, threads=threads, **lengths)
+    """Move a chunk, with its part of the numbers of a scale and a bias."""
+    scale, bias = (
+        factor if name is None else {name: factor}
+        for name, factor in zip(names, values, strict=True)
+    )
+    return function(chunk, pattern, scale=scale, bias=bias, **options, **lengths)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The types of the parameters of `reblock.dask`."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, SupportsIndex, TypeAlias
 
 import dask.array as da
@@ -18,6 +18,7 @@ PaddingMode: TypeAlias = (
 Blocks: TypeAlias = slice | Sequence[Any] | npt.NDArray[np.integer[Any]] | None
 Array: TypeAlias = npt.NDArray[Any]
 Factor: TypeAlias = float | Sequence[float] | npt.NDArray[Any]
+AxisFactor: TypeAlias = float | Mapping[str, Sequence[float] | npt.NDArray[Any]]
 Reduction: TypeAlias = Literal["sum", "mean", "max", "min"]
 Weights: TypeAlias = npt.ArrayLike | Sequence[npt.ArrayLike]
 Input: TypeAlias = da.Array | npt.ArrayLike

@@ -292,7 +292,7 @@ def _unfold(
     meta = empty_result(reblock.unfold, array, window | padding | options | {"blocks": blocks})
     channels, spatial = split_axes(array.ndim, channel_axis)
     if not has_zeros(padding_mode, padding_value):
-        if converts:
+        if converts and padding_value != 0:  # it is a value of the result
             raise ValueError(
                 f"padding_value must be 0 with dtype, scale or bias, got {padding_value!r}:"
                 " unfold the converted array"

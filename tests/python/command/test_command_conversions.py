@@ -15,7 +15,7 @@ from PIL import Image
 
 import reblock
 from commands import assert_refused, in_pieces, names, noise, run
-from patterns import Pattern, patterns
+from patterns import Pattern, factors, patterns
 from reblock import _convert
 
 FLOAT32 = np.dtype("float32")
@@ -36,7 +36,7 @@ def test_pieces_of_channels_have_their_own_factors(order: Any) -> None:
     x = noise(2, 3, 6, 8)
     axes = _convert.Axes()
     window = _convert.Window((2, 3), 1, 1, 1, 0)
-    for padding in (_convert.Padding("constant", 0.5), _convert.Padding()):
+    for padding in (_convert.Padding("constant", 0.5), _convert.Padding("reflect")):
         work = _convert.unfold(window, order, axes, x.shape, padding=padding, conversion=CONVERSION)
         arguments: dict[str, Any] = {**window._asdict(), **padding._asdict(), **KEYWORDS}
         expected = reblock.unfold(x, **arguments, order=order)
@@ -54,13 +54,9 @@ def test_pieces_of_channels_have_their_own_factors(order: Any) -> None:
 @given(patterns("rearrange"), st.data())
 def test_pieces_of_a_pattern_have_their_own_factors(pattern: Pattern, data: st.DataObject) -> None:
     x = noise(*pattern.input_shape, dtype=np.uint16)
-    named = [axis for group in pattern.left for axis in group if axis.text.isidentifier()]
-    factors: list[Any] = [2.0, 0.5]
-    for i in range(2):
-        if named:
-            axis = data.draw(st.sampled_from(named))
-            factors[i] = {axis.text: [1.0 + n / 4 for n in range(axis.length)]}
-    conversion = _convert.Conversion(FLOAT32, *factors)
+    scale, _ = data.draw(factors(pattern))
+    bias, _ = data.draw(factors(pattern))
+    conversion = _convert.Conversion(FLOAT32, scale, bias)
     work = _convert.rearrange(pattern.text, pattern.axes_lengths, x.shape, conversion=conversion)
     assert np.array_equal(in_pieces(work, x), pattern(x, **conversion._asdict()))
 

@@ -22,7 +22,7 @@ import reblock.dask
 from checks import assert_same_bytes, refuses
 from dtypes import movable
 from layouts import allocate
-from patterns import Pattern, Use, patterns
+from patterns import Pattern, Use, factors, patterns
 
 USES: list[Use] = ["rearrange", "repeat"]
 every_use = pytest.mark.parametrize("use", USES)
@@ -68,6 +68,33 @@ def test_any_pattern_on_any_chunks(use: Use, data: st.DataObject) -> None:
         assert result.blocks[index].compute().shape == sizes if index else True
 
 
+@every_use
+@given(data=st.data())
+def test_any_conversion_on_any_chunks(use: Use, data: st.DataObject) -> None:
+    pattern = data.draw(patterns(use, most_axes=6))
+    x = allocate(pattern.input_shape, np.dtype(np.uint8)).array
+    conversion = {
+        "dtype": data.draw(st.sampled_from([None, "float32", np.dtype(">i2")])),
+        "scale": data.draw(factors(pattern))[0],
+        "bias": data.draw(factors(pattern))[0],
+    }
+    chunks = data.draw(chunkings(x.shape))
+    with warnings.catch_warnings(action="ignore"):
+        result = lazily(pattern, da.from_array(x, chunks=chunks), **conversion)
+    expected = pattern(x, **conversion)
+    assert result.dtype == expected.dtype
+    assert_same_bytes(np.asarray(result.compute()), expected)
+
+
+def test_numbers_of_an_axis_are_cut_with_it() -> None:
+    x = da.ones((4, 6, 2), dtype=np.uint8, chunks=(2, 4, 2))
+    scale = np.arange(6)
+    result = reblock.dask.rearrange(x, "n c h -> c (n h)", dtype="float32", scale={"c": scale})
+    assert result.chunks == ((4, 2), (4, 4))
+    expected = np.broadcast_to(scale[:, np.newaxis], (6, 8)).astype(np.float32)
+    assert_same_bytes(np.asarray(result.compute()), expected)
+
+
 @pytest.mark.parametrize(
     ("pattern", "lengths", "chunks", "expected"),
     [
@@ -109,6 +136,9 @@ def test_what_is_wrong_is_refused_at_the_call() -> None:
     refuses(lambda: call(x, "a b -> a"), ValueError, "pattern", "'b'")
     refuses(lambda: call(x, "a (b c) -> a b c", b=5), ValueError, "x", (4, 6))
     refuses(lambda: call(x, "a b -> b a", threads=0), ValueError, "threads", 0)
+    refuses(lambda: call(x, "a b -> b a", scale={"c": [1]}), ValueError, "scale", "c")
+    refuses(lambda: call(x, "a b -> b a", bias={"a": [1]}), ValueError, "bias", "a")
+    refuses(lambda: call(x, "a b -> b a", dtype="c8"), TypeError, "dtype", "complex64")
     refuses(lambda: call(x.astype(object), "a b -> b a"), TypeError, "x", "object")
     refuses(lambda: call(x[x[:, 0] > 0], "a b -> b a"), ValueError, "x", 0)
 

@@ -68,3 +68,19 @@ def test_a_padding_value_is_not_converted() -> None:
         ValueError, match="padding_value must be 0 with dtype, scale or bias, got 3"
     ):
         reblock.dask.unfold(image, 3, start_padding=1, padding_value=3, dtype="float32")
+
+
+@pytest.mark.parametrize("mode", ["edge", "reflect", "symmetric", "wrap"])
+@pytest.mark.filterwarnings("ignore::dask.array.PerformanceWarning")
+def test_padding_that_repeats_elements_is_converted(mode: Any) -> None:
+    image = random.integers(0, 256, (2, 3, 9, 8), np.uint8)
+    keywords: dict[str, Any] = {
+        "start_padding": (4, 1),
+        "end_padding": 3,
+        "padding_mode": mode,
+        "dtype": "float32",
+        "scale": [1, 0.5, 0.25],
+        "bias": -1,
+    }
+    chunked = da.from_array(image, chunks=(1, 3, 4, 8))
+    check(reblock.dask.unfold(chunked, 3, **keywords), reblock.unfold(image, 3, **keywords))

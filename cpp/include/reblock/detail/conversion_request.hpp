@@ -7,14 +7,20 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <reblock/axis_values.hpp>
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/element_type.hpp>
-#include <reblock/detail/executor_reference.hpp>
+#include <reblock/detail/engine.hpp>
 #include <reblock/detail/layout.hpp>
+#include <reblock/padding_mode.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
+/// In the layouts of all operators, this axis has the channels.
+inline constexpr std::size_t channels_of_moves = 1;
 inline constexpr std::size_t one_factor = max_axes;
+/// A plan copies up to this many values of a factor. If there are more, they must outlive the plan.
+inline constexpr std::int64_t most_held_factors = 8;
 
 /// A factor multiplies elements or is added to them. It has one value for all, or one for each index of an axis.
 struct conversion_factor {
@@ -22,7 +28,8 @@ struct conversion_factor {
   std::size_t axis = one_factor;   ///< axis of the layout
 };
 
-/// The moves have strides of both types: the source's in bytes of `from`, the destination's in bytes of `to`.
+/// The moves have strides of both types: the source's in bytes of `from`, the destination's in bytes of `to`. Moves with
+/// bounds are those of unfold: only the channels may have factors then.
 struct conversion_request {
   layout moves;
   element_type from = element_type::none;
@@ -32,33 +39,20 @@ struct conversion_request {
   bool swaps_destination = false;
   conversion_factor scale{};
   conversion_factor bias{};
-  /// The bytes of the destination's element where the source lies outside of its bounds.
+  /// What windows find outside of the image. The constant mode finds `outside`, the bytes of an element of `to`.
+  padding_mode mode = padding_mode::constant;
   std::array<std::byte, 8> outside{};
+  axis_values image_strides{};  ///< of the spatial axes, bytes; for moves with bounds
 
   constexpr bool has_factors() const noexcept { return scale.values != nullptr || bias.values != nullptr; }
-
-  /// Keeps the indices begin <= index < end of axis `i`.
-  constexpr void narrow(std::size_t i, std::int64_t begin, std::int64_t end) noexcept {
-    moves.narrow(i, begin, end);
-    for (conversion_factor* factor : {&scale, &bias}) {
-      if (factor->axis == i) factor->values += begin;
-    }
+  constexpr std::int64_t count(const conversion_factor& factor) const noexcept {
+    if (factor.values == nullptr) return 0;
+    return factor.axis == one_factor ? 1 : moves.axes[factor.axis].extent;
+  }
+  /// Whether a plan needs nothing of the request when it runs.
+  constexpr bool is_held() const noexcept {
+    return count(scale) <= most_held_factors && count(bias) <= most_held_factors;
   }
 };
 
-/// A conversion_call runs a request on tensors that share no memory.
-struct conversion_call {
-  const conversion_request& request;
-  const void* source;
-  void* destination;
-  executor_reference executor;
-};
-
 }  // namespace reblock::inline REBLOCK_NAMESPACE::detail
-
-namespace reblock::inline REBLOCK_ENGINE_NAMESPACE::engine {
-
-/// Runs a conversion_call. See detail/engine.hpp.
-REBLOCK_ENGINE_FUNCTION void convert(const void* call) noexcept;
-
-}  // namespace reblock::inline REBLOCK_ENGINE_NAMESPACE::engine

@@ -51,8 +51,7 @@ REBLOCK_ENGINE_FUNCTION status run(const copy_call& call, const typed_conversion
   }
   const result<conversion_request> request = request_of(conversion, *moves, axis);
   if (!request) return request.why();
-  const conversion_call converted{*request, call.views.input.data, call.views.destination(), call.executor};
-  engine::convert(&converted);
+  operation(*request).run_by(call.views.input.data, call.views.destination(), call.executor);
   return success{};
 }
 

@@ -41,8 +41,7 @@ REBLOCK_ENGINE_FUNCTION status run(const depth_space_call& call,
   if (!moves) return moves.why();
   const result<conversion_request> request = request_of(conversion, *moves, channels_of_moves);
   if (!request) return request.why();
-  const conversion_call converted{*request, call.views.input.data, call.views.destination(), call.executor};
-  engine::convert(&converted);
+  operation(*request).run_by(call.views.input.data, call.views.destination(), call.executor);
   return success{};
 }
 

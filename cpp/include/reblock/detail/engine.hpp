@@ -28,6 +28,8 @@ REBLOCK_ENGINE_FUNCTION void plan_moves(void* operation, const void* moves,
 REBLOCK_ENGINE_FUNCTION void plan_sums(void* operation, const void* sums) noexcept;
 /// Makes a plan of `request` (a padded_request) in `operation`.
 REBLOCK_ENGINE_FUNCTION void plan_padded(void* operation, const void* request) noexcept;
+/// Makes a plan of `request` (a conversion_request) in `operation`.
+REBLOCK_ENGINE_FUNCTION void plan_conversion(void* operation, const void* request) noexcept;
 /// Makes a plan in `operation` of a described_operator and the strides of its input and output (axis_values), in bytes.
 REBLOCK_ENGINE_FUNCTION void plan_described(void* operation, const void* described, const void* input_strides,
                                             const void* output_strides) noexcept;
@@ -72,6 +74,7 @@ struct padded_request {
 };
 
 struct described_operator;  // see operator.hpp
+struct conversion_request;  // see conversion_request.hpp
 
 /// An operation holds a plan. It is trivially copyable. Make it once, run it often.
 class operation {
@@ -84,6 +87,10 @@ class operation {
   }
   REBLOCK_ENGINE_FUNCTION explicit operation(const padded_request& padded) noexcept {
     engine::plan_padded(plan_, &padded);
+  }
+  /// Values of factors may have to outlive the plan: see conversion_request.
+  REBLOCK_ENGINE_FUNCTION explicit operation(const conversion_request& converted) noexcept {
+    engine::plan_conversion(plan_, &converted);
   }
   REBLOCK_ENGINE_FUNCTION operation(const described_operator& described, const axis_values& input_strides,
                                     const axis_values& output_strides) noexcept {
@@ -104,7 +111,7 @@ class operation {
     held.rethrow();
   }
 
-  static constexpr std::size_t plan_bytes = 12 * 1024;
+  static constexpr std::size_t plan_bytes = 15 * 1024;
 
  private:
   alignas(8) std::byte plan_[plan_bytes];

@@ -11,6 +11,8 @@
 #include <utility>
 
 #include <reblock/detail/configuration.hpp>
+#include <reblock/detail/conversion_request.hpp>
+#include <reblock/detail/converted_moves.hpp>
 #include <reblock/detail/engine.hpp>
 #include <reblock/detail/find_reduction.hpp>
 #include <reblock/detail/gather.hpp>
@@ -35,7 +37,7 @@ inline constexpr std::int64_t least_chunk_bytes = 64 * 1024;
 
 /// An any_plan is the content of an operation.
 struct any_plan {
-  enum class kind : std::uint8_t { moves, sums, sum_sweep, tiled_sums, padded, padded_sums };
+  enum class kind : std::uint8_t { moves, sums, sum_sweep, tiled_sums, padded, padded_sums, converted };
   kind holds;
   union {
     move_plan moves;
@@ -44,6 +46,7 @@ struct any_plan {
     tiled_sums tiled;
     padded_move padded;
     padded_sums all_sums;
+    converted_move conversion;
   };
 
   any_plan(const layout& described, std::int64_t element_size, const movers& by,
@@ -55,8 +58,11 @@ struct any_plan {
   any_plan(const layout& windows, const image_part& covered, const sum_sweep& edges,
            std::int64_t element_size, const movers& by) noexcept
       : holds(kind::tiled_sums), tiled(windows, covered, edges, element_size, by) {}
-  any_plan(const padded_request& request, const movers& by) noexcept
-      : holds(kind::padded), padded(request, by) {}
+  any_plan(const padded_request& request, const movers& by,
+           const conversion_request* converted = nullptr) noexcept
+      : holds(kind::padded), padded(request, by, converted) {}
+  explicit any_plan(const conversion_request& request) noexcept
+      : holds(kind::converted), conversion(request) {}
   any_plan(const sum_request& request, padded_sum_function sum) noexcept
       : holds(kind::padded_sums), all_sums{request, sum} {}
 };
@@ -200,16 +206,19 @@ inline void run_chunks_of_windows(const window_move& moves, const std::byte* sou
       });
 }
 
-inline void run_chunks_of_padded(const padded_move& moves, const std::byte* source, std::byte* destination,
-                                 const executor_reference& executor, std::int64_t concurrency) {
-  if (concurrency == 1) return run_padded(moves, source, destination);
+/// Runs a plan that walks a layout in pieces: `run(moves, source, destination)` moves all pieces of one.
+template <class Moves, class Run>
+void run_chunks_of_pieces(const Moves& moves, const std::byte* source, std::byte* destination,
+                          const executor_reference& executor, std::int64_t concurrency, const Run& run) {
+  if (moves.is_empty()) return;
+  if (concurrency == 1) return run(moves, source, destination);
   run_shared(
       executor, concurrency, moves.rank(), moves.bytes(),
       [&](std::size_t i) { return shared_pieces{moves.axis(i).extent, moves.at_once(i)}; },
       [&](std::size_t i, const index_range& range) {
-        padded_move part = moves;
+        Moves part = moves;
         if (part.rank() > 0) part.narrow(i, range);
-        run_padded(part, source, destination);
+        run(part, source, destination);
       });
 }
 
@@ -333,6 +342,18 @@ REBLOCK_ENGINE_DEFINITION void plan_padded(void* operation, const void* request)
   new (operation) detail::any_plan(*static_cast<const detail::padded_request*>(request), all_movers());
 }
 
+REBLOCK_ENGINE_DEFINITION void plan_conversion(void* operation, const void* request) noexcept {
+  const auto& converted = *static_cast<const detail::conversion_request*>(request);
+  if (converted.moves.bound_count == 0) {
+    new (operation) detail::any_plan(converted);
+    return;
+  }
+  detail::padded_request padded{converted.moves, converted.image_strides,
+                                static_cast<std::int64_t>(detail::size_of(converted.to)), converted.mode};
+  std::copy(converted.outside.begin(), converted.outside.end(), padded.value.begin());
+  new (operation) detail::any_plan(padded, all_movers(), &converted);
+}
+
 /// Runs fold with a padding mode: the positions without terms from the padding, then the others.
 REBLOCK_ENGINE_FUNCTION void run_padded_sums(const detail::padded_sums& sums, const std::byte* source,
                                              std::byte* destination, const detail::executor_reference& by,
@@ -383,7 +404,9 @@ REBLOCK_ENGINE_DEFINITION void run(const void* operation, const void* source, vo
   } else if (how.holds == detail::any_plan::kind::padded_sums) {
     run_padded_sums(how.all_sums, from, to, by, concurrency);
   } else if (how.holds == detail::any_plan::kind::padded) {
-    if (!how.padded.is_empty()) detail::run_chunks_of_padded(how.padded, from, to, by, concurrency);
+    detail::run_chunks_of_pieces(how.padded, from, to, by, concurrency, detail::run_padded);
+  } else if (how.holds == detail::any_plan::kind::converted) {
+    detail::run_chunks_of_pieces(how.conversion, from, to, by, concurrency, detail::run_converted);
   } else if (how.holds == detail::any_plan::kind::tiled_sums) {
     run_moves(how.tiled.inside, from, to, by, concurrency);
     how.tiled.for_each_edge([&](const detail::image_part& edge) {

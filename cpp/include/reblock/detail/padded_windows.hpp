@@ -3,6 +3,7 @@
 // These functions move the windows of a padded image block by block. A buffer holds the part of the padded image under
 // the windows of a block. Windows are copied from there, so they have no bounds, and each mode of padding takes the same
 // time. The cost of padding depends on the size of the image's part alone, which windows that overlap read several times.
+// Conversions happen on the way into the buffer: an element that several windows read is converted once.
 #pragma once
 
 #include <algorithm>
@@ -13,17 +14,22 @@
 #include <limits>
 #include <new>
 #include <numeric>
+#include <optional>
 #include <type_traits>
 #include <utility>
 
 #include <reblock/detail/blocks.hpp>
 #include <reblock/detail/configuration.hpp>
+#include <reblock/detail/conversion_request.hpp>
+#include <reblock/detail/element_type.hpp>
 #include <reblock/detail/engine.hpp>
+#include <reblock/detail/factor_table.hpp>
 #include <reblock/detail/layout.hpp>
 #include <reblock/detail/move_plan.hpp>
 #include <reblock/detail/movers.hpp>
 #include <reblock/detail/padded_axis.hpp>
 #include <reblock/detail/plan_blocks.hpp>
+#include <reblock/detail/run_conversion.hpp>
 #include <reblock/detail/runs.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
@@ -34,7 +40,10 @@ inline constexpr std::int64_t padded_buffer_bytes = 24 * 1024;
 /// A padded_move plans and runs the windows of a padded image. It is trivially copyable.
 class padded_move {
  public:
-  padded_move(const padded_request& request, const movers& available) noexcept;
+  /// `converted` has the conversion on the way, or is null. The strides of `request` are of both types then; its element is
+  /// that of the result.
+  padded_move(const padded_request& request, const movers& available,
+              const conversion_request* converted = nullptr) noexcept;
 
   std::size_t rank() const noexcept { return whole_.rank; }
   const layout_axis& axis(std::size_t i) const noexcept { return whole_.axes[i]; }
@@ -45,18 +54,19 @@ class padded_move {
     const std::int64_t offset = whole_.source_offset;
     whole_.narrow(i, range.begin, range.end);
     if (whole_.axes[i].bounded()) whole_.source_offset = offset;
+    if (i == channel_axis_) first_channel_ += range.begin;
   }
   bool is_empty() const noexcept { return empty_; }
 
  private:
   friend class padded_runner;
 
-  /// A buffered_axis is an axis of the image's part in the buffer. Strides are in bytes.
+  /// A buffered_axis is an axis of the image's part in the buffer.
   struct buffered_axis {
     std::int64_t extent = 1;
-    std::int64_t source_stride = 0;  ///< of a neighbour in the image
-    std::int64_t buffer_stride = 0;
-    std::int64_t step = 1;  ///< from one position in the buffer to the next
+    std::int64_t source_stride = 0;  ///< bytes to a neighbour in the image
+    std::int64_t buffer_stride = 0;  ///< units
+    std::int64_t step = 1;           ///< from one position in the buffer to the next
     std::size_t bound = no_bound;
     std::size_t axis = 0;  ///< axis of the layout, if the axis has no bound
   };
@@ -64,6 +74,17 @@ class padded_move {
   /// Of n, c, an element's units, and one for each spatial axis.
   static constexpr std::size_t most_buffered = 3 + max_bounds;
   using buffered_axes = std::array<buffered_axis, most_buffered>;
+
+  bool converts() const noexcept { return conversion_.source_size() != 0; }
+  /// Bytes of a unit wherever it lies in the buffer. A conversion reads it behind the converted units.
+  std::int64_t buffered_bytes() const noexcept { return converts() ? unit_ + source_unit_ : unit_; }
+  /// Where the units of the image lie in the buffer.
+  std::int64_t staged_offset() const noexcept {
+    return converts() ? (padded_buffer_bytes / buffered_bytes()) * unit_ : 0;
+  }
+  bool is_channel(const buffered_axis& axis) const noexcept {
+    return axis.bound == no_bound && axis.axis == channel_axis_;
+  }
 
   void split_elements(const padded_request& request) noexcept;
   std::size_t list_part(buffered_axes& part) const noexcept;
@@ -76,8 +97,18 @@ class padded_move {
   buffered_axes part_;  ///< the innermost first
   std::size_t part_rank_ = 0;
   std::array<std::int64_t, max_bounds> image_strides_;
-  std::int64_t unit_ = 1;  ///< bytes that are moved as one
+  std::int64_t unit_ = 1;         ///< bytes that are moved as one
+  std::int64_t source_unit_ = 1;  ///< the same for the image
   std::int64_t element_size_ = 1;
+  run_conversion conversion_;  ///< or none
+  held_factor scale_;
+  held_factor bias_;
+  bool has_scales_ = false;  ///< whether each channel has its own
+  bool has_biases_ = false;
+  bool swaps_source_ = false;
+  bool swaps_destination_ = false;
+  std::size_t channel_axis_ = channels_of_moves;  ///< of the walked axes
+  std::int64_t first_channel_ = 0;
   padding_mode mode_;
   std::array<std::byte, most_padding_bytes> value_;
   bool empty_ = false;
@@ -87,6 +118,7 @@ class padded_move {
 /// Elements of other sizes than registers move in units, along an axis of their own.
 inline void padded_move::split_elements(const padded_request& request) noexcept {
   while (unit_ < 16 && element_size_ % (2 * unit_) == 0) unit_ *= 2;
+  source_unit_ = converts() ? static_cast<std::int64_t>(conversion_.source_size()) : unit_;
   whole_.take(request.moves);
   whole_.source_offset = 0;
   if (unit_ < element_size_) whole_.add({element_size_ / unit_, unit_, unit_});
@@ -98,11 +130,12 @@ inline void padded_move::split_elements(const padded_request& request) noexcept 
     for (std::size_t k = i; k > 0 && comes_later(whole_.axes[k - 1], whole_.axes[k]); --k) {
       if (whole_.axes[k - 1].extent == 1 && whole_.axes[k].extent == 1) break;
       std::swap(whole_.axes[k - 1], whole_.axes[k]);
+      if (channel_axis_ == k - 1 || channel_axis_ == k) channel_axis_ = 2 * k - 1 - channel_axis_;
     }
   }
 }
 
-/// Lists the axes of the part of the image under a block, the innermost first. They have the order of the destination.
+/// Lists the axes of the part of the image under a block, the innermost first: they have the order of the destination.
 inline std::size_t padded_move::list_part(buffered_axes& part) const noexcept {
   std::size_t rank = 0;
   std::array<std::size_t, max_bounds> of_bound;
@@ -124,7 +157,7 @@ inline std::size_t padded_move::list_part(buffered_axes& part) const noexcept {
     own.step = std::gcd(own.step, axis.bound_step);
     own.extent = reach / own.step + 1;
   }
-  std::int64_t stride = unit_;
+  std::int64_t stride = 1;
   for (std::size_t i = 0; i < rank; ++i) {
     part[i].step = std::max<std::int64_t>(part[i].step, 1);
     part[i].buffer_stride = stride;
@@ -133,13 +166,13 @@ inline std::size_t padded_move::list_part(buffered_axes& part) const noexcept {
   return rank;
 }
 
-/// Takes up to `limit` indices of an axis into a block. The block's part of the image has `room` bytes at most.
+/// Takes up to `limit` indices of an axis into a block, as far as its part of the image has `room` bytes.
 inline void padded_move::grow(std::size_t i, std::int64_t limit, std::int64_t room) noexcept {
   limit = std::min(limit, whole_.axes[i].extent);
   const auto fits = [&] {
     buffered_axes part;
     const std::size_t rank = list_part(part);
-    std::int64_t rest = room / unit_;
+    std::int64_t rest = room / buffered_bytes();
     for (std::size_t k = 0; k < rank; ++k) rest /= part[k].extent;
     return rest > 0;
   };
@@ -152,8 +185,8 @@ inline void padded_move::grow(std::size_t i, std::int64_t limit, std::int64_t ro
   }
 }
 
-/// Makes blocks as large as the buffer. First they get whole windows, then runs of the destination, then windows that
-/// overlap: neighbouring blocks read twice what they share.
+/// Makes blocks as large as the buffer. First of all they have whole windows, then runs of the destination, then windows
+/// that overlap, because neighbouring blocks read what they share twice.
 inline void padded_move::choose_blocks() noexcept {
   constexpr std::int64_t any = std::numeric_limits<std::int64_t>::max();
   constexpr std::int64_t good_run = 1024;  // bytes
@@ -213,7 +246,7 @@ inline layout padded_move::out_of_buffer() const noexcept {
     const buffered_axis& own = *std::find_if(part_.begin(), part_.begin() + part_rank_, is_own);
     const std::int64_t steps =
         axis.bounded() ? axis.bound_step / own.step : 1;  // exact if there is a second index
-    out.add({at_once_[i], own.buffer_stride * steps, axis.destination_stride});
+    out.add({at_once_[i], own.buffer_stride * unit_ * steps, axis.destination_stride});
   }
   out.source_run = padded_buffer_bytes;
   out.whole_bytes = total_bytes(whole_, unit_);
@@ -227,13 +260,23 @@ inline layout padded_move::out_of_buffer() const noexcept {
   return nothing;
 }
 
-inline padded_move::padded_move(const padded_request& request, const movers& available) noexcept
+inline padded_move::padded_move(const padded_request& request, const movers& available,
+                                const conversion_request* converted) noexcept
     : element_size_(request.element_size),
       mode_(request.mode),
       value_(request.value),
       empty_(detail::is_empty(request.moves, request.element_size)),
       out_(no_moves(), 1, available, nullptr) {
   if (empty_) return;
+  if (converted != nullptr) {
+    conversion_ = run_conversion(converted->from, converted->to, converted->has_factors());
+    scale_ = held_factor(*converted, converted->scale);
+    bias_ = held_factor(*converted, converted->bias);
+    has_scales_ = converted->scale.axis != one_factor;
+    has_biases_ = converted->bias.axis != one_factor;
+    swaps_source_ = converted->swaps_source;
+    swaps_destination_ = converted->swaps_destination;
+  }
   for (std::size_t d = 0; d < request.image_strides.size(); ++d) image_strides_[d] = request.image_strides[d];
   split_elements(request);
   choose_blocks();
@@ -264,11 +307,12 @@ class padded_runner {
   struct piece {
     std::array<piece_axis, padded_move::most_buffered> axes;  ///< the innermost first
     std::size_t rank = 0;
+    std::int64_t unit = 1;  ///< bytes
 
     std::int64_t units() const noexcept {
-      std::int64_t product = 1;
-      for (std::size_t k = 0; k < rank; ++k) product *= axes[k].count;
-      return product;
+      std::int64_t all = 1;
+      for (std::size_t k = 0; k < rank; ++k) all *= axes[k].count;
+      return all;
     }
   };
 
@@ -285,6 +329,7 @@ class padded_runner {
         walk(i + 1, source, to);
         positions_[axis.bound] -= index * axis.bound_step;
       } else {
+        if (i == move_.channel_axis_) channel_ = move_.first_channel_ + index;
         walk(i + 1, wrapping_add(source, wrapping_multiply(index, axis.source_stride)), to);
       }
     }
@@ -297,13 +342,14 @@ class padded_runner {
       is_there = is_there && stored_[k].begin < stored_[k].end;
     if (is_there) {
       stage(move_.part_rank_, source, 0);
+      if (move_.converts()) convert();
       repeat();
     }
     move_.out_.run(buffer_.data(), destination_ + destination);
   }
 
-  /// Finds the indices of the buffer that are read from the image. The constant mode reads those inside, other modes those
-  /// of the first period.
+  /// Finds the indices of the buffer that are read from the image: those inside for the constant mode, else those of the
+  /// first period.
   void find_stored() noexcept {
     std::array<index_range, max_axes> found;
     bool is_same = has_value_;
@@ -340,24 +386,75 @@ class padded_runner {
     }
   }
 
-  /// Copies pieces of the image along the first `count` axes of the part. The pieces of the other axes are known.
+  /// Copies pieces of the image along the first `count` axes of the part, to unit `to`. The pieces of the other axes are
+  /// known.
   void stage(std::size_t count, std::int64_t source, std::int64_t to) noexcept {
-    if (count == 0) return copy(piece_, source_ + source, buffer_.data() + to);
+    const std::int64_t unit = move_.source_unit_;
+    if (count == 0) return copy(piece_, source_ + source, staged() + to * unit);
     const std::size_t k = count - 1;
     const auto& axis = move_.part_[k];
     piece_.rank = std::max(piece_.rank, count);
+    piece_.unit = unit;
     if (axis.bound == no_bound) {
-      piece_.axes[k] = {axis.extent, axis.source_stride, axis.buffer_stride};
+      piece_.axes[k] = {axis.extent, axis.source_stride, axis.buffer_stride * unit};
       return stage(k, source, to);
     }
     const padded_axis image{move_.mode_, move_.whole_.bounds[axis.bound].extent};
     for (std::int64_t i = stored_[k].begin; i < stored_[k].end;) {
       const padded_piece next =
           image.piece_at(positions_[axis.bound] + i * axis.step, stored_[k].end - i, axis.step);
-      piece_.axes[k] = {next.count, wrapping_multiply(next.step, axis.source_stride), axis.buffer_stride};
+      piece_.axes[k] = {next.count, wrapping_multiply(next.step, axis.source_stride),
+                        axis.buffer_stride * unit};
       stage(k, wrapping_add(source, wrapping_multiply(next.first, axis.source_stride)),
             to + i * axis.buffer_stride);
       i += next.count;
+    }
+  }
+
+  std::byte* staged() noexcept { return buffer_.data() + move_.staged_offset(); }
+
+  /// Converts what has been staged. Axes whose units follow each other form a run.
+  void convert() noexcept {
+    std::size_t in_run = 0;
+    std::int64_t count = 1;
+    std::int64_t first = 0;
+    std::array<factor_axis, 2> axes;
+    for (bool is_whole = true; is_whole && in_run < move_.part_rank_; ++in_run) {
+      const auto& axis = move_.part_[in_run];
+      const index_range& some = stored_[in_run];
+      if (move_.is_channel(axis)) {
+        const factor_axis channels{1, axis.buffer_stride, axis.extent};
+        if (move_.has_scales_) axes[0] = channels;
+        if (move_.has_biases_) axes[1] = channels;
+      }
+      count *= some.end - some.begin;
+      first += some.begin * axis.buffer_stride;
+      is_whole = some == index_range{0, axis.extent};
+    }
+    if (!table_ || axes != axes_in_run_) {
+      axes_in_run_ = axes;
+      table_.emplace(move_.conversion_, std::array{move_.scale_.values(), move_.bias_.values()}, axes);
+    }
+    convert_runs(move_.part_rank_, in_run, first, count, channel_);
+  }
+  /// Converts runs along the first `axes` axes of the part.
+  void convert_runs(std::size_t axes, std::size_t in_run, std::int64_t first, std::int64_t count,
+                    std::int64_t channel) noexcept {
+    if (axes == in_run) {
+      const run_conversion& by = move_.conversion_;
+      std::byte* const from = staged() + first * move_.source_unit_;
+      std::byte* const to = buffer_.data() + first * move_.unit_;
+      if (move_.swaps_source_) swap_bytes(from, count, by.source_size());
+      table_->convert(by, from, to, count,
+                      {move_.has_scales_ ? channel : 0, move_.has_biases_ ? channel : 0});
+      if (move_.swaps_destination_) swap_bytes(to, count, by.destination_size());
+      return;
+    }
+    const std::size_t k = axes - 1;
+    const auto& axis = move_.part_[k];
+    for (std::int64_t i = stored_[k].begin; i < stored_[k].end; ++i) {
+      convert_runs(k, in_run, first + i * axis.buffer_stride, count,
+                   channel + (move_.is_channel(axis) ? i : 0));
     }
   }
 
@@ -366,14 +463,16 @@ class padded_runner {
     if (move_.mode_ == padding_mode::constant) return;
     piece held;
     held.rank = move_.part_rank_;
+    held.unit = move_.unit_;
     for (std::size_t k = 0; k < held.rank; ++k) {
-      held.axes[k] = {stored_[k].end, move_.part_[k].buffer_stride, move_.part_[k].buffer_stride};
+      const std::int64_t stride = move_.part_[k].buffer_stride * held.unit;
+      held.axes[k] = {stored_[k].end, stride, stride};
     }
     for (std::size_t k = 0; k < held.rank; ++k) {
       const std::int64_t extent = move_.part_[k].extent;
       for (std::int64_t filled = stored_[k].end; filled < extent; filled += held.axes[k].count) {
         held.axes[k].count = std::min(filled, extent - filled);
-        copy(held, buffer_.data(), buffer_.data() + filled * move_.part_[k].buffer_stride);
+        copy(held, buffer_.data(), buffer_.data() + filled * held.axes[k].buffer_stride);
       }
       held.axes[k].count = extent;
     }
@@ -381,6 +480,7 @@ class padded_runner {
 
   void copy(const piece& whole, const std::byte* source, std::byte* to) noexcept {
     piece merged;
+    merged.unit = whole.unit;
     for (std::size_t k = 0; k < whole.rank; ++k) {
       const piece_axis& next = whole.axes[k];
       if (next.count == 1) continue;
@@ -394,10 +494,10 @@ class padded_runner {
       }
       merged.axes[merged.rank++] = next;
     }
-    if (merged.rank == 0) merged.axes[merged.rank++] = {1, move_.unit_, move_.unit_};
+    if (merged.rank == 0) merged.axes[merged.rank++] = {1, merged.unit, merged.unit};
     const piece_axis& inner = merged.axes[0];
-    if (inner.source_stride == move_.unit_ && inner.buffer_stride == move_.unit_) {
-      const auto bytes = static_cast<std::size_t>(inner.count * move_.unit_);
+    if (inner.source_stride == merged.unit && inner.buffer_stride == merged.unit) {
+      const auto bytes = static_cast<std::size_t>(inner.count * merged.unit);
       return for_each_run(merged, merged.rank, source, to,
                           [=](const std::byte* from, std::byte* at) { copy_run(at, from, bytes); });
     }
@@ -406,7 +506,7 @@ class padded_runner {
     for (std::size_t k = 1; k < merged.rank; ++k) {
       if (merged.axes[k].count > merged.axes[0].count) std::swap(merged.axes[0], merged.axes[k]);
     }
-    switch (move_.unit_) {
+    switch (merged.unit) {
       case 1: return copy_units<1>(merged, source, to);
       case 2: return copy_units<2>(merged, source, to);
       case 4: return copy_units<4>(merged, source, to);
@@ -437,19 +537,17 @@ class padded_runner {
     });
   }
 
-  /// Copies many units whose runs differ on both sides, by the mover for any layout. It keeps the plan for the next block.
-  [[gnu::noinline]] void copy_as_planned(const piece& merged, const std::byte* source,
-                                         std::byte* to) noexcept {
-    const bool is_same =
-        planned_.rank == merged.rank &&
-        std::equal(merged.axes.begin(), merged.axes.begin() + merged.rank, planned_.axes.begin());
+  /// Copies many units whose runs differ on both sides: the same mover as for any layout. Its plan is kept for the next block.
+  [[gnu::noinline]] void copy_as_planned(const piece& merged, const std::byte* source, std::byte* to) noexcept {
+    const bool is_same = planned_.rank == merged.rank && planned_.unit == merged.unit &&
+                         std::equal(merged.axes.begin(), merged.axes.begin() + merged.rank, planned_.axes.begin());
     if (!is_same) {
       planned_ = merged;
       layout moves;
       for (std::size_t k = 0; k < merged.rank; ++k) {
         moves.add({merged.axes[k].count, merged.axes[k].source_stride, merged.axes[k].buffer_stride});
       }
-      plan_unbounded(in_, moves, move_.unit_, std::numeric_limits<double>::infinity(),
+      plan_unbounded(in_, moves, merged.unit, std::numeric_limits<double>::infinity(),
                      buffered_side::destination);
     }
     run_blocks(in_, source, to);
@@ -461,6 +559,9 @@ class padded_runner {
   std::array<std::int64_t, max_bounds> positions_{};
   std::array<index_range, max_axes> stored_;
   bool has_value_ = false;
+  std::int64_t channel_ = 0;  ///< the first one of a block
+  std::array<factor_axis, 2> axes_in_run_;
+  std::optional<factor_table> table_;  ///< of a conversion
   piece piece_;
   piece planned_;
   staged_move in_;

@@ -49,16 +49,14 @@ REBLOCK_ENGINE_FUNCTION status run_unfold(const window_call& call,
   if (!geometry) return geometry.why();
   const status fits = check_operands(call.views, geometry->columns(), {"input", "columns"});
   if (!fits) return fits;
-  if (geometry->padding_mode() != padding_mode::constant) {
-    return error() << "padding_mode must be CONSTANT (0) with a conversion, got "
-                   << static_cast<std::uint32_t>(geometry->padding_mode());
-  }
-  const result<conversion_request> request = request_of(
-      conversion, geometry->moves(input.strides_in_bytes(), columns.strides_in_bytes(), input.element_size),
-      channels_of_moves);
-  if (!request) return request.why();
-  const conversion_call converted{*request, input.data, call.views.destination(), call.executor};
-  engine::convert(&converted);
+  const axis_values strides = input.strides_in_bytes();
+  const result<conversion_request> described =
+      request_of(conversion, geometry->moves(strides, columns.strides_in_bytes(), input.element_size),
+                 channels_of_moves);
+  if (!described) return described.why();
+  conversion_request request = *described;
+  geometry->convert_padding(request, strides);
+  operation(request).run_by(input.data, call.views.destination(), call.executor);
   return success{};
 }
 

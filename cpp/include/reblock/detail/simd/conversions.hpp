@@ -69,7 +69,7 @@ template <class Register>
   const auto halves = __builtin_ia32_vcvtps2ph256(values, 0);  // ties to even
   std::memcpy(destination, &halves, sizeof(halves));
 }
-/// Stores the lower bits of words. The upper bits are 0.
+/// Stores the lower bits of words. The upper bits are 0. store_upper_pairs() stores the upper halves of any words.
 /// @{
 [[gnu::always_inline]] inline void store_pairs(std::byte* destination, words values) noexcept {
   const pairs narrow = __builtin_convertvector(values, pairs);
@@ -82,6 +82,9 @@ template <class Register>
 [[gnu::always_inline]] inline void store_pairs(std::byte* destination, words a, words b) noexcept {
   const wide_pairs narrow = join_pairs(a, b);
   std::memcpy(destination, &narrow, sizeof(narrow));
+}
+[[gnu::always_inline]] inline void store_upper_pairs(std::byte* destination, words a, words b) noexcept {
+  store_pairs(destination, a >> 16, b >> 16);
 }
 [[gnu::always_inline]] inline void store_bytes(std::byte* destination, words values) noexcept {
   const bytes narrow = __builtin_convertvector(__builtin_convertvector(values, pairs), bytes);
@@ -140,6 +143,7 @@ using half_words [[gnu::vector_size(32)]] = std::int32_t;
 using pairs [[gnu::vector_size(32)]] = std::uint16_t;
 using bytes [[gnu::vector_size(16)]] = std::uint8_t;
 using shorts [[gnu::vector_size(32)]] = short;
+using wide_pairs [[gnu::vector_size(64)]] = std::uint16_t;
 #if !defined(__clang__)
 using register_chars [[gnu::vector_size(16)]] = char;
 using ints [[gnu::vector_size(64)]] = int;
@@ -197,6 +201,12 @@ template <class Register>
 [[gnu::always_inline]] inline void store_pairs(std::byte* destination, words a, words b) noexcept {
   store_pairs(destination, a);
   store_pairs(destination + sizeof(pairs), b);
+}
+[[gnu::always_inline]] inline void store_upper_pairs(std::byte* destination, words a, words b) noexcept {
+  const wide_pairs upper =
+      __builtin_shufflevector((wide_pairs)a, (wide_pairs)b, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27,
+                              29, 31, 33, 35, 37, 39, 41, 43, 45, 47, 49, 51, 53, 55, 57, 59, 61, 63);
+  std::memcpy(destination, &upper, sizeof(upper));
 }
 [[gnu::always_inline]] inline void store_bytes(std::byte* destination, words a, words b) noexcept {
   store_bytes(destination, a);
