@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, TypeAlias, overload
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from PIL import Image
     from rich.console import Console, ConsoleOptions, RenderResult
 
-    from reblock._core import _IntOrInts, _Ints, _Order
+    from reblock._core import _AxisFactor, _Factor, _IntOrInts, _Ints, _Order
 
 Sources: TypeAlias = Mapping[Index, tuple[Index, ...]]
 
@@ -108,6 +108,9 @@ def explain(
     *,
     order: _Order = "DCR",
     channel_axis: SupportsIndex = 1,
+    dtype: npt.DTypeLike | None = None,
+    scale: _Factor | None = None,
+    bias: _Factor | None = None,
 ) -> Explanation: ...
 @overload
 def explain(
@@ -120,6 +123,9 @@ def explain(
     start_padding: _IntOrInts = 0,
     end_padding: _IntOrInts = 0,
     channel_axis: SupportsIndex = 1,
+    dtype: npt.DTypeLike | None = None,
+    scale: _Factor | None = None,
+    bias: _Factor | None = None,
 ) -> Explanation: ...
 @overload
 def explain(
@@ -139,6 +145,10 @@ def explain(
     operator: Literal["rearrange", "repeat"],
     shape: _Ints,
     pattern: str,
+    *,
+    dtype: npt.DTypeLike | None = None,
+    scale: _AxisFactor | None = None,
+    bias: _AxisFactor | None = None,
     **axes_lengths: SupportsIndex,
 ) -> Explanation: ...
 @overload
@@ -157,7 +167,8 @@ def explain(operator: object, shape: _Ints, *arguments: Any, **parameters: Any) 
     *arguments, **parameters : Any
         The operator's own, as it takes them after the input: `block_size`, `order` and so on;
         but not `out` and `threads`, which change nothing, nor layouts. Windows have all of their
-        blocks, in CRD order.
+        blocks, in CRD order. `dtype`, `scale` and `bias` change no place: a line tells what
+        becomes of an element.
 
     Returns
     -------
@@ -198,7 +209,54 @@ def explain(operator: object, shape: _Ints, *arguments: Any, **parameters: Any) 
     name = str(getattr(operator, "__name__", operator))
     if name not in EXPLAINED:
         raise ValueError(f"operator must be one of {', '.join(EXPLAINED)}, got {operator!r}")
-    return EXPLAINED[name](shape, *arguments, **parameters)
+    if name == "fold":
+        return _fold(shape, *arguments, **parameters)
+    conversion = {key: parameters.pop(key, None) for key in ("dtype", "scale", "bias")}
+    explanation = EXPLAINED[name](shape, *arguments, **parameters)
+    if all(value is None for value in conversion.values()):
+        return explanation
+    _refuse_conversion(name, shape, arguments, parameters, conversion)
+    shown = explanation._map
+    notes = (*shown.notes, f"each element becomes {_formula(**conversion)}")
+    return replace(explanation, _map=replace(shown, notes=notes))
+
+
+def _refuse_conversion(
+    name: str,
+    shape: _Ints,
+    arguments: Sequence[Any],
+    parameters: Mapping[str, Any],
+    conversion: Mapping[str, Any],
+) -> None:
+    """Raise what the operator raises for a dtype, a scale or a bias that it cannot use."""
+    element = np.zeros((), np.uint8)
+    use: _patterns.Use
+    if name == "rearrange":
+        use = "rearrange"
+    elif name == "repeat":
+        use = "repeat"
+    else:
+        nothing = np.broadcast_to(element, (0, *shape[1:]))
+        getattr(_core, name)(nothing, *arguments, **parameters, **conversion)
+        return
+    (pattern,) = arguments
+    factors = conversion["scale"], conversion["bias"]
+    extents = [int(extent) for extent in shape]
+    _patterns.lengths_in(pattern, use, extents, parameters, factors)
+    _core.rearrange(element, "->", dtype=conversion["dtype"])
+
+
+def _formula(dtype: Any, scale: object, bias: object) -> str:
+    def factor(value: object, name: str) -> str:
+        return name if isinstance(value, Mapping) or np.ndim(value) else str(value)  # type: ignore[arg-type]
+
+    value = "x"
+    if scale is not None:
+        value += f" * {factor(scale, 'scale')}"
+    if bias is not None:
+        value += f" + {factor(bias, 'bias')}"
+    result = "x.dtype" if dtype is None else _core.rearrange(np.zeros(()), "->", dtype=dtype).dtype
+    return f"cast({value}, {result})"
 
 
 # Operators --------------------------------------------------------------------------------------

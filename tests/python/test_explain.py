@@ -407,3 +407,43 @@ def test_a_rearrangement_is_printed() -> None:
         "1,2 in a cell: it comes from x[1, 2]",
         "result[2, 1] = x[1, 2]",
     ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "conversion", "formula"),
+    [
+        (("depth_to_space", (1, 8, 2, 2), 2), {"dtype": "float32"}, "cast(x, float32)"),
+        (("space_to_depth", (1, 2, 4, 4), 2), {"scale": [1, 2]}, "cast(x * scale, x.dtype)"),
+        (
+            ("unfold", (1, 1, 5, 5), 3),
+            {"dtype": np.int8, "scale": 0.5, "bias": [3]},
+            "cast(x * 0.5 + bias, int8)",
+        ),
+        (
+            ("rearrange", (2, 3), "h w -> w h"),
+            {"bias": {"w": [1, 2, 3]}},
+            "cast(x + bias, x.dtype)",
+        ),
+        (("repeat", (2,), "h -> h 2"), {"dtype": "float16", "bias": 1}, "cast(x + 1, float16)"),
+    ],
+)
+def test_a_conversion_changes_no_place(
+    arguments: tuple[Any, ...], conversion: dict[str, Any], formula: str
+) -> None:
+    plain = reblock.explain(*arguments)
+    converted = reblock.explain(*arguments, **conversion)
+    assert converted.sources == plain.sources
+    assert str(converted) == f"{plain}\neach element becomes {formula}"
+
+
+def test_a_conversion_is_checked() -> None:
+    image, pattern = ("space_to_depth", (1, 2, 4, 4), 2), ("rearrange", (2, 3), "h w -> w h")
+    explain: Any = reblock.explain
+    with pytest.raises(ValueError, match="scale must be a number, or one for each of the 2"):
+        explain(*image, scale=[1, 2, 3])
+    with pytest.raises(TypeError, match="dtype must be"):
+        explain(*image, dtype="c8")
+    with pytest.raises(ValueError, match="bias must have one number for each of the 3"):
+        explain(*pattern, bias={"w": [1]})
+    with pytest.raises(TypeError, match="dtype must be"):
+        explain(*pattern, dtype="c8")
