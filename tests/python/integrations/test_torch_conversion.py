@@ -110,6 +110,22 @@ def test_compiled_functions(name: str) -> None:
     assert torch.equal(compiled(x), call(x, dtype=torch.float32, **CONVERSION))
 
 
+# The code generator of PyTorch makes use of it itself.
+@pytest.mark.filterwarnings("ignore:`torch.jit.script_method` is deprecated:DeprecationWarning")
+def test_code_is_generated_around_patterns() -> None:
+    """Inductor compiles what PyTorch's operators do, and calls the operator for the moves."""
+
+    def network_input(v: torch.Tensor) -> torch.Tensor:
+        factors = of_axis(CONVERSION)
+        planes = rt.rearrange(v, "n h w c -> n c h w", dtype=torch.float32, **factors)
+        return rt.rearrange(planes + 1, "n c (h p) w -> n h (p c) w", p=2)
+
+    x = pixels((2, 8, 8, 3), torch.uint8)
+    torch.compiler.reset()
+    compiled = torch.compile(network_input, fullgraph=True)
+    assert torch.equal(compiled(x), network_input(x))
+
+
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
