@@ -538,9 +538,11 @@ class padded_runner {
   }
 
   /// Copies many units whose runs differ on both sides: the same mover as for any layout. Its plan is kept for the next block.
-  [[gnu::noinline]] void copy_as_planned(const piece& merged, const std::byte* source, std::byte* to) noexcept {
-    const bool is_same = planned_.rank == merged.rank && planned_.unit == merged.unit &&
-                         std::equal(merged.axes.begin(), merged.axes.begin() + merged.rank, planned_.axes.begin());
+  [[gnu::noinline]] void copy_as_planned(const piece& merged, const std::byte* source,
+                                         std::byte* to) noexcept {
+    const bool is_same =
+        planned_.rank == merged.rank && planned_.unit == merged.unit &&
+        std::equal(merged.axes.begin(), merged.axes.begin() + merged.rank, planned_.axes.begin());
     if (!is_same) {
       planned_ = merged;
       layout moves;
