@@ -68,6 +68,14 @@ def int_or_ints(text: str) -> int | tuple[int, ...]:
     return numbers if len(numbers) > 1 else numbers[0]
 
 
+def ranges(text: str) -> list[tuple[int, int | None]]:
+    """Return the window positions along each axis, written like slices."""
+    found = [re.fullmatch(r"(-?\d+)?:(-?\d+)?", part) for part in text.split(",")]
+    if None in found:
+        raise typer.BadParameter(f"{text!r} is not like 0:10 or 0:10,:")
+    return [(int(m[1] or 0), None if m[2] is None else int(m[2])) for m in found if m]
+
+
 def number(text: str) -> complex:
     """Return an int where there is one, else a float or a complex number."""
     for kind in (int, float, complex):
@@ -135,6 +143,15 @@ PaddingValue = Annotated[
 Order = Annotated[
     Literal["DCR", "CRD"],
     typer.Option(case_sensitive=False, help="What the depth's channels run through last."),
+]
+Blocks = Annotated[
+    Any,
+    typer.Option(
+        parser=ranges,
+        metavar="START:STOP[,START:STOP...]",
+        help="Window positions that have columns, for all axes or for each.",
+        show_default="all",
+    ),
 ]
 ChannelAxis = Annotated[
     int, typer.Option(help="The axis of channels: 1, or -1 where they come last.")
@@ -314,11 +331,21 @@ def show(save: Path | None, operator: Any, *arguments: Any, **parameters: Any) -
             print(f"picture: {save}")
 
 
-def shape_of(channels: int, sizes: tuple[int, ...], channel_axis: int) -> tuple[int, ...]:
-    """Return the shape with one item in the batch."""
+def shape_of(
+    channels: int, sizes: tuple[int, ...], channel_axis: int, layout: str | None = None
+) -> tuple[int, ...]:
+    """Return the shape with one item in the batch, if it has a batch."""
+    if layout is not None:
+        spatial = iter(sizes)
+        return tuple({"N": 1, "C": channels}.get(n) or next(spatial, 1) for n in layout)
     shape = [1, *sizes]
     axis = channel_axis if channel_axis >= 0 else channel_axis + len(shape) + 1
     return (*shape[:axis], channels, *shape[axis:])
+
+
+def axes_of(layout: str | None) -> int:
+    """Return how many spatial axes an image has."""
+    return 2 if layout is None else sum(letter not in "NC" for letter in layout)
 
 
 def each(value: int | Sequence[int], axes: int = 2) -> tuple[int, ...]:
@@ -333,13 +360,17 @@ def explain_depth_to_space(
     block_size: BlockSize = "2",
     order: Order = "DCR",
     channel_axis: ChannelAxis = 1,
+    layout: Layout = None,
+    out_layout: OutLayout = None,
     save: Save = None,
 ) -> None:
     """Show which channel each pixel of a block comes from."""
     if shape is None:
-        block = each(block_size)
-        shape = shape_of(2 * math.prod(block), (2,) * len(block), channel_axis)
-    show(save, "depth_to_space", shape, block_size, order=order, channel_axis=channel_axis)
+        block = each(block_size, axes_of(layout))
+        channels = math.prod(block) * (2 if "C" in (out_layout or layout or "C") else 1)
+        shape = shape_of(channels, (2,) * len(block), channel_axis, layout)
+    names = _convert.Axes(channel_axis, layout, out_layout).keywords()
+    show(save, "depth_to_space", shape, block_size, order=order, **names)
 
 
 @explain.command("space-to-depth")
@@ -349,12 +380,16 @@ def explain_space_to_depth(
     block_size: BlockSize = "2",
     order: Order = "DCR",
     channel_axis: ChannelAxis = 1,
+    layout: Layout = None,
+    out_layout: OutLayout = None,
     save: Save = None,
 ) -> None:
     """Show which channel each pixel of a block goes to."""
     if shape is None:
-        shape = shape_of(2, tuple(2 * extent for extent in each(block_size)), channel_axis)
-    show(save, "space_to_depth", shape, block_size, order=order, channel_axis=channel_axis)
+        sizes = tuple(2 * extent for extent in each(block_size, axes_of(layout)))
+        shape = shape_of(2, sizes, channel_axis, layout)
+    names = _convert.Axes(channel_axis, layout, out_layout).keywords()
+    show(save, "space_to_depth", shape, block_size, order=order, **names)
 
 
 @explain.command("unfold")
@@ -367,13 +402,16 @@ def explain_unfold(
     start_padding: StartPadding = "0",
     end_padding: EndPadding = "0",
     channel_axis: ChannelAxis = 1,
+    layout: Layout = None,
+    out_layout: OutLayout = None,
     save: Save = None,
 ) -> None:
     """Show which pixel each element of the columns comes from."""
     window = _convert.Window(window_sizes, strides, dilations, start_padding, end_padding)
     if shape is None:
-        shape = shape_of(1, small_sizes(window), channel_axis)
-    show(save, "unfold", shape, **window._asdict(), channel_axis=channel_axis)
+        shape = shape_of(1, small_sizes(window, axes_of(layout)), channel_axis, layout)
+    names = _convert.Axes(channel_axis, layout, out_layout).keywords()
+    show(save, "unfold", shape, **window._asdict(), **names)
 
 
 @explain.command("fold")
@@ -387,19 +425,27 @@ def explain_fold(
     start_padding: StartPadding = "0",
     end_padding: EndPadding = "0",
     channel_axis: ChannelAxis = 1,
+    layout: Layout = None,
+    out_layout: OutLayout = None,
     save: Save = None,
 ) -> None:
     """Show which elements of the columns add up to each pixel."""
     window = _convert.Window(window_sizes, strides, dilations, start_padding, end_padding)
+    axes = axes_of(out_layout)
     with refusals():
         try:
-            sizes = each(output_sizes) if output_sizes else small_sizes(window)
+            sizes = each(output_sizes, axes) if output_sizes else small_sizes(window, axes)
             if shape is None:
-                output = shape_of(1, sizes, channel_axis)
-                shape = reblock.unfold_shape(output, **window._asdict(), channel_axis=channel_axis)
+                given = _convert.Axes(channel_axis, layout, out_layout)
+                columns, image = given.names("fold", len(sizes) + 1 + ("N" in (layout or "N")))
+                output = shape_of(1, sizes, channel_axis, image)
+                shape = reblock.unfold_shape(
+                    output, **window._asdict(), layout=image, out_layout=columns
+                )
         except (TypeError, ValueError) as error:
             raise _files.CommandError(_files.with_options(error)) from error
-    show(save, "fold", shape, sizes, **window._asdict(), channel_axis=channel_axis)
+    names = _convert.Axes(channel_axis, layout, out_layout).keywords()
+    show(save, "fold", shape, sizes, **window._asdict(), **names)
 
 
 @explain.command("rearrange")
@@ -419,9 +465,9 @@ def explain_rearrange(
     show(save, "rearrange", shape, pattern, **given)
 
 
-def small_sizes(window: _convert.Window) -> tuple[int, ...]:
+def small_sizes(window: _convert.Window, axes: int = 2) -> tuple[int, ...]:
     """Return the sizes over which three windows fit along each axis."""
-    axes = max(len(each(value, 0)) for value in window) or 2
+    axes = max(len(each(value, 0)) for value in window) or axes
     return tuple(
         max(1, 2 * stride + dilation * (size - 1) + 1 - start - end)
         for size, stride, dilation, start, end in zip(
@@ -513,6 +559,7 @@ def unfold(
     padding_mode: PaddingMode = "constant",
     padding_value: PaddingValue = "0",
     order: WindowOrder = "CRD",
+    blocks: Blocks = None,
     channel_axis: ChannelAxis = 1,
     layout: Layout = None,
     out_layout: OutLayout = None,
@@ -526,7 +573,9 @@ def unfold(
     window = _convert.Window(window_sizes, strides, dilations, start_padding, end_padding)
     padding = _convert.Padding(padding_mode, padding_value)
     conversion = _convert.Conversion(dtype, scale, bias)
-    plan = partial(_convert.unfold, window, order, padding=padding, conversion=conversion)
+    plan = partial(
+        _convert.unfold, window, order, padding=padding, blocks=blocks, conversion=conversion
+    )
     axes = _convert.Axes(channel_axis, layout, out_layout)
     convert(source, target, "unfold", plan, axes=axes, threads=threads, force=force)
 
@@ -544,6 +593,7 @@ def fold(
     end_padding: EndPadding = "0",
     padding_mode: PaddingMode = "constant",
     order: WindowOrder = "CRD",
+    blocks: Blocks = None,
     channel_axis: ChannelAxis = 1,
     layout: Layout = None,
     out_layout: OutLayout = None,
@@ -561,6 +611,7 @@ def fold(
         window,
         order,
         padding_mode=padding_mode,
+        blocks=blocks,
         wrap=wrap,
         reduction=reduction,
         weights=weights,

@@ -43,6 +43,7 @@ Ints = Sequence[int]
 Shape = tuple[int, ...]
 Range = tuple[int, int]
 Factor = float | list[float] | dict[str, list[float]] | None
+Blocks = Sequence[tuple[int, int | None]] | None
 Order = Literal["DCR", "CRD"]
 Reduction = Literal["sum", "mean", "max", "min"]
 
@@ -448,6 +449,29 @@ class Padding(NamedTuple):
 ZEROS = Padding()
 
 
+def of_each_axis(blocks: Blocks) -> Any:
+    """Return the argument `blocks` of the functions: one range stands for all axes."""
+    if blocks is None:
+        return None
+    slices = [slice(*each) for each in blocks]
+    return slices if len(slices) > 1 else slices[0]
+
+
+def window_counts(sizes: Ints, given: Mapping[str, Ints]) -> list[int]:
+    """Return how many window positions there are along each axis."""
+    return [
+        (size + start + end - dilation * (window - 1) - 1) // stride + 1
+        for size, window, stride, dilation, start, end in zip(sizes, *given.values(), strict=True)
+    ]
+
+
+def chosen(blocks: Blocks, counts: Ints) -> list[Range]:
+    """Return the window positions along each axis, from 0 on. They are checked before."""
+    slices = [slice(*each) for each in blocks or [(0, None)]]
+    slices *= len(counts) if len(slices) == 1 else 1
+    return [each.indices(count)[:2] for each, count in zip(slices, counts, strict=True)]
+
+
 def unfold(
     window: Window,
     order: Order,
@@ -456,21 +480,28 @@ def unfold(
     *,
     padding: Padding = ZEROS,
     conversion: Conversion = MOVES,
+    blocks: Blocks = None,
 ) -> Work:
     """Return the work of unfold, cut along the batch, the channels, then rows of windows."""
-    mode = padding.padding_mode
-    result = reblock.unfold_shape(shape, **window._asdict(), padding_mode=mode, **axes.keywords())
+    result = reblock.unfold_shape(
+        shape,
+        **window._asdict(),
+        padding_mode=padding.padding_mode,
+        blocks=of_each_axis(blocks),
+        **axes.keywords(),
+    )
     layout, out_layout = axes.names("unfold", len(shape))
     batches, channels, *sizes = _layouts.arrange(shape, layout, _layouts.in_order(layout), 1)
     given = window.per_axis(len(sizes))
     stride, start = given["strides"][0], given["start_padding"][0]
     reach = given["dilations"][0] * (given["window_sizes"][0] - 1) + 1
-    count = (sizes[0] + start + given["end_padding"][0] - reach) // stride + 1
-    row = result[out_layout.index("L")] // count
+    (top, bottom), *others = chosen(blocks, window_counts(sizes, given))
+    row = math.prod(last - first for first, last in others)
     in_columns = partial(columns_at, math.prod(given["window_sizes"]), row)
 
     def pieces(size: int) -> Iterator[Piece]:
-        for batch, some, (first, last) in cuts((batches, pieces_of(channels, order), count), size):
+        counts = (batches, pieces_of(channels, order), bottom - top)
+        for batch, some, (first, last) in cuts(counts, size):
             # Where these windows begin and end; what lies outside of the input becomes padding.
             begin, end = first * stride - start, (last - 1) * stride - start + reach
             inside = min(max(begin, 0), sizes[0]), min(max(end, 0), sizes[0])
@@ -478,9 +509,11 @@ def unfold(
             after = end - begin - before - (inside[1] - inside[0])
             part = some if order == "CRD" else (0, channels)
             rows: dict[str, Any] = padded(given, before, after)
-            if padding != ZEROS:  # what the padding repeats may lie in any row
+            if (
+                padding != ZEROS or blocks is not None
+            ):  # what the padding repeats may lie in any row
                 inside = 0, sizes[0]
-                rows = {**given, "blocks": [(first, last)] + [(0, None)] * (len(sizes) - 1)}
+                rows = {**given, "blocks": [(top + first, top + last), *others]}
             yield Piece(
                 cut_out(at(2 + len(sizes), {0: batch, 1: part, 2: inside}), layout),
                 cut_out(in_columns(batch, part, (first, last)), out_layout),
@@ -530,18 +563,24 @@ def fold(
     shape: Shape,
     *,
     padding_mode: Literal["constant", "edge", "reflect", "symmetric", "wrap"] = "constant",
+    blocks: Blocks = None,
     wrap: bool = False,
     reduction: Reduction = "sum",
     weights: str | None = None,
 ) -> Work:
     """Return the work of fold, cut along the batch, the channels, then rows of the result.
 
-    Windows that reach into two pieces are read for both. Padding may add terms from anywhere: then
-    a piece has all rows. Unless `wrap` allows it, sums of integers
-    that their dtype does not hold are refused.
+    Windows that reach into two pieces are read for both. Padding may add terms from anywhere, and
+    a part of the windows may have any: then a piece has all rows. Unless `wrap` allows it, sums of
+    integers that their dtype does not hold are refused.
     """
     result = reblock.fold_shape(
-        shape, output_sizes, **window._asdict(), padding_mode=padding_mode, **axes.keywords()
+        shape,
+        output_sizes,
+        **window._asdict(),
+        padding_mode=padding_mode,
+        blocks=of_each_axis(blocks),
+        **axes.keywords(),
     )
     layout, out_layout = axes.names("fold", len(result))
     batches, channels, *sizes = _layouts.arrange(
@@ -551,11 +590,11 @@ def fold(
     factors = None if weights is None else [profile(weights, n) for n in given["window_sizes"]]
     stride, start = given["strides"][0], given["start_padding"][0]
     reach = given["dilations"][0] * (given["window_sizes"][0] - 1) + 1
-    count = (sizes[0] + start + given["end_padding"][0] - reach) // stride + 1
-    row = shape[layout.index("L")] // count
+    count, *others = window_counts(sizes, given)
+    row = math.prod(others)
     in_columns = partial(columns_at, math.prod(given["window_sizes"]), row)
 
-    whole = padding_mode != "constant"
+    whole = padding_mode != "constant" or blocks is not None
 
     def pieces(size: int) -> Iterator[Piece]:
         for batch, some, rows in cuts(
@@ -579,6 +618,7 @@ def fold(
                     output_sizes=[bottom - top, *sizes[1:]],
                     **(given if whole else padded(given, before, after)),
                     padding_mode=padding_mode,
+                    blocks=of_each_axis(blocks),
                     order=order,
                     layout=layout,
                     out_layout=out_layout,

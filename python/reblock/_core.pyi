@@ -701,10 +701,11 @@ def fold(
     start_padding, end_padding : int or sequence of int, default 0
         Implicit elements before and behind each spatial axis; at least 0.
     padding_mode : str or PaddingMode, default "constant"
-        What happens to the terms of implicit elements. "constant" leaves them out. "edge",
-        "reflect", "symmetric" and "wrap" add them to the elements that `unfold` takes with
-        this mode. For one ``o``, an element's own term comes first, then those of the
-        padding before the image, then those of the padding behind it, axis by axis.
+        What happens to the terms of implicit elements. "constant" leaves them out. With "edge",
+        "reflect", "symmetric" and "wrap", they are terms of the elements that `unfold` takes
+        with this mode, in every reduction. For one ``o``, an element's own term comes first,
+        then those of the padding before the image, then those of the padding behind it, axis
+        by axis.
     order : {"CRD", "DCR"} or DepthSpaceOrder, default "CRD"
         Whether the channel (CRD) or the window's element (DCR) is the slow index in the
         rows of `columns`: row ``c*K + rank(o)`` or ``rank(o)*C + c``. DirectML's and

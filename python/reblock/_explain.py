@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, TypeAlias, overlo
 import numpy as np
 import numpy.typing as npt
 
-from reblock import _core, _index_map, _patterns
+from reblock import _core, _index_map, _layouts, _patterns
 from reblock._index_map import Cell, IndexMap, hue
 from reblock._tensors import (
     CHANNELS,
@@ -30,6 +30,7 @@ from reblock._tensors import (
     Index,
     Pixels,
     Plain,
+    Tensor,
     Windows,
     joined,
     pixels_shown,
@@ -49,7 +50,15 @@ SUMS = 9  # lines that tell what adds up
 TERMS = 4  # of one sum
 
 PADDING = Cell("pad")
-DEFAULTS = {"strides": 1, "dilations": 1, "start_padding": 0, "end_padding": 0, "channel_axis": 1}
+DEFAULTS = {
+    "strides": 1,
+    "dilations": 1,
+    "start_padding": 0,
+    "end_padding": 0,
+    "channel_axis": 1,
+    "layout": None,
+    "out_layout": None,
+}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -108,6 +117,8 @@ def explain(
     *,
     order: _Order = "DCR",
     channel_axis: SupportsIndex = 1,
+    layout: str | None = None,
+    out_layout: str | None = None,
     dtype: npt.DTypeLike | None = None,
     scale: _Factor | None = None,
     bias: _Factor | None = None,
@@ -123,6 +134,8 @@ def explain(
     start_padding: _IntOrInts = 0,
     end_padding: _IntOrInts = 0,
     channel_axis: SupportsIndex = 1,
+    layout: str | None = None,
+    out_layout: str | None = None,
     dtype: npt.DTypeLike | None = None,
     scale: _Factor | None = None,
     bias: _Factor | None = None,
@@ -139,6 +152,8 @@ def explain(
     start_padding: _IntOrInts = 0,
     end_padding: _IntOrInts = 0,
     channel_axis: SupportsIndex = 1,
+    layout: str | None = None,
+    out_layout: str | None = None,
 ) -> Explanation: ...
 @overload
 def explain(
@@ -166,9 +181,9 @@ def explain(operator: object, shape: _Ints, *arguments: Any, **parameters: Any) 
         The shape of the operator's input, of any size: of a large one a corner is shown.
     *arguments, **parameters : Any
         The operator's own, as it takes them after the input: `block_size`, `order` and so on;
-        but not `out` and `threads`, which change nothing, nor layouts. Windows have all of their
-        blocks, in CRD order. `dtype`, `scale` and `bias` change no place: a line tells what
-        becomes of an element.
+        but not `out` and `threads`, which change nothing. Windows have all of their blocks, in CRD
+        order, with zeros outside of the image. `dtype`, `scale` and `bias` change no place: a line
+        tells what becomes of an element.
 
     Returns
     -------
@@ -269,10 +284,16 @@ def _depth_space(
     *,
     order: _Order = "DCR",
     channel_axis: SupportsIndex = 1,
+    layout: str | None = None,
+    out_layout: str | None = None,
 ) -> Explanation:
     to_space = name == "depth_to_space"
-    result_shape = getattr(_core, f"{name}_shape")(shape, block_size, channel_axis=channel_axis)
-    x, result = Pixels(shape, channel_axis), Pixels(result_shape, channel_axis)
+    names = _names(channel_axis, layout, out_layout)
+    result_shape = getattr(_core, f"{name}_shape")(shape, block_size, **names)
+    letters = _letters(name, layout, out_layout, len(shape) - 2)
+    if letters:
+        shape, result_shape, channel_axis = *_in_order((shape, result_shape), letters), 1
+    x, result = map(Pixels, (shape, result_shape), (channel_axis,) * 2, letters or (None,) * 2)
     block = _per_axis(block_size, x)
 
     corner = [min(x.shape[0], 1), *x.shape[1:]]
@@ -303,11 +324,11 @@ def _depth_space(
     parameters = {
         "block_size": block_size,
         "order": "CRD" if order in ("CRD", 1) else "DCR",
-        "channel_axis": channel_axis,
+        **names,
     }
     lasts = [last] if last in sources else []
     return Explanation(
-        sources,
+        _written(sources, x, result),
         IndexMap(
             _call(f"{name}(x", parameters, x, result),
             (
@@ -316,7 +337,7 @@ def _depth_space(
             ),
             (
                 *_meaning(x, [sources[index][0] for index in lasts], "it comes from x's"),
-                *_equations("x", sources, lasts),
+                *_equations("x", x, result, sources, lasts),
                 *_of_batch(x),
             ),
         ),
@@ -332,6 +353,8 @@ def _unfold(
     start_padding: _IntOrInts = 0,
     end_padding: _IntOrInts = 0,
     channel_axis: SupportsIndex = 1,
+    layout: str | None = None,
+    out_layout: str | None = None,
 ) -> Explanation:
     given: dict[str, Any] = {
         "window_sizes": window_sizes,
@@ -340,10 +363,15 @@ def _unfold(
         "start_padding": start_padding,
         "end_padding": end_padding,
     }
-    result_shape = _core.unfold_shape(shape, **given, channel_axis=channel_axis)
-    x = Pixels(shape, channel_axis)
+    names = _names(channel_axis, layout, out_layout)
+    result_shape = _core.unfold_shape(shape, **given, **names)
+    letters = _letters("unfold", layout, out_layout, len(shape) - 2)
+    if letters:
+        shape, result_shape, channel_axis = *_in_order((shape, result_shape), letters), 1
+    x_letters, columns_letters = letters or (None, None)
+    x = Pixels(shape, channel_axis, x_letters)
     windows = Windows(*(_per_axis(value, x) for value in given.values()))
-    columns = Columns(result_shape, windows, windows.counts(x.sizes))
+    columns = Columns(result_shape, windows, windows.counts(x.sizes), columns_letters)
 
     sizes, small = windows.corner(x.sizes)
     corner = x.corner(sizes)
@@ -359,15 +387,15 @@ def _unfold(
 
     origins = [sources[index][0] for index in _first_column_last(indices) if sources[index]]
     return Explanation(
-        sources,
+        _written(sources, x, columns),
         IndexMap(
-            _call("unfold(x", given | {"channel_axis": channel_axis}, x, columns),
+            _call("unfold(x", given | names, x, columns),
             (x.part("x", x.shown(WINDOW_CHANNELS, PIXELS), pixel), columns.part("result", copied)),
             (
                 *_meaning(x, origins, "it comes from x's"),
                 *(["pad in a cell: it is 0"] if len(origins) < len(indices) else []),
                 *columns.legend(),
-                *_equations("x", sources, indices[-1:]),
+                *_equations("x", x, columns, sources, indices[-1:]),
                 *_of_batch(x),
             ),
         ),
@@ -384,6 +412,8 @@ def _fold(
     start_padding: _IntOrInts = 0,
     end_padding: _IntOrInts = 0,
     channel_axis: SupportsIndex = 1,
+    layout: str | None = None,
+    out_layout: str | None = None,
 ) -> Explanation:
     given: dict[str, Any] = {
         "window_sizes": window_sizes,
@@ -392,10 +422,16 @@ def _fold(
         "start_padding": start_padding,
         "end_padding": end_padding,
     }
-    result_shape = _core.fold_shape(shape, output_sizes, **given, channel_axis=channel_axis)
-    result = Pixels(result_shape, channel_axis)
+    names = _names(channel_axis, layout, out_layout)
+    result_shape = _core.fold_shape(shape, output_sizes, **given, **names)
+    has_batch = "N" in (layout or out_layout or "N")
+    letters = _letters("fold", layout, out_layout, len(result_shape) - 1 - has_batch)
+    if letters:
+        shape, result_shape, channel_axis = *_in_order((shape, result_shape), letters), 1
+    columns_letters, result_letters = letters or (None, None)
+    result = Pixels(result_shape, channel_axis, result_letters)
     windows = Windows(*(_per_axis(value, result) for value in given.values()))
-    columns = Columns(shape, windows, windows.counts(result.sizes))
+    columns = Columns(shape, windows, windows.counts(result.sizes), columns_letters)
 
     sizes, small = windows.corner(result.sizes)
     corner, counts = result.corner(sizes), small.counts(sizes)
@@ -428,9 +464,9 @@ def _fold(
     cells = columns.indices()
     reached = [targets[index] for index in _first_column_last(cells) if index in targets]
     of_channel_0 = [index for index in sources if not index[result.channel_axis]]
-    parameters = {"output_sizes": output_sizes, **given, "channel_axis": channel_axis}
+    parameters = {"output_sizes": output_sizes, **given, **names}
     return Explanation(
-        sources,
+        _written(sources, columns, result),
         IndexMap(
             _call("fold(columns", parameters, columns, result),
             (columns.part("columns", added), result.part("result", shown, count)),
@@ -439,7 +475,7 @@ def _fold(
                 *(["pad in a cell: it is added to none"] if len(reached) < len(cells) else []),
                 *columns.legend(),
                 *(["a number in the result: how many are added up there"] if sources else []),
-                *_equations("columns", sources, of_channel_0),
+                *_equations("columns", columns, result, sources, of_channel_0),
                 *_of_batch(result),
             ),
         ),
@@ -491,7 +527,7 @@ def _rearrange(
                     if example
                     else []
                 ),
-                *_equations("x", sources, [last] if last in sources else []),
+                *_equations("x", x, result, sources, [last] if last in sources else []),
             ),
         ),
     )
@@ -505,6 +541,41 @@ EXPLAINED: Mapping[str, Callable[..., Explanation]] = {
     "rearrange": partial(_rearrange, "rearrange"),
     "repeat": partial(_rearrange, "repeat"),
 }
+
+
+# Layouts ----------------------------------------------------------------------------------------
+
+
+def _names(
+    channel_axis: SupportsIndex, layout: str | None, out_layout: str | None
+) -> dict[str, Any]:
+    """Return the arguments that name axes: a layout, or else the axis of the channels."""
+    if layout is None and out_layout is None:
+        return {"channel_axis": channel_axis}
+    given: dict[str, Any] = {"layout": layout, "out_layout": out_layout}
+    # Both are an error, which is left to the functions.
+    return given if channel_axis == 1 else given | {"channel_axis": channel_axis}
+
+
+def _letters(
+    operator: str, layout: str | None, out_layout: str | None, spatial_axes: int
+) -> tuple[str, str] | None:
+    """Return the letters of input and result, or None where no layout is given."""
+    if layout is None and out_layout is None:
+        return None
+    return _layouts.resolve_layouts(operator, layout, out_layout, spatial_axes)
+
+
+def _in_order(shapes: Sequence[_Ints], letters: tuple[str, str]) -> Iterator[Index]:
+    """Yield shapes with the axes N, C, then the others."""
+    for shape, layout in zip(shapes, letters, strict=True):
+        extents = tuple(map(int, shape))
+        yield tuple(_layouts.arrange(extents, layout, _layouts.in_order(layout), 1))
+
+
+def _written(sources: Sources, x: Tensor, result: Tensor) -> Sources:
+    """Return the map with indices as the arrays have them."""
+    return {result.written(index): tuple(map(x.written, terms)) for index, terms in sources.items()}
 
 
 # Numbers ----------------------------------------------------------------------------------------
@@ -532,24 +603,24 @@ def _named(number: np.int64, shape: Extents) -> tuple[Index, ...]:
 # Words ------------------------------------------------------------------------------------------
 
 
-def _call(
-    start: str, parameters: Mapping[str, Any], x: Pixels | Columns, result: Pixels | Columns
-) -> str:
+def _call(start: str, parameters: Mapping[str, Any], x: Tensor, result: Tensor) -> str:
     """Return the call as one writes it, without what it would be anyway, and the two shapes."""
     given = {
         name: value if isinstance(value, tuple) else np.asarray(value).tolist()
         for name, value in parameters.items()
     }
     changed = [f"{name}={v!r}" for name, v in given.items() if v != DEFAULTS.get(name)]
-    return f"{start}, {', '.join(changed)}): {x.shape} -> {result.shape}"
+    return f"{start}, {', '.join(changed)}): {x.written(x.shape)} -> {result.written(result.shape)}"
 
 
-def _equations(name: str, sources: Sources, indices: Sequence[Index]) -> Iterator[str]:
+def _equations(
+    name: str, x: Tensor, result: Tensor, sources: Sources, indices: Sequence[Index]
+) -> Iterator[str]:
     for index in indices[:SUMS]:
-        terms = [f"{name}{list(source)}" for source in sources[index]]
+        terms = [f"{name}{list(x.written(source))}" for source in sources[index]]
         if len(terms) > TERMS:
             terms[TERMS:] = [f"... ({len(terms) - TERMS} more)"]
-        yield f"result{list(index)} = {' + '.join(terms) or '0'}"
+        yield f"result{list(result.written(index))} = {' + '.join(terms) or '0'}"
     if len(indices) > SUMS:
         yield "..."
 

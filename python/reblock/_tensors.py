@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, SupportsIndex, TypeAlias
 
 import numpy as np
 
+from reblock import _layouts
 from reblock._index_map import Cell, Part, Plane
 
 if TYPE_CHECKING:
@@ -28,11 +29,34 @@ WINDOW_CHANNELS = 2
 ROWS = COLUMNS = 9
 
 
-class Pixels:
-    """A tensor of channels and spatial axes, and how its indices are written."""
+class Tensor:
+    """A tensor, and how its indices are written: with a layout, in the order of its letters."""
 
-    def __init__(self, shape: _Ints, channel_axis: SupportsIndex) -> None:
+    def __init__(self, shape: _Ints, layout: str | None = None) -> None:
         self.shape = tuple(map(int, shape))
+        self.layout = layout
+
+    def written(self, values: Index) -> Index:
+        """Return values of all axes in the order in which the array has these axes."""
+        if self.layout is None:
+            return values
+        return tuple(_layouts.arrange(values, _layouts.in_order(self.layout), self.layout, 0))
+
+    def title(self, name: str, shown: Index) -> str:
+        """Return the name with the shape, and the extents that are shown if these are fewer."""
+        title = f"{name} {self.written(self.shape)}"
+        if shown != self.shape:
+            title += f", shown: [{', '.join(f':{extent}' for extent in self.written(shown))}]"
+        return title
+
+
+class Pixels(Tensor):
+    """A tensor of channels and spatial axes. With a layout, its shape has N, C, then the others."""
+
+    def __init__(
+        self, shape: _Ints, channel_axis: SupportsIndex, layout: str | None = None
+    ) -> None:
+        super().__init__(shape, layout)
         self.channel_axis = int(channel_axis) % len(self.shape)
         self.spatial = [axis for axis in range(1, len(self.shape)) if axis != self.channel_axis]
 
@@ -87,17 +111,11 @@ class Pixels:
             row_labels = [""] if len(sizes) == 1 else [str(y) for y in range(height)]
             cut = (len(sizes) > 1 and height < self.sizes[-2], width < self.sizes[-1])
             planes.append(Plane.of(title, row_labels, [str(x) for x in range(width)], rows, cut))
-        title = f"{name} {self.shape}"
-        if shown != self.shape:
-            title += f", shown: [{', '.join(f':{extent}' for extent in shown)}]"
-        return Part(title, planes)
+        return Part(self.title(name, shown), planes)
 
 
-class Plain:
-    """A tensor of any axes, and how its indices are written."""
-
-    def __init__(self, shape: _Ints) -> None:
-        self.shape = tuple(map(int, shape))
+class Plain(Tensor):
+    """A tensor of any axes."""
 
     @property
     def shown(self) -> Index:
@@ -120,10 +138,7 @@ class Plain:
             columns = [str(x) for x in range(width)]
             title = f"{name}[{joined(before)}]" if before else ""
             planes.append(Plane.of(title, row_labels, columns, rows, cut))
-        title = f"{name} {self.shape}"
-        if shown != self.shape:
-            title += f", shown: [{', '.join(f':{extent}' for extent in shown)}]"
-        return Part(title, planes)
+        return Part(self.title(name, shown), planes)
 
 
 @dataclass(frozen=True)
@@ -176,11 +191,13 @@ class Windows:
                 yield row
 
 
-class Columns:
-    """A tensor of windows as columns, and how its indices are written."""
+class Columns(Tensor):
+    """A tensor of windows as columns. With a layout, its shape has N, C and L."""
 
-    def __init__(self, shape: _Ints, windows: Windows, counts: Extents) -> None:
-        self.shape = tuple(map(int, shape))
+    def __init__(
+        self, shape: _Ints, windows: Windows, counts: Extents, layout: str | None = None
+    ) -> None:
+        super().__init__(shape, layout)
         self.windows = windows
         self.counts = counts
 
@@ -223,7 +240,7 @@ class Columns:
                     cut,
                 )
             )
-        title = f"{name} {self.shape}"
+        title = f"{name} {self.written(self.shape)}"
         if any(cut) or self.shape[:2] != (1, channels * volume):
             title += (
                 f", shown: {channels} of {self.shape[1] // volume} channels,"

@@ -110,12 +110,12 @@ void fold_arguments::read_weights(py::handle weights) {
   }
 }
 
-void fold_arguments::check(const axis_values& window_sizes, bool sums_padding) const {
+void fold_arguments::check(const axis_values& window_sizes) const {
   if (is_plain_sum_) return;
   const bool compares =
       options_.reduction == fold_reduction::max || options_.reduction == fold_reduction::min;
   const bool loses_part = reducer_.types.terms.is_pair && !reducer_.types.results.is_pair;
-  const status fits = detail::check_fold_options(options_, window_sizes, reducer_.types, sums_padding);
+  const status fits = detail::check_fold_options(options_, window_sizes, reducer_.types);
   if (fits) return;
   if (loses_part || (compares && reducer_.types.results.is_pair)) throw py::type_error(fits.why().message());
   throw py::value_error(fits.why().message());

@@ -32,7 +32,7 @@ class fold_arguments {
   /// How terms are reduced; without functions, and null for a plain sum.
   detail::reducer* reducer() const noexcept { return is_plain_sum_ ? nullptr : &reducer_; }
   /// ValueError or TypeError for options that do not fit windows of these sizes.
-  void check(const axis_values& window_sizes, bool sums_padding) const;
+  void check(const axis_values& window_sizes) const;
 
  private:
   void read_weights(py::handle weights);

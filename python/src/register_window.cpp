@@ -188,10 +188,11 @@ dilations : int or sequence of int, default 1
 start_padding, end_padding : int or sequence of int, default 0
     Implicit elements before and behind each spatial axis; at least 0.
 padding_mode : str or PaddingMode, default "constant"
-    What happens to the terms of implicit elements. "constant" leaves them out. "edge",
-    "reflect", "symmetric" and "wrap" add them to the elements that `unfold` takes with
-    this mode. For one ``o``, an element's own term comes first, then those of the
-    padding before the image, then those of the padding behind it, axis by axis.
+    What happens to the terms of implicit elements. "constant" leaves them out. With "edge",
+    "reflect", "symmetric" and "wrap", they are terms of the elements that `unfold` takes
+    with this mode, in every reduction. For one ``o``, an element's own term comes first,
+    then those of the padding before the image, then those of the padding behind it, axis
+    by axis.
 order : {"CRD", "DCR"} or DepthSpaceOrder, default "CRD"
     Whether the channel (CRD) or the window's element (DCR) is the slow index in the
     rows of `columns`: row ``c*K + rank(o)`` or ``rank(o)*C + c``. DirectML's and
@@ -516,7 +517,7 @@ py::object fold_array(py::handle columns, py::handle output_sizes, py::handle wi
     const auto geometry = fold_geometry(extents_of(input), "columns", input.itemsize(), axes, output_sizes,
                                         parameters, channel_axis);
     const axis_values image = axes.output.shape_of(value_or_raise(geometry).image());
-    how.check(geometry->window_sizes(), geometry->repeats());
+    how.check(geometry->window_sizes());
     if (how.options().accumulate && out.is_none()) {
       throw py::value_error("out must be given with accumulate=True, which adds to what it holds, got None");
     }

@@ -135,6 +135,24 @@ inline axis_values columns_extents(const axis_values& image, const window& w, st
           volume(blocks_of(spatial(image, channel_axis), w).counts)};
 }
 
+/// Walks from position p outside, one reflection or copy after the other, until it is inside; -1 for the constant mode.
+inline std::int64_t inside(std::int64_t p, std::int64_t extent, padding_mode mode) {
+  const std::int64_t last = extent - 1;
+  if (mode == padding_mode::reflection && last > 0) p %= 2 * last;
+  if (mode == padding_mode::symmetric) p %= 2 * extent;
+  if (mode == padding_mode::wrap) p %= extent;
+  while (p < 0 || p >= extent) {
+    switch (mode) {
+      case padding_mode::constant: return -1;
+      case padding_mode::edge: p = p < 0 ? 0 : last; break;
+      case padding_mode::reflection: p = extent == 1 ? 0 : p < 0 ? -p : 2 * last - p; break;
+      case padding_mode::symmetric: p = p < 0 ? -1 - p : 2 * last + 1 - p; break;
+      case padding_mode::wrap: p += p < 0 ? extent : -extent; break;
+    }
+  }
+  return p;
+}
+
 /// Calls f(column index, image index, whether it lies inside the image) for every element of the
 /// columns, where o, the position in the window, ascends.
 template <class F>

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Windows over padded images: unfold finds what an image that is padded first has, and fold is its adjoint.
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -27,21 +29,6 @@ using test::strided_tensor;
 
 constexpr padding_mode modes[] = {padding_mode::constant, padding_mode::edge, padding_mode::reflection,
                                   padding_mode::symmetric, padding_mode::wrap};
-
-/// Walks from position p outside, one reflection or copy after the other, until it is inside; -1 for the constant mode.
-std::int64_t inside(std::int64_t p, std::int64_t extent, padding_mode mode) {
-  while (p < 0 || p >= extent) {
-    const std::int64_t last = extent - 1;
-    switch (mode) {
-      case padding_mode::constant: return -1;
-      case padding_mode::edge: p = p < 0 ? 0 : last; break;
-      case padding_mode::reflection: p = extent == 1 ? 0 : p < 0 ? -p : 2 * last - p; break;
-      case padding_mode::symmetric: p = p < 0 ? -1 - p : 2 * last + 1 - p; break;
-      case padding_mode::wrap: p += p < 0 ? extent : -extent; break;
-    }
-  }
-  return p;
-}
 
 struct problem {
   axis_values image;
@@ -75,7 +62,7 @@ void for_each_padded_pair(const problem& p, F&& f) {
                                  axis_values in_image = at;
                                  bool is_there = true;
                                  for (std::size_t i = 2; i < at.size(); ++i) {
-                                   in_image[i] = inside(at[i], p.image[i], p.window.padding_mode);
+                                   in_image[i] = oracle::inside(at[i], p.image[i], p.window.padding_mode);
                                    is_there = is_there && in_image[i] >= 0;
                                  }
                                  f(in_columns, in_image, is_there);
@@ -127,6 +114,49 @@ TEST_CASE("fold is the adjoint of unfold with every mode") {
         if (is_there) expected.at(to) += values.at(from);
       });
       CHECK(image.holds_exactly(expected));
+    }
+  }
+}
+
+TEST_CASE("reductions take the terms of the padding with every mode") {
+  for (unsigned seed = 0; seed < 60; ++seed) {
+    INFO("seed ", seed);
+    std::mt19937 random(seed);
+    problem p = draw_problem(random);
+    for (const padding_mode mode : modes) {
+      p.window.padding_mode = mode;
+      const axis_values extents = unfold_extents(p.image, p.window);
+      const auto values = test::draw_integers<std::int16_t>(random, extents);
+      const strided_tensor<std::int16_t> columns(values, test::draw_strides(random, extents));
+      oracle::tensor<double> sums(p.image);
+      oracle::tensor<double> counts(p.image);
+      oracle::tensor<std::int16_t> largest(p.image);
+      for_each_padded_pair(p, [&](const axis_values& from, const axis_values& to, bool is_there) {
+        if (!is_there) return;
+        const std::int16_t term = values.at(from);
+        largest.at(to) = counts.at(to) == 0 ? term : std::max(largest.at(to), term);
+        sums.at(to) += term;
+        counts.at(to) += 1;
+      });
+      oracle::tensor<std::int16_t> mean(p.image);
+      oracle::tensor<double> doubled(p.image);
+      for (std::size_t i = 0; i < sums.values.size(); ++i) {
+        if (counts.values[i] != 0) {
+          mean.values[i] = static_cast<std::int16_t>(std::nearbyint(sums.values[i] / counts.values[i]));
+        }
+        doubled.values[i] = 2 * sums.values[i];
+      }
+      strided_tensor<std::int16_t> image(mean, test::draw_strides(random, p.image));
+      fold(columns.view(), image.view(), p.window, fold_options{.reduction = fold_reduction::mean});
+      CHECK(image.holds_exactly(mean));
+      fold(columns.view(), image.view(), p.window, fold_options{.reduction = fold_reduction::max});
+      CHECK(image.holds_exactly(largest));
+      const std::vector<double> twos(
+          static_cast<std::size_t>(oracle::volume(p.window.sizes.expand(p.image.size() - 2))), 2);
+      const tensor_view<const double> weights(twos.data(), p.window.sizes.expand(p.image.size() - 2));
+      strided_tensor<double> wide(doubled, test::draw_strides(random, p.image));
+      fold(columns.view(), wide.view(), p.window, fold_options{.weights = weights});
+      CHECK(wide.holds_exactly(doubled));
     }
   }
 }

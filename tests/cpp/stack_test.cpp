@@ -11,6 +11,7 @@
 #include <cstring>
 #include <functional>
 #include <random>
+#include <span>
 #include <stdexcept>
 #include <vector>
 
@@ -271,10 +272,45 @@ void run_conversions(runner& runs) {
   });
 }
 
+/// Padding modes of images that are summed in groups of channels, and of signals; reductions with and without them.
+void run_modes_and_reductions(runner& runs) {
+  const auto* from = reinterpret_cast<const float*>(runs.input());
+  auto* to = reinterpret_cast<float*>(runs.output());
+  const std::vector<double> weights(49, 0.5);
+  test::backward_executor chunks{2};
+  constexpr padding_mode modes[] = {padding_mode::constant, padding_mode::edge, padding_mode::reflection,
+                                    padding_mode::wrap};
+  for (const axis_values& image : {axis_values{2, 40, 30, 34}, axis_values{3, 1, 5000}}) {
+    for (const padding_mode mode : modes) {
+      const window sliding{
+          .sizes = 7, .strides = 2, .start_padding = 5, .end_padding = 30, .padding_mode = mode};
+      const axis_values columns = unfold_extents(image, sliding);
+      const tensor_view<const float> in_image(from, image);
+      const tensor_view<float> out_columns(to, columns);
+      const tensor_view<const float> in_columns(from, columns);
+      const tensor_view<float> out_image(to, image);
+      fold_options blend{.reduction = fold_reduction::mean};
+      for (std::size_t d = 2; d < image.size(); ++d) blend.weights.push_back(std::span(weights).first(7));
+      runs.run_call([&] { unfold(in_image, out_columns, sliding, chunks); });
+      runs.run_call([&] { fold(in_columns, out_image, sliding); });
+      runs.run_call([&] { fold(in_columns, out_image, sliding, chunks); });
+      runs.run_call([&] { fold(in_columns, out_image, sliding, blend); });
+      const tensor_view<double> wide(reinterpret_cast<double*>(to), image);
+      runs.run_call(
+          [&] { fold(in_columns, wide, sliding, fold_options{.reduction = fold_reduction::max}, chunks); });
+      const axis_values sizes = axis_values::repeat(image.size() - 2, 7);
+      const fold_options weighted{.accumulate = true,
+                                  .weights = tensor_view<const double>(weights.data(), sizes)};
+      runs.run_call([&] { fold(in_columns, out_image, sliding, weighted, chunks); });
+    }
+  }
+}
+
 TEST_CASE("a stack of 128 KiB is enough for a call") {
   runner runs;
   SUBCASE("on views") { run_calls(runs); }
   SUBCASE("with conversions") { run_conversions(runs); }
+  SUBCASE("with padding modes and reductions") { run_modes_and_reductions(runs); }
   SUBCASE("small") { run_small(runs); }
   SUBCASE("large") { run_large(runs); }
   CHECK(runs.most_used() <= promised_bytes);

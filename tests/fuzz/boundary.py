@@ -21,11 +21,13 @@ from hypothesis import strategies as st
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python"))
 
 import reblock
-from calls import any_call
+from calls import any_call, padded_calls
 from checks import assert_same_bytes, assert_same_values, assert_writes_only_elements
 from descriptors import describe_tensors
 from dtypes import MOVABLE, movable, summable
 from layouts import allocate, layouts, small_integers
+from padded import MODES, expected_unfold, listed_terms, summed
+from reductions import compared, exact_mean
 
 MOST_BYTES = 1 << 20  # of a result: what is larger is not asked for
 
@@ -41,6 +43,7 @@ SCALARS = st.one_of(
     st.floats(),
     st.text(max_size=4),
     st.sampled_from(["DCR", "CRD", np.int64(2), np.float32(2), np.array(2), *reblock.DataType]),
+    st.sampled_from([*MODES, "mean", "max", "HWC", "NCHW", "NLC", "f4", slice(0, 1), slice(None)]),
 )
 VALUES = st.one_of(
     SCALARS, st.lists(INTEGERS, max_size=10), st.lists(SCALARS, max_size=3).map(tuple)
@@ -55,6 +58,15 @@ NAMES = [
     "start_padding",
     "end_padding",
     "channel_axis",
+    "padding_mode",
+    "padding_value",
+    "blocks",
+    "reduction",
+    "weights",
+    "accumulate",
+    "dtype",
+    "layout",
+    "out_layout",
     "threads",
     "input",
     "output",
@@ -130,6 +142,31 @@ def check_valid_call(data: st.DataObject) -> None:
     assert source.buffer.tobytes() == before
 
 
+def check_windows(data: st.DataObject) -> None:
+    """Check padding modes, orders, ranges of window positions, and reductions of integers."""
+    unfold, fold, ranges = data.draw(padded_calls())
+    mode, order = data.draw(st.sampled_from(MODES)), data.draw(st.sampled_from(["CRD", "DCR"]))
+    options: dict[str, Any] = {"padding_mode": mode, "order": order, "blocks": ranges}
+    options["threads"] = data.draw(st.sampled_from([1, 3]))
+    dtype = data.draw(st.sampled_from([np.dtype(code) for code in "bBhHiIqQ"]))
+    layout = data.draw(layouts(len(unfold.input_shape), dtype.itemsize))
+    x = allocate(unfold.input_shape, dtype, layout, seed=1).array
+    columns = unfold(x, **options)
+    assert_same_bytes(columns, expected_unfold(unfold, x, mode, ranges, order))
+    columns = allocate(columns.shape, dtype, seed=2).array
+    terms, present, _ = listed_terms(columns, fold, mode, ranges, order)
+    expected = {
+        "sum": summed(terms, present, np.zeros(terms.shape[1:], dtype)),
+        "mean": exact_mean(terms, present),
+        "max": compared(terms, present, np.greater_equal),
+        "min": compared(terms, present, np.less_equal),
+    }
+    for reduction, right in expected.items():
+        made = fold(columns, **options, reduction=reduction)
+        channels_second = np.moveaxis(made, fold.keywords["channel_axis"], 1)
+        assert_same_bytes(np.ascontiguousarray(channels_second), right)
+
+
 def check_any_call(data: st.DataObject) -> None:
     call = data.draw(any_call())
     disturb = Disturber(data)
@@ -138,7 +175,8 @@ def check_any_call(data: st.DataObject) -> None:
     out = disturb(allocate(call.output_shape, dtype).array, st.one_of(arrays(), st.just(x)))
     arguments = [disturb(argument) for argument in call.arguments]
     keywords = disturb.keywords(call.keywords)
-    plain = {name: value for name, value in keywords.items() if name not in ("order", "threads")}
+    moved = ("order", "threads", "padding_value", "reduction", "weights", "accumulate", "dtype")
+    plain = {name: value for name, value in keywords.items() if name not in moved}
     shape_of = getattr(reblock, call.operator + "_shape")
     shape = outcome(shape_of, getattr(x, "shape", x), *arguments, **plain)
     size = getattr(getattr(x, "dtype", None), "itemsize", 8)
@@ -187,7 +225,7 @@ def check_any_description(data: st.DataObject) -> None:
 @settings(database=None, deadline=None)
 @given(st.data())
 def check(data: st.DataObject) -> None:
-    checks = [check_valid_call, check_any_call, check_any_description]
+    checks = [check_valid_call, check_any_call, check_any_description, check_windows]
     data.draw(st.sampled_from(checks))(data)
 
 

@@ -3,9 +3,12 @@
 // What the operators do to the bytes of tensors with strides, element by element, as slow as it gets.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
+#include <vector>
 
 #include <reblock/depth_space.hpp>
 #include <reblock/window.hpp>
@@ -43,36 +46,120 @@ inline void define_depth_space(bool to_space, const axis_values& space, const ax
                                     });
 }
 
+/// Finds the element that a padded index stands for. Returns whether there is one.
+inline bool find_inside(const axis_values& image, std::size_t channel_axis, padding_mode mode,
+                        axis_values& index) {
+  for (std::size_t i = 1; i < index.size(); ++i) {
+    if (i == channel_axis) continue;
+    index[i] = oracle::inside(index[i], image[i], mode);
+    if (index[i] < 0) return false;
+  }
+  return true;
+}
+
 inline void define_unfold(const window& w, std::size_t channel_axis, const elements& image,
                           const elements& columns, const std::byte* from, std::byte* to) {
   oracle::for_each_window_pair(image.extents, w, channel_axis,
-                               [&](const axis_values& in_columns, const axis_values& in_image, bool inside) {
+                               [&](const axis_values& in_columns, axis_values at, bool) {
                                  std::byte* element = columns.at(in_columns, to);
-                                 if (inside) {
-                                   std::memcpy(element, image.at(in_image, from), image.size);
+                                 if (find_inside(image.extents, channel_axis, w.padding_mode, at)) {
+                                   std::memcpy(element, image.at(at, from), image.size);
                                  } else {
                                    std::memset(element, 0, image.size);
                                  }
                                });
 }
 
-/// Elements of type T, each sum in a variable of type Sum, rounded once.
-template <class T, class Sum>
-void define_fold(const window& w, std::size_t channel_axis, const elements& columns, const elements& image,
-                 const std::byte* from, std::byte* to) {
-  oracle::tensor<Sum> sums(image.extents);
-  oracle::for_each_window_pair(image.extents, w, channel_axis,
-                               [&](const axis_values& in_columns, const axis_values& in_image, bool inside) {
-                                 if (!inside) return;
-                                 T term;
-                                 std::memcpy(&term, columns.at(in_columns, from), sizeof(T));
-                                 Sum& sum = sums.at(in_image);
-                                 sum = static_cast<Sum>(sum + static_cast<Sum>(term));
+/// A term of an element of the image, and where it stands in the order of addition: its offset in the window, then for each
+/// axis whether it lies inside, before or behind the image, and its position there.
+struct listed_term {
+  std::vector<std::int64_t> order;
+  axis_values in_columns;
+  axis_values in_image;
+};
+
+/// Lists the terms of all elements in the order of addition.
+inline std::vector<listed_term> list_terms(const window& w, std::size_t channel_axis,
+                                           const axis_values& image) {
+  std::vector<listed_term> terms;
+  const std::int64_t channels = image[channel_axis];
+  const std::int64_t sizes = oracle::volume(w.sizes.values());
+  oracle::for_each_window_pair(image, w, channel_axis,
+                               [&](const axis_values& in_columns, axis_values at, bool) {
+                                 const std::int64_t row = in_columns[1];
+                                 const bool is_crd = w.order == depth_space_order::column_row_depth;
+                                 std::vector<std::int64_t> order{is_crd ? row % sizes : row / channels};
+                                 for (std::size_t i = 1; i < at.size(); ++i) {
+                                   if (i == channel_axis) continue;
+                                   order.push_back(at[i] < 0 ? 1 : at[i] >= image[i] ? 2 : 0);
+                                   order.push_back(at[i]);
+                                 }
+                                 if (!find_inside(image, channel_axis, w.padding_mode, at)) return;
+                                 terms.push_back({order, in_columns, at});
                                });
+  std::sort(terms.begin(), terms.end(),
+            [](const listed_term& a, const listed_term& b) { return a.order < b.order; });
+  return terms;
+}
+
+/// The nearest integer to a quotient, ties to even. The divisor is positive.
+template <class Integer>
+Integer divided(Integer sum, Integer count) {
+  Integer quotient = sum / count;
+  Integer rest = sum % count;
+  if (rest < 0) {
+    rest += count;
+    --quotient;
+  }
+  return 2 * rest > count || (2 * rest == count && quotient % 2 != 0) ? quotient + 1 : quotient;
+}
+
+/// Elements of type T. Each sum has a variable of type Sum and is rounded once; means are those of integers. If the
+/// reduction accumulates, it begins from what the image holds.
+template <class T, class Sum>
+void define_fold(const window& w, std::size_t channel_axis, const fold_options& options,
+                 const elements& columns, const elements& image, const std::byte* from, std::byte* to) {
+  using wide = __int128;
+  oracle::tensor<Sum> sums(image.extents);
+  oracle::tensor<wide> exact(image.extents);
+  oracle::tensor<std::int64_t> counts(image.extents);
+  if (options.accumulate) {
+    oracle::for_each_index(image.extents, [&](const axis_values& index) {
+      T held;
+      std::memcpy(&held, image.at(index, to), sizeof(T));
+      sums.at(index) = static_cast<Sum>(held);
+    });
+  }
+  for (const listed_term& listed : list_terms(w, channel_axis, image.extents)) {
+    T term;
+    std::memcpy(&term, columns.at(listed.in_columns, from), sizeof(T));
+    const auto next = static_cast<Sum>(term);
+    Sum& sum = sums.at(listed.in_image);
+    std::int64_t& count = counts.at(listed.in_image);
+    const bool begins = count++ == 0 && !options.accumulate;
+    switch (options.reduction) {
+      case fold_reduction::sum: sum = static_cast<Sum>(sum + next); break;
+      case fold_reduction::mean:
+        if constexpr (std::is_integral_v<T>) exact.at(listed.in_image) += term;
+        break;
+      case fold_reduction::max: sum = !begins && (sum >= next || sum != sum) ? sum : next; break;
+      case fold_reduction::min: sum = !begins && (sum <= next || sum != sum) ? sum : next; break;
+    }
+  }
   oracle::for_each_index(image.extents, [&](const axis_values& index) {
-    const auto rounded = static_cast<T>(sums.at(index));
-    std::memcpy(image.at(index, to), &rounded, sizeof(T));
+    if (options.accumulate && counts.at(index) == 0) return;
+    auto result = static_cast<T>(sums.at(index));
+    if (options.reduction == fold_reduction::mean && counts.at(index) > 0) {
+      result = static_cast<T>(divided<wide>(exact.at(index), counts.at(index)));
+    }
+    std::memcpy(image.at(index, to), &result, sizeof(T));
   });
+}
+
+template <class T, class Sum>
+void define_sums(const window& w, std::size_t channel_axis, const elements& columns, const elements& image,
+                 const std::byte* from, std::byte* to) {
+  define_fold<T, Sum>(w, channel_axis, {}, columns, image, from, to);
 }
 
 /// Makes every NaN the same one: which bits a sum with a NaN has, the compiler decides.

@@ -230,16 +230,16 @@ using fold_definition = void(const window&, std::size_t, const elements&, const 
 
 fold_definition* fold_of(data_type type) {
   switch (type) {
-    case data_type::float16: return define_fold<_Float16, float>;
-    case data_type::float32: return define_fold<float, float>;
-    case data_type::float64: return define_fold<double, double>;
+    case data_type::float16: return define_sums<_Float16, float>;
+    case data_type::float32: return define_sums<float, float>;
+    case data_type::float64: return define_sums<double, double>;
     default: break;
   }
   switch (element_size(type)) {
-    case 1: return define_fold<std::uint8_t, std::uint8_t>;
-    case 2: return define_fold<std::uint16_t, std::uint16_t>;
-    case 4: return define_fold<std::uint32_t, std::uint32_t>;
-    default: return define_fold<std::uint64_t, std::uint64_t>;
+    case 1: return define_sums<std::uint8_t, std::uint8_t>;
+    case 2: return define_sums<std::uint16_t, std::uint16_t>;
+    case 4: return define_sums<std::uint32_t, std::uint32_t>;
+    default: return define_sums<std::uint64_t, std::uint64_t>;
   }
 }
 

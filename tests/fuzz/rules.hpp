@@ -64,7 +64,24 @@ inline std::optional<window> expanded(const window& given, std::size_t axes) {
   const auto start_padding = expanded(given.start_padding, axes, 0);
   const auto end_padding = expanded(given.end_padding, axes, 0);
   if (!sizes || !strides || !dilations || !start_padding || !end_padding) return std::nullopt;
-  return window{*sizes, *strides, *dilations, *start_padding, *end_padding};
+  window each{*sizes, *strides, *dilations, *start_padding, *end_padding, given.padding_mode, given.order};
+  if (static_cast<std::uint32_t>(each.padding_mode) > 4 || static_cast<std::uint32_t>(each.order) > 1) {
+    return std::nullopt;
+  }
+  constexpr std::int64_t least = std::numeric_limits<std::int64_t>::min();
+  const auto start = expanded(given.blocks.start, axes, least);
+  const auto stop = expanded(given.blocks.stop, axes, least);
+  if (!start || !stop) return std::nullopt;
+  each.blocks = {*start, *stop};
+  return each;
+}
+
+/// The number of window positions in a range, of `all` along an axis; nothing where they are not among these.
+inline std::optional<std::int64_t> count_of(std::int64_t start, std::int64_t stop, wide all) {
+  const wide first = start < 0 ? start + all : start;
+  const wide last = stop == block_range::end ? all : stop < 0 ? stop + all : stop;
+  if (first < 0 || last > all || first > last) return std::nullopt;
+  return static_cast<std::int64_t>(last - first);
 }
 
 /// {N, C*K, L}; nothing where the window does not fit, or where a padded extent or an extent of the
@@ -77,7 +94,11 @@ inline std::optional<axis_values> columns_of(const axis_values& image, std::size
     const wide padded = wide{spatial[d]} + w.start_padding.values()[d] + w.end_padding.values()[d];
     const wide span = wide{w.sizes.values()[d] - 1} * w.dilations.values()[d] + 1;
     if (padded >= enormous || span > padded) return std::nullopt;
-    counts.push_back(static_cast<std::int64_t>((padded - span) / w.strides.values()[d] + 1));
+    if (w.padding_mode != padding_mode::constant && spatial[d] == 0 && padded > 0) return std::nullopt;
+    const auto count =
+        count_of(w.blocks.start.at(d), w.blocks.stop.at(d), (padded - span) / w.strides.values()[d] + 1);
+    if (!count) return std::nullopt;
+    counts.push_back(*count);
   }
   const wide rows = capped_product(w.sizes.values(), image[channel_axis]);
   const wide blocks = capped_product(counts);

@@ -70,6 +70,15 @@ class source {
             .start_padding = parameter(axes, 0, 2),
             .end_padding = parameter(axes, 0, 2)};
   }
+  /// The same, with any mode and order, and a part of the window positions.
+  window any_window_of(std::size_t axes) {
+    window w = window_of(axes);
+    w.padding_mode = static_cast<padding_mode>(rarely() ? any<std::uint32_t>() : between(0, 4));
+    w.order = static_cast<depth_space_order>(rarely() ? any<std::uint32_t>() : between(0, 1));
+    if (flip()) w.blocks.start = parameter(axes, -1, 2);
+    if (flip()) w.blocks.stop = parameter(axes, -2, 4);
+    return w;
+  }
   /// The given values, of which one is, rarely, replaced, left out or added.
   axis_values disturbed(const axis_values& given) {
     if (!rarely()) return given;

@@ -224,6 +224,42 @@ def ranges_of(draw: st.DrawFn, counts: list[int]) -> Ranges:
     return [(first, last) for first, last in bounds]
 
 
+@st.composite
+def padded_calls(draw: st.DrawFn) -> tuple[Call, Call, Ranges]:
+    """Draw unfold and fold of small images with pads of any size, and some of the blocks."""
+    axes = draw(st.sampled_from([2, 1, 2, 3, 4]))
+    extents = {1: 40, 2: 9, 3: 4, 4: 3}[axes]
+    most_padding = draw(st.sampled_from([1, 3, {1: 200, 2: 30, 3: 7, 4: 3}[axes]]))
+
+    def per_axis(low: int, high: int) -> Shape:
+        return tuple(draw(st.lists(st.integers(low, high), min_size=axes, max_size=axes)))
+
+    sizes, start, end = per_axis(1, extents), per_axis(0, most_padding), per_axis(0, most_padding)
+    dilations, strides = per_axis(1, 3), per_axis(1, draw(st.sampled_from([2, 4, 11])))
+    most = {1: draw(st.sampled_from([4, 25])), 2: 4}.get(axes, 2)
+    windows = tuple(
+        draw(st.integers(1, min(most, (size + a + b - 1) // dilation + 1)))
+        for size, a, b, dilation in zip(sizes, start, end, dilations, strict=True)
+    )
+    channels = draw(st.integers(1, 3))
+    pair = window_calls(
+        draw(st.integers(1, 2)),
+        channels,
+        sizes,
+        windows,
+        strides=strides,
+        dilations=dilations,
+        start_padding=start,
+        end_padding=end,
+        channel_axis=draw(st.integers(1, axes + 1)),
+    )
+    ranges = [(0, count) for count in counts_of(pair[0])]
+    if draw(st.booleans()):
+        bounds = [sorted(draw(st.tuples(*[st.integers(0, n)] * 2))) for _, n in ranges]
+        ranges = [(first, last) for first, last in bounds]
+    return *pair, ranges
+
+
 def depth_space() -> st.SearchStrategy[Call]:
     return depth_space_pairs().flatmap(st.sampled_from)
 

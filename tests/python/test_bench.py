@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""bench/compare.py, pair.py and compile.py: what they keep, and that no wrong result passes."""
+"""The scripts in bench/: what they keep, and that no wrong result passes."""
 
 import json
 import shutil
@@ -113,6 +113,44 @@ def test_a_wrong_result_of_reblock_stops_it() -> None:
         "reblock.depth_to_space = lambda x, *a, out, **k: np.zeros_like(out)",
         *SMALL,
         *("--only", "14x14 and 7x7"),
+    )
+    assert done.returncode != 0
+    assert "reblock is wrong" in done.stderr
+
+
+def modes_and_means(code: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    script = f"""
+import runpy, sys
+sys.path.insert(0, {str(BENCH)!r})
+sys.argv = ["modes_and_means.py", "--quick", "--seconds", "0.001", *{arguments!r}]
+{code}
+runpy.run_path({str(BENCH / "modes_and_means.py")!r}, run_name="__main__")
+"""
+    return subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=300
+    )
+
+
+def test_modes_and_means_are_timed_beside_the_plain_operator_and_the_usual_ways(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "results.json"
+    done = modes_and_means("", "--json", str(path))
+    assert done.returncode == 0, done.stderr
+    times = {row["name"]: row["seconds"] for row in json.loads(path.read_text(encoding="utf-8"))}
+    for start in ("unfold, edge", "fold, wrap", "mean", "blend"):
+        assert any(name.startswith(start) for name in times)
+    for name, taken in times.items():
+        assert {"reblock", "plain"} <= set(taken)
+        assert len(taken) > 2 or name.startswith("fold")
+
+
+def test_a_wrong_mean_stops_modes_and_means() -> None:
+    done = modes_and_means(
+        "import numpy as np, reblock\n"
+        "fold = reblock.fold\n"
+        "reblock.fold = lambda *a, **k: fold(*a, **k) + (k.get('reduction') == 'mean')",
+        *("--only", "mean, "),
     )
     assert done.returncode != 0
     assert "reblock is wrong" in done.stderr

@@ -21,6 +21,7 @@ from rich.console import Console
 
 import oracle
 import reblock
+from checks import refuses
 from patterns import Use, patterns
 from reblock import _index_map
 from reblock._explain import Explanation
@@ -447,3 +448,40 @@ def test_a_conversion_is_checked() -> None:
         explain(*pattern, bias={"w": [1]})
     with pytest.raises(TypeError, match="dtype must be"):
         explain(*pattern, dtype="c8")
+
+
+@pytest.mark.parametrize(
+    ("operator", "shape", "arguments", "names"),
+    [
+        ("space_to_depth", (4, 6, 3), (2,), {"layout": "HWC", "out_layout": "CHW"}),
+        ("space_to_depth", (4, 6), (2,), {"layout": "HW"}),
+        ("depth_to_space", (2, 3, 8), (2,), {"layout": "HWC"}),
+        ("depth_to_space", (4, 2, 3), (2,), {"layout": "CHW", "out_layout": "HW"}),
+        ("unfold", (5, 6, 2), (3,), {"layout": "HWC", "out_layout": "LC"}),
+        ("unfold", (7, 2, 1), (3,), {"layout": "WCN", "out_layout": "NLC", "start_padding": 1}),
+        ("unfold", (2, 1, 5, 6), (2,), {"out_layout": "LNC"}),
+        ("fold", (16, 18), ((5, 6), (2, 3)), {"layout": "LC", "out_layout": "WHC"}),
+        ("fold", (16, 4), ((5, 5), 2), {"layout": "LC"}),
+        ("fold", (1, 8, 16), ((5, 5), 2), {"out_layout": "HCWN"}),
+    ],
+)
+def test_layouts_name_the_axes(
+    operator: Any, shape: tuple[int, ...], arguments: tuple[Any, ...], names: dict[str, Any]
+) -> None:
+    """The map has the indices of the arrays as the layouts say."""
+    explanation = reblock.explain(operator, shape, *arguments, **names)
+    x = np.arange(1, 1 + math.prod(shape)).reshape(shape)
+    result = getattr(reblock, operator)(x, *arguments, **names)
+    assert f"{shape} -> {result.shape}" in repr(explanation)
+    assert explanation.sources
+    for index, terms in explanation.sources.items():
+        assert result[index] == sum(x[term] for term in terms)
+
+
+def test_a_layout_and_a_channel_axis_are_refused() -> None:
+    refuses(
+        lambda: reblock.explain("unfold", (4, 4, 3), 2, layout="HWC", channel_axis=-1),
+        ValueError,
+        "channel_axis",
+        -1,
+    )

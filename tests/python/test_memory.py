@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import array
 import math
+import tracemalloc
 from typing import Any
 
 import numpy as np
@@ -281,3 +282,39 @@ def test_bytes_beside_the_input_are_not_read_into_the_result(data: st.DataObject
     second = allocate(call.input_shape, dtype, layout, seed=2)
     as_bytes(second.array)[...] = as_bytes(first.array)
     assert_same_bytes(call(first.array), call(second.array))
+
+
+# Nothing of the image's size but the result
+
+
+@pytest.mark.parametrize("mode", ["constant", "edge", "reflect", "wrap"])
+@pytest.mark.parametrize(
+    "how",
+    [
+        {},
+        {"reduction": "mean"},
+        {"reduction": "mean", "weights": [np.hanning(18)[1:-1]] * 2},
+        {"weights": np.ones((16, 16))},
+        {"reduction": "max", "dtype": np.float32},
+    ],
+    ids=str,
+)
+def test_windows_allocate_the_result_alone(mode: Any, how: dict[str, Any]) -> None:
+    image = np.ones((2, 3, 200, 300), np.uint8)
+    window: dict[str, Any] = {"strides": 8, "start_padding": 8, "end_padding": 8}
+    window["padding_mode"] = mode
+    small = 2**14
+    tracemalloc.start()
+    try:
+        columns = reblock.unfold(image, 16, **window)
+        _, peak = tracemalloc.get_traced_memory()
+        assert peak < columns.nbytes + small
+        for out in (None, np.zeros(image.shape, how.get("dtype", np.uint8))):
+            before, _ = tracemalloc.get_traced_memory()
+            tracemalloc.reset_peak()
+            result = reblock.fold(columns, (200, 300), 16, **window, **how, out=out)
+            _, peak = tracemalloc.get_traced_memory()
+            assert peak - before < (result.nbytes if out is None else 0) + small
+            del result
+    finally:
+        tracemalloc.stop()

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 import subprocess
 import sys
@@ -17,127 +16,14 @@ from hypothesis import strategies as st
 
 import oracle
 import reblock
-from calls import Call, Ranges, Shape, window_calls
+from calls import Call, Ranges, Shape, counts_of, padded_calls, window_calls
 from checks import assert_same_bytes, assert_same_values, refuses
 from dtypes import BFLOAT16, SUMMABLE, movable, summable
 from layouts import allocate, in_one_buffer, layouts, small_integers
-from oracle import Array
+from padded import MODES, expected_fold, expected_unfold
 from reblock import PaddingMode
 
-MODES = ["constant", "edge", "reflect", "symmetric", "wrap"]
 REPEATING = MODES[1:]
-
-
-@st.composite
-def padded_calls(draw: st.DrawFn) -> tuple[Call, Call, Ranges]:
-    """Draw unfold and fold of small images with pads of any size, and some of the blocks."""
-    axes = draw(st.sampled_from([2, 1, 2, 3, 4]))
-    extents = {1: 40, 2: 9, 3: 4, 4: 3}[axes]
-    most_padding = draw(st.sampled_from([1, 3, {1: 200, 2: 30, 3: 7, 4: 3}[axes]]))
-
-    def per_axis(low: int, high: int) -> Shape:
-        return tuple(draw(st.lists(st.integers(low, high), min_size=axes, max_size=axes)))
-
-    sizes, start, end = per_axis(1, extents), per_axis(0, most_padding), per_axis(0, most_padding)
-    dilations, strides = per_axis(1, 3), per_axis(1, draw(st.sampled_from([2, 4, 11])))
-    windows = tuple(
-        draw(st.integers(1, min(4 if axes < 3 else 2, (size + a + b - 1) // dilation + 1)))
-        for size, a, b, dilation in zip(sizes, start, end, dilations, strict=True)
-    )
-    channels = draw(st.integers(1, 3))
-    pair = window_calls(
-        draw(st.integers(1, 2)),
-        channels,
-        sizes,
-        windows,
-        strides=strides,
-        dilations=dilations,
-        start_padding=start,
-        end_padding=end,
-        channel_axis=draw(st.integers(1, axes + 1)),
-    )
-    ranges = [(0, count) for count in counts_of(pair[0])]
-    if draw(st.booleans()):
-        bounds = [sorted(draw(st.tuples(*[st.integers(0, n)] * 2))) for _, n in ranges]
-        ranges = [(first, last) for first, last in bounds]
-    return *pair, ranges
-
-
-def counts_of(unfold: Call) -> list[int]:
-    window = {k: v for k, v in unfold.keywords.items() if k != "channel_axis"}
-    sizes = oracle.channels_second(unfold.input_shape, unfold.keywords["channel_axis"])[2:]
-    return oracle.block_counts(sizes, unfold.arguments[0], **window)
-
-
-def sources(unfold: Call, mode: Any) -> Array:
-    """Return the padded numbers of an image's elements; -1 stands for the constant's value."""
-    numbers = np.arange(math.prod(unfold.input_shape)).reshape(unfold.input_shape)
-    pads = zip(unfold.keywords["start_padding"], unfold.keywords["end_padding"], strict=True)
-    widths = oracle.channels_at([(0, 0), (0, 0), *pads], unfold.keywords["channel_axis"])
-    options: dict[str, Any] = {"constant_values": -1} if mode == "constant" else {}
-    padded: Array = np.pad(numbers, widths, mode, **options)
-    return padded
-
-
-def expected_unfold(  # noqa: PLR0917 - all that a result depends on
-    unfold: Call, x: Array, mode: Any, ranges: Ranges, order: str, value: object = None
-) -> Array:
-    numbers = sources(unfold, mode)
-    nothing = (0,) * len(unfold.arguments[0])
-    keywords = {**unfold.keywords, "start_padding": nothing, "end_padding": nothing}
-    taken = oracle.unfold(numbers, *unfold.arguments, **keywords, order=order, blocks=ranges)
-    result = np.zeros(taken.shape, x.dtype)
-    if value is not None:
-        result[...] = value
-    found = np.concatenate([oracle.as_bytes(x).reshape(-1), oracle.as_bytes(result).reshape(-1)])
-    if taken.size:
-        oracle.as_bytes(result)[...] = found[np.where(taken < 0, x.size, taken)]
-    return result
-
-
-def expected_fold(  # noqa: PLR0917 - all that a result depends on
-    fold: Call, columns: Array, mode: Any, ranges: Ranges, order: str, onto: Array | None = None
-) -> Array:
-    """Add terms one by one: for each offset a position's own, those before, those behind."""
-    sizes, windows = fold.arguments
-    window = fold.keywords
-    batch, rows, _ = columns.shape
-    channels = rows // math.prod(windows)
-    shape = (batch, channels, *sizes)
-    sum_type = np.dtype(np.float32) if columns.dtype in oracle.NARROW_FLOATS else columns.dtype
-    start = np.zeros(shape, columns.dtype) if onto is None else _channels_second(onto, window)
-    total, reached = start.astype(sum_type), np.zeros(shape, bool)
-    counts = [stop - first for first, stop in ranges]
-    pads = list(zip(window["start_padding"], window["end_padding"], strict=True))
-    options: dict[str, Any] = {"constant_values": -1} if mode == "constant" else {}
-    images = [
-        np.pad(np.arange(size), pad, mode, **options) for size, pad in zip(sizes, pads, strict=True)
-    ]
-    with np.errstate(all="ignore"):
-        for o in np.ndindex(*windows):
-            terms = []
-            for d, image in enumerate(images):
-                places = []
-                for block in range(*ranges[d]):
-                    p = block * window["strides"][d] + o[d] * window["dilations"][d]
-                    side = 1 if p < pads[d][0] else 2 if p >= pads[d][0] + sizes[d] else 0
-                    if image[p] >= 0:
-                        places.append((image[p], side, p, block - ranges[d][0]))
-                terms.append(sorted(places))
-            for term in itertools.product(*terms):
-                c = np.arange(channels)
-                row = oracle.row_of(c, oracle.rank(o, windows), channels, windows, order)
-                at = (slice(None), slice(None), *(place[0] for place in term))
-                column = oracle.rank([place[3] for place in term], counts)
-                total[at] = total[at] + columns[:, row, column].astype(sum_type)
-                reached[at] = True
-        result = start.copy()
-        result[reached] = total.astype(columns.dtype)[reached]
-    return np.ascontiguousarray(np.moveaxis(result, 1, window["channel_axis"]))
-
-
-def _channels_second(x: Array, window: dict[str, Any]) -> Array:
-    return np.moveaxis(x, window["channel_axis"], 1)
 
 
 @given(st.data(), st.sampled_from(MODES), st.sampled_from(["CRD", "DCR"]))
@@ -447,6 +333,19 @@ def test_padding_far_larger_than_memory() -> None:
         assert np.array_equal(result, expected)
         image = reblock.fold(result, 5, 2, **options)
         assert image.sum() == result.astype(int).sum().astype(np.int8)
+
+
+@pytest.mark.parametrize("mode", REPEATING)
+def test_windows_far_apart(mode: Any) -> None:
+    """The padding has 2**61 positions, and few of them have a window."""
+    window: dict[str, Any] = {"start_padding": 2**61, "strides": 2**57, "padding_mode": mode}
+    x = np.arange(1, 6).reshape(1, 1, 5)
+    columns = reblock.unfold(x, 2, **window)
+    assert columns.shape == (1, 2, 17)
+    sums = reblock.fold(columns, 5, 2, **window)
+    expected = np.bincount(columns.ravel(), columns.ravel(), 6)[1:]
+    assert sums.ravel().tolist() == expected.tolist()
+    assert reblock.fold(columns, 5, 2, **window, reduction="max").max() == columns.max()
 
 
 CODE = """

@@ -189,7 +189,8 @@ status try_fold(const tensor_view<In>& columns, const tensor_view<T>& output, co
 ///
 /// The types of terms and results may differ; terms are then converted first, as static_cast does. Complex terms need
 /// complex results. A mean of integers or bool is exact and rounded to nearest, ties to even. max and min take no complex
-/// type. The mean of equal terms is the term, in every type; with weights this holds up to rounding.
+/// type. The mean of equal terms is the term, in every type; with weights this holds up to rounding. With a padding mode,
+/// the terms in the padding count like an element's own terms.
 ///
 /// Only `accumulate` makes the call read the output. It then adds the terms to the output's values, in the same order,
 /// and rounds half floats once, at the end. Accumulating calls for ranges of window positions, one after the other, sum up

@@ -462,6 +462,7 @@ def fold(
         dilations=dilations,
         start_padding=start_padding,
         end_padding=end_padding,
+        padding_mode=padding_mode,
         order=order,
         blocks=blocks,
         channel_axis=channel_axis,

@@ -80,9 +80,9 @@ TEST_CASE("columns of contiguous windows are summed as they lie where the window
   sums.moves.axes[3].bound_step = 3;
   CHECK(sums_in_place(sums));
   sums = windows_of(4, 1);
-  sums.moves.axes[5].extent = 2;  // too few to fill registers
+  sums.moves.axes[5].extent = 4;  // too few to fill registers
   CHECK_FALSE(sums_in_place(sums));
-  sums.moves.axes[5].extent = 3;
+  sums.moves.axes[5].extent = 5;
   CHECK(sums_in_place(sums));
 }
 
@@ -95,14 +95,14 @@ TEST_CASE(
     request.moves.axes[3].source_stride = element_size;
     return request;
   };
-  CHECK(sums_in_place(by_offsets(4, 16, 16)));
-  CHECK_FALSE(sums_in_place(by_offsets(4, 15, 16)));  // 60 bytes of phases
-  CHECK_FALSE(sums_in_place(by_offsets(4, 16, 15)));  // and of offsets
-  CHECK(sums_in_place(by_offsets(8, 8, 8)));
-  sum_request sums = by_offsets(4, 16, 16);
+  CHECK(sums_in_place(by_offsets(4, 32, 32)));
+  CHECK_FALSE(sums_in_place(by_offsets(4, 31, 32)));  // 124 bytes of phases
+  CHECK_FALSE(sums_in_place(by_offsets(4, 32, 31)));  // and of offsets
+  CHECK(sums_in_place(by_offsets(8, 16, 16)));
+  sum_request sums = by_offsets(4, 32, 32);
   sums.moves.axes[3].bound_step = 2;
   CHECK_FALSE(sums_in_place(sums));
-  sums = by_offsets(4, 16, 16);
+  sums = by_offsets(4, 32, 32);
   sums.output_strides[3] = 8;
   CHECK_FALSE(sums_in_place(sums));
 

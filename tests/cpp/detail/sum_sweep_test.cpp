@@ -48,7 +48,7 @@ TEST_CASE("a sweep fits where the buffer has room for one place") {
   const auto overlapping = [](std::int64_t size) {
     return sums_along({.size = size, .windows = 5, .extent = size + 4}, 1);
   };
-  CHECK(fits(overlapping(160)));
+  CHECK(fits(overlapping(150)));
   CHECK_FALSE(fits(overlapping(200)));
 }
 

@@ -70,6 +70,68 @@ def test_pieces_make_the_whole(case: WindowCase, order: Any) -> None:
     assert np.array_equal(in_pieces(back, depth), space)
 
 
+@given(cases(), st.sampled_from(("DCR", "CRD")), st.sampled_from(("constant", "edge")), st.data())
+def test_pieces_of_some_windows_are_those_windows(
+    case: WindowCase, order: Any, mode: Any, data: st.DataObject
+) -> None:
+    shape, sizes, parameters, axis = case
+    if 0 in sizes:
+        mode = "constant"
+    window, axes = _convert.Window(**parameters), _convert.Axes(axis)
+    x = noise(*shape, dtype=np.int16)
+    counts = _convert.window_counts(sizes, parameters)
+    blocks: list[Any] = [
+        tuple(sorted(data.draw(st.tuples(*[st.integers(0, count)] * 2)))) for count in counts
+    ]
+    if data.draw(st.booleans()):
+        blocks = [(-1, None)]
+    keywords: dict[str, Any] = {
+        **parameters,
+        "padding_mode": mode,
+        "order": order,
+        "channel_axis": axis,
+        "blocks": [slice(*each) for each in blocks * (1 if len(blocks) > 1 else len(sizes))],
+    }
+    columns = reblock.unfold(x, **keywords)
+    padding = _convert.Padding(mode)
+    work = _convert.unfold(window, order, axes, shape, padding=padding, blocks=blocks)
+    assert np.array_equal(in_pieces(work, x), columns)
+    work = _convert.fold(
+        sizes, window, order, axes, columns.shape, padding_mode=mode, blocks=blocks
+    )
+    assert np.array_equal(in_pieces(work, columns), reblock.fold(columns, sizes, **keywords))
+
+
+@pytest.mark.parametrize(("text", "blocks"), [("1:3,:", [(1, 3), None]), ("0:-1", [(0, -1)] * 2)])
+def test_some_windows(tmp_path: Path, text: str, blocks: Any) -> None:
+    x = noise(1, 2, 6, 5)
+    source, columns, image = (tmp_path / name for name in ("x.npy", "columns.npy", "image.npy"))
+    np.save(source, x)
+    run("unfold", source, columns, "--window-sizes", "2", "--blocks", text)
+    expected = reblock.unfold(x, 2, blocks=blocks)
+    assert np.array_equal(np.load(columns), expected)
+    sizes = ("--output-sizes", "6,5", "--window-sizes", "2")
+    run("fold", columns, image, *sizes, "--blocks", text, "--reduction", "mean")
+    mean = reblock.fold(expected, (6, 5), 2, blocks=blocks, reduction="mean")
+    assert np.array_equal(np.load(image), mean)
+
+
+def test_windows_that_are_not_there_are_refused(tmp_path: Path) -> None:
+    source, target = tmp_path / "x.npy", tmp_path / "columns.npy"
+    np.save(source, noise(1, 1, 4, 4))
+    command = ("unfold", source, target, "--window-sizes", "2", "--blocks")
+    assert_refused(
+        run(*command, "0:9"),
+        f"cannot use {source}: blocks must lie among the 3 along spatial axis 0 and start no later"
+        " than they stop, got 0 to 9",
+    )
+    for text in ("a:b", "3", "0:1:2"):
+        refused = run(*command, text)
+        assert (refused.exit_code, refused.stdout) == (2, "")
+        assert repr(text) in refused.stderr
+    assert not target.exists()
+
+
 @given(cases(), st.sampled_from(("DCR", "CRD")), st.data())
 def test_pieces_of_any_layout_make_the_whole(
     case: WindowCase, order: Any, data: st.DataObject

@@ -72,6 +72,25 @@ def test_info_tells_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
             "fold --shape 1,9,4 --output-sizes 4",
             "fold(columns, output_sizes=(4, 4), window_sizes=3): (1, 9, 4) -> (1, 1, 4, 4)",
         ),
+        (
+            "space-to-depth --layout HWC --out-layout CHW",
+            "space_to_depth(x, block_size=2, order='DCR', layout='HWC', out_layout='CHW'): "
+            + "(4, 4, 2) -> (8, 2, 2)",
+        ),
+        (
+            "depth-to-space --layout CHW --out-layout HW",
+            "depth_to_space(x, block_size=2, order='DCR', layout='CHW', out_layout='HW'): "
+            + "(4, 2, 2) -> (4, 4)",
+        ),
+        (
+            "unfold --layout NWC --out-layout NLC --window-sizes 2",
+            "unfold(x, window_sizes=2, layout='NWC', out_layout='NLC'): (1, 4, 1) -> (1, 3, 2)",
+        ),
+        (
+            "fold --layout LC --out-layout HWC --window-sizes 2",
+            "fold(columns, output_sizes=(4, 4), window_sizes=2, layout='LC', out_layout='HWC'): "
+            + "(9, 4) -> (4, 4, 1)",
+        ),
     ],
 )
 def test_explain(arguments: str, title: str) -> None:

@@ -43,9 +43,12 @@ def test_layouts() -> None:
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("channel_axis", [1, -1])
-def test_fold_of_one_chunk_of_blocks(mode: Any, channel_axis: int) -> None:
-    keywords: dict[str, Any] = {**WINDOW, "padding_mode": mode}
-    columns = reblock.unfold(X, (3, 2), **keywords).astype(np.float32) / 7
+@pytest.mark.parametrize(
+    "how", [{}, {"reduction": "mean", "weights": [[1, 2, 1], [3, 1]]}, {"reduction": "max"}]
+)
+def test_fold_of_one_chunk_of_blocks(mode: Any, channel_axis: int, how: dict[str, Any]) -> None:
+    keywords: dict[str, Any] = {**WINDOW, "padding_mode": mode, **how}
+    columns = reblock.unfold(X, (3, 2), **WINDOW, padding_mode=mode).astype(np.float32) / 7
     array = da.from_array(columns, chunks=(1, 6, -1))
     keywords["channel_axis"] = channel_axis
     result = reblock.dask.fold(array, (11, 7), (3, 2), **keywords)

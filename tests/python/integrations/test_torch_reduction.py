@@ -18,6 +18,7 @@ LAYOUTS: list[dict[str, Any]] = [
     {},
     {"channel_axis": -1},
     {"layout": "NLC", "out_layout": "NHWC", "order": "DCR"},
+    {"padding_mode": "reflect"},
 ]
 
 

@@ -7,7 +7,7 @@
 //     mean           integers, bool and float in a type of twice the size, halves in float, double and long double with the
 //                    error of each addition. Integers are exact, and equal terms give their own value, in every type
 //     weighted sum   halves in float, long double in itself, all others in double
-//     max, min       the type itself
+//     max, min       the type itself, halves in float
 #pragma once
 
 #include <array>
@@ -142,17 +142,12 @@ struct adding_long {
 template <class T, bool Max>
 struct keeping {
   using term = T;
-  using value = stored<T>;
+  using value = std::conditional_t<half<T>, float, stored<T>>;
   static constexpr bool has_errors = false;
-  static constexpr bool in_lanes =
-      has_lanes && !half<T> && !std::same_as<T, bool> && !std::same_as<T, long double>;
+  static constexpr bool in_lanes = has_lanes && !std::same_as<T, bool> && !std::same_as<T, long double>;
   template <class V>
   [[gnu::always_inline]] static void add(V& held, const V& next) noexcept {
-    if constexpr (half<T>) {
-      const float a = to_float(held);
-      const float b = to_float(next);
-      if (!((Max ? a >= b : a <= b) || a != a)) held = next;
-    } else if constexpr (Max) {
+    if constexpr (Max) {
       held = ((held >= next) | (held != held)) ? held : next;
     } else {
       held = ((held <= next) | (held != held)) ? held : next;
@@ -290,10 +285,16 @@ template <class T, class A>
                                                const quotient&) {
   const auto* __restrict from = reinterpret_cast<const A*>(row);
   std::byte* __restrict to = results;
-  for (std::size_t i = 0; i < count; ++i) {
-    if constexpr (half<T> && half<A>) {
-      write_result<T>(to, i, from[i]);
-    } else if constexpr (std::integral<A>) {
+  std::size_t i = 0;
+  if constexpr (half<T> && has_lanes) {
+    for (; i + 8 <= count; i += 8) {
+      lanes<float, 8> sums;
+      load_lanes(sums, from + i);
+      store_halves<T>(to + i * sizeof(T), sums);
+    }
+  }
+  for (; i < count; ++i) {
+    if constexpr (std::integral<A>) {
       write_result<T>(to, i, static_cast<stored<T>>(from[i]));
     } else {
       write_result<T>(to, i, narrowed<T>(from[i]));
@@ -483,15 +484,20 @@ constexpr std::int64_t mean_limit() noexcept {
 }
 
 template <class T>
-constexpr reduction_functions make_reduction_functions() noexcept {
+constexpr reduction_functions::by_set plain_sums() noexcept {
   using sum = typename sum_traits<T>::accumulator;
+  return accumulation_by<adding<T, sum>, finish_sums<T, sum>, false>();
+}
+
+template <class T>
+constexpr reduction_functions make_reduction_functions() noexcept {
   using weighted = weighted_sum<T>;
-  return {accumulation_by<adding<T, sum>, finish_sums<T, sum>, false>(),
+  return {plain_sums<T>(),
           mean_of_few<T>(),
           mean_of_many<T>(),
           accumulation_by<adding<T, weighted>, finish_quotients<T, weighted>, true>(),
-          accumulation_by<keeping<T, true>, finish_sums<T, stored<T>>, false>(),
-          accumulation_by<keeping<T, false>, finish_sums<T, stored<T>>, false>(),
+          accumulation_by<keeping<T, true>, finish_sums<T, typename keeping<T, true>::value>, false>(),
+          accumulation_by<keeping<T, false>, finish_sums<T, typename keeping<T, false>::value>, false>(),
           mean_limit<T>()};
 }
 

@@ -39,19 +39,13 @@ inline result<double> check_weights(const double* first, const axis_values& exte
   }
 }
 
-/// Checks the options of fold for windows of these sizes. `sums_padding`: whether terms from the padding are added to the
-/// positions that they stand for.
+/// Checks the options of fold for windows of these sizes.
 inline status check_fold_options(const fold_options& options, const axis_values& window_sizes,
-                                 const reduction& types, bool sums_padding) {
+                                 const reduction& types) {
   const window_weights& weights = options.weights;
   const auto number = static_cast<std::uint32_t>(options.reduction);
   if (number > static_cast<std::uint32_t>(fold_reduction::min)) {
     return error() << "reduction must be sum (0), mean (1), max (2) or min (3), got " << number;
-  }
-  const bool is_sum =
-      options.reduction == fold_reduction::sum && options.weights.empty() && types.terms == types.results;
-  if (sums_padding && !is_sum) {
-    return error() << "padding_mode must be CONSTANT for fold with a reduction, weights or another dtype";
   }
   const bool compares = options.reduction == fold_reduction::max || options.reduction == fold_reduction::min;
   if (compares && types.results.is_pair) {

@@ -14,12 +14,14 @@
 #include <reblock/detail/conversion_request.hpp>
 #include <reblock/detail/converted_moves.hpp>
 #include <reblock/detail/engine.hpp>
+#include <reblock/detail/executor_reference.hpp>
 #include <reblock/detail/find_reduction.hpp>
 #include <reblock/detail/gather.hpp>
 #include <reblock/detail/leaves.hpp>
 #include <reblock/detail/look_up.hpp>
 #include <reblock/detail/move_plan.hpp>
 #include <reblock/detail/movers.hpp>
+#include <reblock/detail/padded_sums.hpp>
 #include <reblock/detail/padded_windows.hpp>
 #include <reblock/detail/plan_moves.hpp>
 #include <reblock/detail/sum_sweep.hpp>
@@ -27,6 +29,7 @@
 #include <reblock/detail/sweep_runner.hpp>
 #include <reblock/detail/tiled_sums.hpp>
 #include <reblock/detail/traversal.hpp>
+#include <reblock/executor.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
@@ -63,8 +66,7 @@ struct any_plan {
       : holds(kind::padded), padded(request, by, converted) {}
   explicit any_plan(const conversion_request& request) noexcept
       : holds(kind::converted), conversion(request) {}
-  any_plan(const sum_request& request, padded_sum_function sum) noexcept
-      : holds(kind::padded_sums), all_sums{request, sum} {}
+  explicit any_plan(const padded_sums& planned) noexcept : holds(kind::padded_sums), all_sums(planned) {}
 };
 static_assert(std::is_trivially_copyable_v<any_plan> && sizeof(any_plan) <= operation::plan_bytes &&
               alignof(any_plan) <= 8);
@@ -237,6 +239,50 @@ inline void run_chunks_of_sweep(const sum_sweep& sweep, const std::byte* source,
   run_chunks_of_sums(shared, source, destination, executor, concurrency);
 }
 
+// Plans and requests are large, so each function has at most one of them on the stack while another one runs.
+
+/// Plans, in the bytes of an operation, the sums of so many channels at the positions without terms from the padding. Returns the offset in bytes of the
+/// first of these positions.
+[[gnu::noinline]] inline std::int64_t plan_inside(void* room, const padded_sums& sums,
+                                                  std::int64_t channels) noexcept {
+  sum_request plain = sums.inner();
+  const std::int64_t offset = std::exchange(plain.output_offset, 0);
+  if (channels < sums.channels()) sums.keep_channels(plain, channels);
+  new (room) operation(plain);
+  // without such positions, a stride may lead anywhere
+  const bool is_empty = std::count(plain.extents.begin(), plain.extents.end(), 0) != 0;
+  return is_empty ? 0 : offset;
+}
+
+/// Sums all channels at the positions without terms from the padding.
+[[gnu::noinline]] inline void run_inside(const padded_sums& sums, const std::byte* source,
+                                         std::byte* destination, const executor_reference& by) noexcept {
+  alignas(operation) std::byte room[sizeof(operation)];
+  const std::int64_t offset = plan_inside(room, sums, sums.channels());
+  std::launder(reinterpret_cast<const operation*>(room))->run_by(source, destination + offset, by);
+}
+
+/// Sums some groups of channels with a padding mode, all positions of each group.
+[[gnu::noinline]] inline void run_groups(const padded_sums& sums, const index_range& groups,
+                                         const std::byte* source, std::byte* destination) noexcept {
+  serial_executor serial;
+  held_executor held(serial);
+  alignas(operation) std::byte room[sizeof(operation)];
+  std::int64_t planned = 0;
+  std::int64_t offset = 0;
+  for (std::int64_t i = groups.begin; i < groups.end; ++i) {
+    const index_range channels = sums.group(i);
+    const std::int64_t count = channels.end - channels.begin;
+    if (count == 0) continue;
+    if (count != planned) offset = plan_inside(room, sums, count);
+    planned = count;
+    const auto [from, to] = sums.offsets_of(channels.begin);
+    std::launder(reinterpret_cast<const operation*>(room))
+        ->run_by(source + from, destination + wrapping_add(to, offset), held.reference());
+    sums.run(sums, channels, source, destination);
+  }
+}
+
 /// Makes a plan in `room`, which has the bytes of an operation.
 inline void place_moves(void* room, const layout& moves, std::int64_t element_size, const movers& by,
                         const settling* settle) noexcept {
@@ -263,7 +309,7 @@ inline void place_sums(void* room, const sum_request& request, const sum_functio
     nothing.add({0, 0, 0});
     place_moves(room, nothing, element_size, by, nullptr);
   } else if (request.mode != padding_mode::constant) {
-    new (room) any_plan(request, sum.sum_padded);
+    new (room) any_plan(padded_sums{request, sum_padded, &sum.sum_padded});
   } else if (!request.accumulates && covers_once(request.moves, request.extents)) {
     place_moves(room, request.moves, element_size, by, sum.settle.settle != nullptr ? &sum.settle : nullptr);
   } else {
@@ -292,6 +338,8 @@ inline void place_reduction(void* room, const sum_request& request, const movers
     layout nothing;
     nothing.add({0, 0, 0});
     place_moves(room, nothing, request.sum.element_size, by, nullptr);
+  } else if (request.mode != padding_mode::constant) {
+    new (room) any_plan(padded_sums{request, sum_padded});
   } else if (keeps_single_terms && covers_once(request.moves, request.extents)) {
     place_moves(room, request.moves, request.sum.element_size, by, nullptr);
   } else {
@@ -354,19 +402,26 @@ REBLOCK_ENGINE_DEFINITION void plan_conversion(void* operation, const void* requ
   new (operation) detail::any_plan(padded, all_movers(), &converted);
 }
 
-/// Runs fold with a padding mode: the positions without terms from the padding, then the others.
+/// Runs fold with a padding mode: the positions without terms from the padding, then the others. If there are enough groups
+/// of channels, each group is finished while a cache holds its columns.
 REBLOCK_ENGINE_FUNCTION void run_padded_sums(const detail::padded_sums& sums, const std::byte* source,
                                              std::byte* destination, const detail::executor_reference& by,
                                              std::int64_t concurrency) noexcept {
-  detail::sum_request plain = sums.inner();
-  const std::int64_t offset = std::exchange(plain.output_offset, 0);
-  detail::operation(plain).run_by(source, destination + offset, by);
-  if (by.concurrency(by.executor) == 0) return;  // the executor threw
-  const std::int64_t chunks = std::min(concurrency, sums.channels());
+  using detail::share;
+  const std::int64_t channels = sums.channels();
+  const std::int64_t groups = sums.groups();
+  const bool by_groups = groups > 1 && (concurrency == 1 || groups >= 2 * concurrency);
+  if (!by_groups) {
+    detail::run_inside(sums, source, destination, by);
+    if (by.concurrency(by.executor) == 0) return;  // the executor threw
+  }
+  const std::int64_t all = by_groups ? groups : channels;
+  const std::int64_t chunks = std::min(concurrency, all);
   const auto run_chunk = [&](std::size_t chunk) {
     const auto i = static_cast<std::int64_t>(chunk);
-    sums.sum(sums, {detail::share(sums.channels(), i, chunks), detail::share(sums.channels(), i + 1, chunks)},
-             source, destination);
+    const detail::index_range some{share(all, i, chunks), share(all, i + 1, chunks)};
+    if (by_groups) return detail::run_groups(sums, some, source, destination);
+    sums.run(sums, some, source, destination);
   };
   by.run(
       by.executor, static_cast<std::size_t>(chunks),

@@ -168,10 +168,18 @@ struct lane_steps {
   }
 };
 
+/// Rounds eight floats to halves.
+template <half T>
+[[gnu::always_inline]] inline void store_halves(std::byte* to, const lanes<float, 8>& from) noexcept {
+  registers<2> floats;
+  std::memcpy(floats.data(), &from, sizeof(from));
+  store(to, narrow<T>(floats));
+}
+
 /// Tells whether finish_lanes() makes results of type T from accumulators of type A.
 template <class T, class A>
 inline constexpr bool finishes_in_lanes =
-    (std::same_as<T, float> && std::same_as<A, double>) ||
+    (std::same_as<T, float> && std::same_as<A, double>) || (half<T> && std::same_as<A, float>) ||
     (std::integral<T> && sizeof(T) <= 2 && (std::integral<A> || std::same_as<A, double>));
 
 /// Multiplies N accumulators by a factor, or by one each, or divides them by the first. Rounds results once, to nearest,
@@ -201,6 +209,8 @@ template <class T, class A, class F, std::size_t N>
   }
   if constexpr (std::same_as<T, float>) {
     store_lanes(to, __builtin_convertvector(value, lanes<float, N>));
+  } else if constexpr (half<T>) {
+    store_halves<T>(to, value);
   } else {
     constexpr F large =
         sizeof(F) == 4 ? F{12582912} : F{6755399441055744};  // 1.5 times the first power without halves

@@ -8,28 +8,54 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
+#include <limits>
 #include <numeric>
 #include <type_traits>
 #include <utility>
 
 #include <reblock/axis_values.hpp>
+#include <reblock/detail/accumulation.hpp>
 #include <reblock/detail/checked.hpp>
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/engine.hpp>
-#include <reblock/detail/half.hpp>
 #include <reblock/detail/layout.hpp>
 #include <reblock/detail/padded_axis.hpp>
-#include <reblock/detail/sum_traits.hpp>
-#include <reblock/detail/summand.hpp>
+#include <reblock/detail/reduced_rows.hpp>
+#include <reblock/detail/reduction.hpp>
+#include <reblock/fold_options.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
+
+/// A position of an axis has terms through at most so many padded positions, or their windows are searched for each offset.
+inline constexpr std::size_t most_images = 16;
+
+/// The terms that a position of one axis has through one padded position: window `window` with offset `offset`, then
+/// `advance` windows before with `cycle` offsets behind, `count` times.
+struct image_terms {
+  std::int64_t offset = 0;
+  std::int64_t window = 0;
+  std::int64_t count = 0;
+};
+
+/// All terms that a position of one axis has.
+struct position_terms {
+  std::int64_t position = 0;
+  bool is_listed = true;                        ///< whether all terms are in `images`
+  std::size_t count = 0;                        ///< padded positions
+  std::array<image_terms, most_images> images;  ///< in the order of addition
+};
+
+/// The windows whose same offset adds to a position. If there are more than most_images, they are not listed.
+struct terms_of_offset {
+  std::size_t count = 0;
+  std::array<std::int64_t, most_images> windows;
+};
 
 /// A padded_sum_axis describes one spatial axis. Window l adds its term of offset o to the padded position
 /// first + o * dilation + l * stride. Strides of memory are in bytes.
 struct padded_sum_axis {
   std::int64_t size = 1;     ///< window offsets
-  std::int64_t windows = 1;  ///< window positions
+  std::int64_t windows = 1;  ///< windows
   std::int64_t dilation = 1;
   std::int64_t stride = 1;
   std::int64_t first = 0;
@@ -68,8 +94,77 @@ struct padded_sum_axis {
     return from < to ? index_range{from, to} : index_range{extent, extent};
   }
 
-  /// Calls visit(l) for each window position l whose offset o adds to position q, in the order of addition. First comes
-  /// the position itself, then the padding before the image, then the padding behind it, each in ascending order.
+  constexpr std::int64_t last() const noexcept {
+    return first + (size - 1) * dilation + (windows - 1) * stride;
+  }
+  constexpr std::int64_t cycle() const noexcept { return stride / std::gcd(stride, dilation); }
+  constexpr std::int64_t advance() const noexcept { return dilation / std::gcd(stride, dilation); }
+
+  /// Returns the terms of position q. Its own come first, then those of the padding before the image and behind it.
+  constexpr position_terms terms_of(std::int64_t q) const noexcept {
+    position_terms all = own_terms(q);
+    if (windows == 0) return all;
+    if (first < 0) add_images(all, first, std::min<std::int64_t>(last(), -1), 0);
+    if (last() >= image.extent) {
+      add_images(all, std::max(first, image.extent), last(), image.extent - 1);
+    }
+    return all;
+  }
+  /// Returns the terms of position q that are not from the padding.
+  constexpr position_terms own_terms(std::int64_t q) const noexcept {
+    position_terms own;
+    own.position = q;
+    if (windows > 0 && first <= q && q <= last()) add_image(own, q);
+    return own;
+  }
+
+  /// Returns for how many positions q, q + stride, ... the own terms come from the next windows.
+  constexpr std::int64_t positions_with_same_windows(std::int64_t q) const noexcept {
+    std::int64_t count = std::numeric_limits<std::int64_t>::max();
+    image_terms some;
+    if (!find_first(q - first, some)) return count;
+    for (std::int64_t o = some.offset, l = some.window; o < size; o += cycle(), l -= advance()) {
+      if (l < 0) return std::min(count, -l);
+      if (l < windows) count = std::min(count, windows - l);
+    }
+    return count;
+  }
+
+  /// Calls visit(o, windows) for each offset o that adds to a position, in ascending order.
+  template <class Visit>
+  constexpr void for_each_offset(const position_terms& all, const Visit& visit) const {
+    terms_of_offset found;
+    if (!all.is_listed) {
+      for (std::int64_t o = 0; o < size; ++o) {
+        found.count = 0;
+        for_each_window(all.position, o, [&](std::int64_t l) {
+          if (found.count < most_images) found.windows[found.count] = l;
+          ++found.count;
+        });
+        if (found.count > 0) visit(o, std::as_const(found));
+      }
+      return;
+    }
+    std::array<image_terms, most_images> next;
+    std::copy_n(all.images.begin(), all.count, next.begin());
+    for (;;) {
+      std::int64_t o = size;
+      for (std::size_t i = 0; i < all.count; ++i) {
+        if (next[i].count > 0) o = std::min(o, next[i].offset);
+      }
+      if (o == size) return;
+      found.count = 0;
+      for (std::size_t i = 0; i < all.count; ++i) {
+        if (next[i].count == 0 || next[i].offset != o) continue;
+        found.windows[found.count++] = next[i].window;
+        next[i] = {o + cycle(), next[i].window - advance(), next[i].count - 1};
+      }
+      visit(o, std::as_const(found));
+    }
+  }
+
+  /// Calls visit(l) for each window l whose offset o adds to position q, in the order of addition: the position itself,
+  /// the padding before the image, the padding behind it, each in ascending order.
   template <class Visit>
   constexpr void for_each_window(std::int64_t q, std::int64_t o, Visit&& visit) const {
     const std::int64_t base = first + o * dilation;
@@ -83,45 +178,111 @@ struct padded_sum_axis {
   }
 
  private:
-  /// Does the same for windows that reach the padding beside the position `edge`.
-  template <class Visit>
-  constexpr void for_each_repeated(std::int64_t q, std::int64_t base, const index_range& range,
-                                   std::int64_t edge, Visit& visit) const {
-    const std::int64_t period = image.period();
-    if (period == 0) {
-      for (std::int64_t index = range.begin; q == edge && index < range.end; ++index) visit(index);
+  /// Finds the smallest offset whose elements lie `distance` behind the first window's first element, or that of a window
+  /// before it or behind it.
+  constexpr bool find_first(std::int64_t distance, image_terms& found) const noexcept {
+    const std::int64_t common = std::gcd(stride, dilation);
+    if (distance % common != 0) return false;
+    const std::int64_t wanted = floor_modulo(distance, stride);
+    const std::int64_t by = floor_modulo(dilation, stride);
+    const std::int64_t most = std::min(cycle(), size);
+    std::int64_t o = by == 1 ? wanted : 0;
+    for (std::int64_t reached = 0; by != 1 && o < most && reached != wanted; ++o) {
+      reached += by;
+      if (reached >= stride) reached -= stride;
+    }
+    if (o >= most) return false;
+    found.offset = o;
+    found.window = (distance - o * dilation) / stride;
+    return true;
+  }
+
+  /// Adds the terms through padded position p.
+  constexpr void add_image(position_terms& all, std::int64_t p) const noexcept {
+    image_terms some;
+    if (!find_first(p - first, some)) return;
+    const std::int64_t skipped =
+        some.window < windows ? 0 : ceil_divide(some.window - windows + 1, advance());
+    const std::int64_t end =
+        std::min(ceil_divide(size - some.offset, cycle()), some.window < 0 ? 0 : some.window / advance() + 1);
+    if (skipped >= end) return;
+    if (all.count == most_images) {
+      all.is_listed = false;
       return;
     }
-    const std::int64_t step = period / std::gcd(period, stride);
-    std::array<std::int64_t, 2> next = {first_window(q, base, range, period),
-                                        first_window(image.mirrored(q), base, range, period)};
-    if (next[0] == next[1]) next[1] = range.end;
-    for (;;) {
-      std::int64_t& least = next[0] < next[1] ? next[0] : next[1];
-      if (least >= range.end) return;
-      visit(least);
-      least = least < range.end - step ? least + step : range.end;
+    all.images[all.count++] = {some.offset + skipped * cycle(), some.window - skipped * advance(),
+                               end - skipped};
+  }
+
+  /// Adds the terms through the padded positions from `begin` to `end` that stand for the position. `edge` is the
+  /// image's position beside them.
+  constexpr void add_images(position_terms& all, std::int64_t begin, std::int64_t end,
+                            std::int64_t edge) const noexcept {
+    const std::int64_t q = all.position;
+    const std::int64_t period = image.period();
+    if (period == 0 && q != edge) return;
+    // Windows far apart leave many positions to try.
+    constexpr std::int64_t most_tried = 4 * std::int64_t{most_images};
+    if ((end - begin) / std::max<std::int64_t>(period, 1) >= most_tried) {
+      all.is_listed = false;
+      return;
+    }
+    if (period == 0) {
+      for (std::int64_t p = begin; p <= end && all.is_listed; ++p) add_image(all, p);
+      return;
+    }
+    const auto first_from_begin = [&](std::int64_t place) {
+      return begin + floor_modulo(place - begin, period);
+    };
+    std::int64_t own = first_from_begin(q);
+    std::int64_t mirrored = first_from_begin(image.mirrored(q));
+    if (own == mirrored) mirrored = end + 1;
+    while (all.is_listed && (own <= end || mirrored <= end)) {
+      std::int64_t& least = own < mirrored ? own : mirrored;
+      add_image(all, least);
+      least = least <= end - period ? least + period : end + 1;
     }
   }
 
-  /// Returns the first window position of a range that reaches `place` modulo the period, or the end of the range.
-  constexpr std::int64_t first_window(std::int64_t place, std::int64_t base, const index_range& range,
+  /// Does the same for windows that reach the padding beside the position `edge`.
+  template <class Visit>
+  constexpr void for_each_repeated(std::int64_t q, std::int64_t base, const index_range& some,
+                                   std::int64_t edge, Visit& visit) const {
+    const std::int64_t period = image.period();
+    if (period == 0) {
+      for (std::int64_t l = some.begin; q == edge && l < some.end; ++l) visit(l);
+      return;
+    }
+    const std::int64_t step = period / std::gcd(period, stride);
+    std::array<std::int64_t, 2> next = {first_window(q, base, some, period),
+                                        first_window(image.mirrored(q), base, some, period)};
+    if (next[0] == next[1]) next[1] = some.end;
+    for (;;) {
+      std::int64_t& least = next[0] < next[1] ? next[0] : next[1];
+      if (least >= some.end) return;
+      visit(least);
+      least = least < some.end - step ? least + step : some.end;
+    }
+  }
+
+  /// Returns the first window of a range that reaches a padded position equal to `place` modulo the period, or the end.
+  constexpr std::int64_t first_window(std::int64_t place, std::int64_t base, const index_range& some,
                                       std::int64_t period) const noexcept {
-    const std::int64_t begin = base + range.begin * stride;
+    const std::int64_t begin = base + some.begin * stride;
     std::int64_t rest = floor_modulo(place - begin, period);
     const std::int64_t common = std::gcd(period, stride);
     const std::int64_t step = period / common;
-    if (rest % common != 0) return range.end;
+    if (rest % common != 0) return some.end;
     rest /= common;
-    const std::int64_t advance = stride / common % step;
-    if (advance == 1 || step == 1)
-      return rest % step < range.end - range.begin ? range.begin + rest % step : range.end;
-    for (std::int64_t i = 0, reached = 0; i < step && i < range.end - range.begin; ++i) {
-      if (reached == rest) return range.begin + i;
-      reached += advance;
+    const std::int64_t by = stride / common % step;
+    if (by == 1 || step == 1)
+      return rest % step < some.end - some.begin ? some.begin + rest % step : some.end;
+    for (std::int64_t i = 0, reached = 0; i < step && i < some.end - some.begin; ++i) {
+      if (reached == rest) return some.begin + i;
+      reached += by;
       if (reached >= step) reached -= step;
     }
-    return range.end;
+    return some.end;
   }
 
   static constexpr std::int64_t floor_modulo(std::int64_t a, std::int64_t b) noexcept {
@@ -138,7 +299,8 @@ using padded_sum_function = void (*)(const padded_sums& sums, const index_range&
 /// padded_sums describes all sums of fold with a padding mode. It is trivially copyable.
 struct padded_sums {
   sum_request request;
-  padded_sum_function sum = nullptr;
+  padded_sum_function run = nullptr;
+  const reduction_functions::by_set* sum = nullptr;  ///< of plain sums
 
   std::size_t rank() const noexcept { return request.extents.size() - 2; }
   std::int64_t channels() const noexcept { return request.extents[0] * request.extents[1]; }
@@ -150,6 +312,41 @@ struct padded_sums {
     return {offsets.extent,        windows.extent,         offsets.bound_step,
             windows.bound_step,    moves.bounds[d].offset, {request.mode, request.extents[2 + d]},
             offsets.source_stride, windows.source_stride,  request.output_strides[2 + d]};
+  }
+
+  /// Returns the axis along which channels are taken together: that of the images if each has one channel.
+  std::size_t channel_axis() const noexcept { return request.extents[1] == 1 ? 0 : 1; }
+  /// Returns the offsets in bytes of a channel in the columns and in the image.
+  std::pair<std::int64_t, std::int64_t> offsets_of(std::int64_t channel) const noexcept {
+    const std::size_t i = channel_axis();
+    const std::int64_t n = channel / request.extents[i];  // 0 if all images have one channel
+    const std::int64_t c = channel % request.extents[i];
+    const auto along = [&](std::int64_t image, std::int64_t step) {
+      return wrapping_add(wrapping_multiply(n, image), wrapping_multiply(c, step));
+    };
+    return {along(request.moves.axes[0].source_stride, request.moves.axes[i].source_stride),
+            along(request.output_strides[0], request.output_strides[i])};
+  }
+
+  /// Counts groups of channels. All columns of a group stay in a cache, or there is one group for each image. With one
+  /// spatial axis, there is one group: positions with terms from the padding lie side by side, and to list their terms once
+  /// for all images is faster.
+  std::int64_t groups() const noexcept {
+    return channels() / request.extents[channel_axis()] * groups_of_image();
+  }
+  index_range group(std::int64_t i) const noexcept {
+    const std::int64_t all = request.extents[channel_axis()];
+    const std::int64_t each = (all - 1) / groups_of_image() + 1;
+    const std::int64_t first = i / groups_of_image() * all;
+    const std::int64_t begin = i % groups_of_image() * each;
+    return {first + std::min(begin, all), first + std::min(begin + each, all)};
+  }
+  /// Keeps so many channels of one image.
+  void keep_channels(sum_request& part, std::int64_t count) const noexcept {
+    for (std::size_t i = 0; i < 2; ++i) {
+      const std::int64_t extent = i == channel_axis() ? count : 1;
+      part.extents[i] = part.moves.axes[i].extent = extent;
+    }
   }
 
   /// Returns the plain sums of the positions without terms from the padding. If sums accumulate, it leaves out positions
@@ -174,21 +371,31 @@ struct padded_sums {
     }
     return part;
   }
+
+ private:
+  std::int64_t groups_of_image() const noexcept {
+    if (rank() == 1) return 1;
+    constexpr std::int64_t cached = 256 * 1024;  // bytes
+    std::int64_t rest = cached / request.sum.element_size;
+    for (std::size_t i = 2; i < request.moves.rank; ++i) {
+      rest /= std::max<std::int64_t>(request.moves.axes[i].extent, 1);
+    }
+    return rest == 0 ? 1 : (request.extents[channel_axis()] - 1) / rest + 1;
+  }
 };
 static_assert(std::is_trivially_copyable_v<padded_sums>);
 
 /// A padded_summer walks the positions that have terms from the padding.
-template <class T>
 class padded_summer {
-  using part = typename parts_of<T>::type;
-  using value = std::conditional_t<std::is_same_v<part, bool>, unsigned char, part>;  // any byte is a bool
-  using traits = sum_traits<part>;
-  using accumulator = typename traits::accumulator;
-
  public:
   padded_summer(const padded_sums& sums, const index_range& channels, const std::byte* columns,
                 std::byte* image) noexcept
-      : sums_(sums), channels_(channels), columns_(columns), image_(image) {
+      : sums_(sums),
+        how_(reducer_of(sums.request)),
+        channels_(channels),
+        columns_(columns),
+        image_(image),
+        rows_(how_) {
     for (std::size_t d = 0; d < sums.rank(); ++d) {
       axes_[d] = sums.axis(d);
       const index_range inner = axes_[d].inner();
@@ -201,6 +408,13 @@ class padded_summer {
   void run() noexcept { choose_region(0, true); }
 
  private:
+  /// Describes plain sums as a reduction.
+  static reducer reducer_of(const sum_request& request) noexcept {
+    if (request.reduce != nullptr) return *request.reduce;
+    const element_format format{element_type::none, request.sum.is_pair, request.sum.element_size};
+    return {{format, format}, fold_reduction::sum, {}, request.accumulates};
+  }
+
   void choose_region(std::size_t d, bool is_inner) noexcept {
     if (d == sums_.rank()) {
       if (!is_inner) walk_region();
@@ -223,7 +437,30 @@ class padded_summer {
       };
       if (is_in_[d] && (along_ == no_axis || longer(along_))) along_ = d;
     }
+    choose_tile();
     walk(0);
+  }
+
+  /// Chooses the other axis of the elements that are summed at once: the channels, or the images if there is one channel.
+  void choose_tile() noexcept {
+    const sum_request& request = sums_.request;
+    const std::size_t i = sums_.channel_axis();
+    tile_ = {request.extents[i], request.moves.axes[i].source_stride, request.output_strides[i]};
+    positions_ = {};
+    if (along_ != no_axis) {
+      const padded_sum_axis& axis = axes_[along_];
+      positions_ = {axis.window_stride, wrapping_multiply(axis.stride, axis.output_stride)};
+    }
+    const std::int64_t size = how_.types.terms.size;
+    tile_is_row_ = along_ == no_axis || (tile_.source_stride == size && positions_.source != size);
+    most_positions_ = rows_.most_elements();
+    if (tile_is_row_) most_positions_ /= std::min(tile_.extent, most_positions_);
+    const reduced_rows::steps along_tile{tile_.source_stride, tile_.destination_stride};
+    if (tile_is_row_) {
+      rows_.set_steps(along_tile, positions_);
+    } else {
+      rows_.set_steps(positions_, along_tile);
+    }
   }
 
   void walk(std::size_t d) noexcept {
@@ -231,162 +468,135 @@ class padded_summer {
     if (d == along_) return walk(d + 1);
     for (std::int64_t q = region_[d].begin; q < region_[d].end; ++q) {
       at_[d] = q;
+      terms_[d] = axes_[d].terms_of(q);
       walk(d + 1);
     }
   }
 
-  /// Sums positions that lie a stride apart. With every step, each term comes from the next window position.
+  /// Sums positions that lie a stride apart: with every step, each term comes from the next window.
   void sum_along() noexcept {
     const padded_sum_axis& axis = axes_[along_];
     const index_range& range = region_[along_];
     const std::int64_t phases = std::min(axis.stride, range.end - range.begin);
     for (std::int64_t phase = 0; phase < phases; ++phase) {
       for (std::int64_t q = range.begin + phase; q < range.end;) {
-        std::int64_t count = std::min<std::int64_t>(ceil_divide(range.end - q, axis.stride), most_at_once);
-        for (std::int64_t o = 0; o < axis.size; ++o) {
-          const std::int64_t own = q - axis.first - o * axis.dilation;
-          if (own % axis.stride != 0) continue;
-          const std::int64_t index = own / axis.stride;
-          if (index < 0) count = std::min(count, -index);
-          if (index >= 0 && index < axis.windows) count = std::min(count, axis.windows - index);
-        }
+        const std::int64_t rest = ceil_divide(range.end - q, axis.stride);
+        const std::int64_t count = std::min({rest, most_positions_, axis.positions_with_same_windows(q)});
         at_[along_] = q;
+        terms_[along_] = axis.own_terms(q);
         sum(count);
         q += count * axis.stride;
       }
     }
   }
 
-  /// Sums `count` positions from at_ on, of all channels.
+  /// Sums `count` positions from at_ on, of all channels. They have the same terms. If all terms are in the list, they are
+  /// listed once for all channels.
   void sum(std::int64_t count) noexcept {
+    std::int64_t term_count = 0;
+    double weight = 0;  // of all terms
+    list_terms([&] {
+      term_count += static_cast<std::int64_t>(listed_);
+      for (std::size_t t = 0; t < listed_ && rows_.is_weighted(); ++t) weight += weights_[t];
+    });
+    if (term_count == 0 && how_.accumulates) return;
+    const quotient by{how_.by == fold_reduction::mean ? term_count : 1, &weight, true,
+                      how_.by == fold_reduction::mean};
+    quotient by_terms = by;
+    if (!by.is_mean || !rows_.is_weighted()) by_terms.factors = nullptr;
+    if (weight != 0) weight = 1 / weight;
+    const accumulation& functions =
+        sums_.sum != nullptr ? usable(*sums_.sum) : functions_of(how_, term_count);
+
     const sum_request& request = sums_.request;
     std::int64_t place = request.output_offset;
     for (std::size_t d = 0; d < sums_.rank(); ++d) {
       place = wrapping_add(place, wrapping_multiply(at_[d], axes_[d].output_stride));
     }
-    const std::int64_t all = request.extents[1];
-    rows_ = {count, 0, 0};
-    if (along_ != no_axis) {
-      rows_.source_stride = axes_[along_].window_stride;
-      rows_.destination_stride = wrapping_multiply(axes_[along_].stride, axes_[along_].output_stride);
-    }
-    for (std::int64_t channel = channels_.begin; channel < channels_.end; channel += tile_.extent) {
-      const std::int64_t n = channel / all;
-      const std::int64_t c = channel % all;
-      tile_ = {std::min({channels_.end - channel, all - c, most_at_once / count}),
-               request.moves.axes[1].source_stride, request.output_strides[1]};
-      const std::int64_t from = wrapping_add(
-          request.moves.source_offset, wrapping_add(wrapping_multiply(n, request.moves.axes[0].source_stride),
-                                                    wrapping_multiply(c, tile_.source_stride)));
-      const std::int64_t to =
-          wrapping_add(place, wrapping_add(wrapping_multiply(n, request.output_strides[0]),
-                                           wrapping_multiply(c, tile_.destination_stride)));
-      for (std::size_t i = 0; i < sizeof(T) / sizeof(part); ++i) {
-        sum_tile(from, image_ + to + i * sizeof(part), columns_ + i * sizeof(part));
+    const std::int64_t all = tile_.extent;
+    const std::int64_t most = rows_.most_elements() / count;
+    for (std::int64_t channel = channels_.begin, some = 0; channel < channels_.end; channel += some) {
+      some = std::min({channels_.end - channel, all - channel % all, most});
+      const auto [from, at] = sums_.offsets_of(channel);
+      const std::byte* const source = columns_ + wrapping_add(request.moves.source_offset, from);
+      std::byte* const to = image_ + wrapping_add(place, at);
+      rows_.set_size(tile_is_row_ ? count : some, tile_is_row_ ? some : count);
+      if (term_count == 0) {
+        rows_.clear(to);
+        continue;
       }
+      rows_.begin(functions, to);
+      const auto add = [&] { rows_.add(source, {offsets_, listed_}, weights_of_terms_, false); };
+      if (term_count <= std::int64_t{reduced_rows::most_terms}) {
+        add();
+      } else {
+        list_terms(add);
+      }
+      rows_.finish(to, by_terms);
     }
   }
 
-  void sum_tile(std::int64_t from, std::byte* to, const std::byte* columns) noexcept {
-    source_ = columns;
-    has_terms_ = false;
-    const bool accumulates = sums_.request.accumulates;
-    for_each_sum(to, [&](accumulator& sum, std::byte* place) {
-      sum = {};
-      if (!accumulates) return;
-      value held;
-      std::memcpy(&held, place, sizeof(held));
-      if constexpr (half<part>) {
-        sum = to_float(held);
-      } else {
-        std::memcpy(&sum, &held, sizeof(held));
-      }
-    });
-    choose_offset(0, from);
-    if (accumulates && !has_terms_) return;
-    for_each_sum(to, [](const accumulator& sum, std::byte* place) {
-      if constexpr (half<part>) {
-        part rounded;
-        round_to(rounded, sum);
-        std::memcpy(place, &rounded, sizeof(rounded));
-      } else {
-        std::memcpy(place, &sum, sizeof(part));
-      }
-    });
-  }
-
-  template <class Visit>
-  void for_each_sum(std::byte* first, const Visit& visit) noexcept {
-    for (std::int64_t c = 0; c < tile_.extent; ++c) {
-      for (std::int64_t i = 0; i < rows_.extent; ++i) {
-        visit(totals_[static_cast<std::size_t>(c * rows_.extent + i)],
-              first + wrapping_add(wrapping_multiply(c, tile_.destination_stride),
-                                   wrapping_multiply(i, rows_.destination_stride)));
-      }
-    }
+  /// Lists the terms in the order of addition. Calls `take` when the list is full, and at the end.
+  template <class Take>
+  void list_terms(const Take& take) noexcept {
+    listed_ = 0;
+    choose_offset(0, 0, take);
+    take();
   }
 
   /// Chooses the window offsets in ascending order. Offsets without a window are left out early.
-  void choose_offset(std::size_t d, std::int64_t from) noexcept {
-    if (d == sums_.rank()) return choose_window(0, from);
+  template <class Take>
+  void choose_offset(std::size_t d, std::int64_t from, const Take& take) noexcept {
+    if (d == sums_.rank()) return choose_window(0, from, take);
     const padded_sum_axis& axis = axes_[d];
-    for (std::int64_t o = 0; o < axis.size; ++o) {
-      std::size_t found = 0;
-      for_each_window(d, o, [&](std::int64_t index) {
-        if (found < most_listed) listed_[d][found] = index;
-        ++found;
-      });
-      if (found == 0) continue;
-      offsets_[d] = o;
-      found_[d] = found;
-      choose_offset(d + 1, wrapping_add(from, wrapping_multiply(o, axis.size_stride)));
-    }
+    axis.for_each_offset(terms_[d], [&](std::int64_t o, const terms_of_offset& some) {
+      offset_[d] = o;
+      found_[d] = &some;
+      choose_offset(d + 1, wrapping_add(from, wrapping_multiply(o, axis.size_stride)), take);
+    });
   }
 
-  template <class Visit>
-  void for_each_window(std::size_t d, std::int64_t o, Visit&& visit) const noexcept {
-    const padded_sum_axis& axis = axes_[d];
-    if (!is_in_[d]) return axis.for_each_window(at_[d], o, visit);
-    const std::int64_t own = at_[d] - axis.first - o * axis.dilation;
-    if (own >= 0 && own % axis.stride == 0 && own / axis.stride < axis.windows) visit(own / axis.stride);
-  }
-
-  void choose_window(std::size_t d, std::int64_t from) noexcept {
-    if (d == sums_.rank()) return add(from);
-    const auto choose = [&](std::int64_t index) {
-      choose_window(d + 1, wrapping_add(from, wrapping_multiply(index, axes_[d].window_stride)));
+  template <class Take>
+  void choose_window(std::size_t d, std::int64_t from, const Take& take) noexcept {
+    if (d == sums_.rank()) return list_term(from, take);
+    const auto choose = [&](std::int64_t l) {
+      choose_window(d + 1, wrapping_add(from, wrapping_multiply(l, axes_[d].window_stride)), take);
     };
-    if (found_[d] > most_listed) return for_each_window(d, offsets_[d], choose);
-    for (std::size_t i = 0; i < found_[d]; ++i) choose(listed_[d][i]);
+    const terms_of_offset& some = *found_[d];
+    if (some.count > most_images) return axes_[d].for_each_window(at_[d], offset_[d], choose);
+    for (std::size_t i = 0; i < some.count; ++i) choose(some.windows[i]);
   }
 
-  void add(std::int64_t from) noexcept {
-    has_terms_ = true;
-    const std::byte* const source = source_ + from;
-    accumulator* total = totals_.data();
-    const auto add_row = [&](const std::byte* row, std::int64_t step) {
-      for (std::int64_t i = 0; i < rows_.extent; ++i) {
-        value term;
-        std::memcpy(&term, row + i * step, sizeof(term));
-        total[i] = traits::add(total[i], term);
-      }
-      total += rows_.extent;
-    };
-    for (std::int64_t c = 0; c < tile_.extent; ++c) {
-      const std::byte* const row = source + c * tile_.source_stride;
-      if (rows_.source_stride == sizeof(T)) {
-        add_row(row, sizeof(T));
-      } else {
-        add_row(row, rows_.source_stride);
-      }
+  template <class Take>
+  void list_term(std::int64_t from, const Take& take) noexcept {
+    if (listed_ == reduced_rows::most_terms) {
+      take();
+      listed_ = 0;
     }
+    offsets_[listed_] = from;
+    if (rows_.is_weighted()) {
+      weights_[listed_] = weight_of_offset();
+      weights_of_terms_[listed_] = &weights_[listed_];
+    }
+    ++listed_;
+  }
+
+  double weight_of_offset() const noexcept {
+    const window_weights& w = how_.weights;
+    if (!w.has_products()) {
+      const double* at = w.values(0);
+      for (std::size_t d = 0; d < sums_.rank(); ++d) at += offset_[d] * w.strides()[d];
+      return *at;
+    }
+    double product = 1;
+    for (std::size_t d = 0; d < sums_.rank(); ++d) product *= w.values(d)[offset_[d]];
+    return product;
   }
 
   static constexpr std::size_t no_axis = max_rank;
-  static constexpr std::int64_t most_at_once = 256;
-  static constexpr std::size_t most_listed = 16;
 
   const padded_sums& sums_;
+  const reducer how_;
   index_range channels_;
   const std::byte* columns_;
   std::byte* image_;
@@ -395,21 +605,24 @@ class padded_summer {
   std::array<index_range, max_bounds> region_;
   std::array<bool, max_bounds> is_in_;       ///< whether positions of the region have only their own terms
   std::array<std::int64_t, max_bounds> at_;  ///< the position
+  std::array<position_terms, max_bounds> terms_;
   std::size_t along_ = no_axis;
-  tile_axis rows_;  ///< positions that are summed at once
-  tile_axis tile_;  ///< channels that are summed at once
-  const std::byte* source_ = nullptr;
-  bool has_terms_ = false;
-  std::array<std::int64_t, max_bounds> offsets_;
-  std::array<std::size_t, max_bounds> found_;  ///< windows of each axis, and the first of them
-  std::array<std::array<std::int64_t, most_listed>, max_bounds> listed_;
-  std::array<accumulator, most_at_once> totals_;
+  reduced_rows::steps positions_;    ///< along the positions that are summed at once
+  std::int64_t most_positions_ = 1;  ///< so many
+  tile_axis tile_;                   ///< the channels or images that are summed at once
+  bool tile_is_row_ = false;  ///< whether they lie along the rows of accumulators, else the positions do
+  std::array<std::int64_t, max_bounds> offset_;  ///< in the window, of the listed term
+  std::array<const terms_of_offset*, max_bounds> found_;
+  std::size_t listed_ = 0;
+  std::int64_t offsets_[reduced_rows::most_terms];
+  double weights_[reduced_rows::most_terms];
+  const double* weights_of_terms_[reduced_rows::most_terms];
+  reduced_rows rows_;
 };
 
-template <class T>
-void sum_padded(const padded_sums& sums, const index_range& channels, const std::byte* columns,
-                std::byte* image) {
-  padded_summer<T>(sums, channels, columns, image).run();
+inline void sum_padded(const padded_sums& sums, const index_range& channels, const std::byte* columns,
+                       std::byte* image) {
+  padded_summer(sums, channels, columns, image).run();
 }
 
 }  // namespace reblock::inline REBLOCK_NAMESPACE::detail

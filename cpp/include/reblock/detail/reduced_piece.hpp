@@ -9,39 +9,25 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
-#include <type_traits>
 #include <utility>
 
 #include <reblock/axis_values.hpp>
 #include <reblock/detail/accumulation.hpp>
 #include <reblock/detail/checked.hpp>
 #include <reblock/detail/configuration.hpp>
-#include <reblock/detail/instruction_set.hpp>
+#include <reblock/detail/lanes.hpp>
+#include <reblock/detail/reduced_rows.hpp>
 #include <reblock/detail/reduction.hpp>
 #include <reblock/fold_options.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
-/// Returns the functions for elements of `terms` terms each.
-inline const accumulation& functions_of(const reducer& how, std::int64_t terms) noexcept {
-  const reduction_functions& functions = *how.types.functions;
-  const auto& sets = how.by == fold_reduction::max   ? functions.max
-                     : how.by == fold_reduction::min ? functions.min
-                     : !how.weights.empty()          ? functions.weighted
-                     : how.by == fold_reduction::sum ? functions.sum
-                     : terms > functions.mean_limit  ? functions.mean_of_many
-                                                     : functions.mean;
-  return sets[usable_instruction_set() >= instruction_set::avx2 ? 1 : 0];
-}
-
 inline constexpr std::size_t no_window_axis = max_rank;
 
 class reduced_piece {
  public:
-  static constexpr std::size_t most_terms = 128;
+  static constexpr std::size_t most_terms = reduced_rows::most_terms;
   static constexpr std::size_t weights_room = 8 * most_accumulators;
-  /// Rows of up to so many bytes are brought together.
-  static constexpr std::size_t short_row = 32;
 
   /// An axis of the elements. Along the phases of a spatial axis, the offset in the window changes with the index.
   struct axis {
@@ -58,12 +44,12 @@ class reduced_piece {
     std::int64_t cycle = 1;
   };
 
-  explicit reduced_piece(const reducer& how) noexcept : how_(how) {}
+  explicit reduced_piece(const reducer& how) noexcept : how_(how), rows_(how) {}
 
-  void add(const axis& next) noexcept {
-    if (next.extent != 1) axes_[count_++] = next;
+  void add(const axis& some) noexcept {
+    if (some.extent != 1) axes_[count_++] = some;
   }
-  void add(const terms& next) noexcept { terms_[spatial_++] = next; }
+  void add(const terms& some) noexcept { terms_[spatial_++] = some; }
 
   /// `source` points to the first term of the first element.
   void reduce(const std::byte* source, std::byte* destination) noexcept {
@@ -80,6 +66,8 @@ class reduced_piece {
       join_axes();
     }
     choose_inner_axes();
+    rows_.set_steps({inner_.source_stride, inner_.destination_stride},
+                    {outer_.source_stride, outer_.destination_stride});
     walk(count_, source, destination);
   }
 
@@ -108,8 +96,8 @@ class reduced_piece {
     }
   }
 
-  /// Takes two axes out of the list, for the rows of accumulators. The inner one is the longest along which terms are
-  /// contiguous, or else results, or else the longest of all. The outer one is the longest that is left.
+  /// Takes two axes for the rows of accumulators: the longest along which terms are contiguous, or else results, or else
+  /// the longest; then the next longest. They leave the list.
   void choose_inner_axes() noexcept {
     inner_ = outer_ = {};
     const auto take_best = [this](axis& to, const auto& rank) {
@@ -149,17 +137,16 @@ class reduced_piece {
 
   /// Cuts the inner axes into rows of accumulators.
   void reduce_rows(const std::byte* source, std::byte* destination) noexcept {
-    const std::int64_t capacity = static_cast<std::int64_t>(most_accumulators) / parts();
-    const std::int64_t columns = std::min(inner_.extent, capacity);
-    const std::int64_t rows = std::min(outer_.extent, capacity / columns);
+    const std::int64_t most = rows_.most_elements();
+    const std::int64_t columns = std::min(inner_.extent, most);
+    const std::int64_t rows = std::min(outer_.extent, most / columns);
     for (std::int64_t j = 0; j < inner_.extent; j += columns) {
       has_weights_ = false;
       for (std::int64_t i = 0; i < outer_.extent; i += rows) {
         if (outer_.window_axis != no_window_axis) has_weights_ = false;
         first_row_ = i;
         first_column_ = j;
-        rows_ = static_cast<std::size_t>(std::min(rows, outer_.extent - i));
-        columns_ = static_cast<std::size_t>(std::min(columns, inner_.extent - j));
+        rows_.set_size(std::min(rows, outer_.extent - i), std::min(columns, inner_.extent - j));
         const auto along = [i, j](std::int64_t outer, std::int64_t inner) {
           return wrapping_add(wrapping_multiply(i, outer), wrapping_multiply(j, inner));
         };
@@ -179,54 +166,36 @@ class reduced_piece {
     }
   }
 
-  std::int64_t parts() const noexcept { return how_.types.results.is_pair ? 2 : 1; }
-  std::size_t elements() const noexcept { return rows_ * columns_; }
-
   void reduce_elements(const std::byte* source, std::byte* destination) noexcept {
-    const auto size = static_cast<std::size_t>(result_size());
-    const bool in_place =
-        inner_.destination_stride == result_size() &&
-        (rows_ == 1 || outer_.destination_stride == static_cast<std::int64_t>(columns_) * result_size());
-    std::byte* const results = in_place ? destination : results_;
-    if (term_count_ == 0) {
-      std::memset(results, 0, elements() * size);
-    } else {
-      accumulate(source, destination);
-      quotient division{term_count_, nullptr, false, how_.by == fold_reduction::mean};
-      if (!division.is_mean) division.count = 1;
-      if (is_weighted() && division.is_mean) {
-        division.factors = factors_;
-        division.one_factor = !weights_vary();
-      }
-      functions_->finish(accumulators_, results, elements() * static_cast<std::size_t>(parts()), division);
+    if (term_count_ == 0) return rows_.clear(destination);
+    rows_.begin(*functions_, destination);
+    accumulate(source);
+    quotient by{term_count_, nullptr, false, how_.by == fold_reduction::mean};
+    if (!by.is_mean) by.count = 1;
+    if (is_weighted() && by.is_mean) {
+      by.factors = factors_;
+      by.one_factor = !weights_vary();
     }
-    if (!in_place) scatter(results, destination);
+    rows_.finish(destination, by);
   }
 
   /// Adds all terms, in ascending order of the offsets in the window.
-  void accumulate(const std::byte* source, const std::byte* destination) noexcept {
-    const std::size_t count = elements() * static_cast<std::size_t>(parts());
-    beginning from =
-        how_.by == fold_reduction::sum || is_weighted() ? beginning::zero : beginning::first_term;
-    if (how_.accumulates) {
-      gather(destination, inner_.destination_stride, outer_.destination_stride, result_size());
-      constexpr std::int64_t here = 0;
-      functions_->add(accumulators_, {terms_buffer_, 0, 1, count}, {&here, 1}, beginning::first_term);
-      from = beginning::held;
-    }
+  void accumulate(const std::byte* source) noexcept {
     const bool vary = weights_vary();
     // Weights stay in their buffer if it has room for all.
-    if (!has_weights_) weights_step_ = vary ? count : 1;
+    if (!has_weights_) {
+      weights_step_ = vary ? rows_.rows() * rows_.columns() * static_cast<std::size_t>(rows_.parts()) : 1;
+    }
     const std::size_t at_once =
         is_weighted() ? std::min(most_terms, weights_room / weights_step_) : most_terms;
-    const auto total = static_cast<std::size_t>(term_count_);
+    const auto all = static_cast<std::size_t>(term_count_);
     const bool fills = is_weighted() && !has_weights_;
     if (fills) std::memset(factors_, 0, weights_step_ * sizeof(double));
     std::array<std::int64_t, max_rank> chosen{};
     std::int64_t offset = 0;
-    for (std::size_t done = 0; done < total;) {
-      const std::size_t part = std::min(at_once, total - done);
-      for (std::size_t t = 0; t < part; ++t) {
+    for (std::size_t done = 0; done < all;) {
+      const std::size_t some = std::min(at_once, all - done);
+      for (std::size_t t = 0; t < some; ++t) {
         offsets_of_terms_[t] = offset;
         if (is_weighted()) {
           weights_of_terms_[t] = weights_ + t * weights_step_;
@@ -241,59 +210,19 @@ class reduced_piece {
           chosen[d - 1] = 0;
         }
       }
-      add_terms(source, part, from, vary);
-      from = beginning::held;
-      done += part;
+      rows_.add(source, {offsets_of_terms_, some}, weights_of_terms_, vary);
+      done += some;
     }
     if (!fills) return;
-    has_weights_ = total <= at_once;
+    has_weights_ = all <= at_once;
     for (std::size_t i = 0; i < weights_step_; ++i) {
       if (factors_[i] != 0) factors_[i] = 1 / factors_[i];
     }
   }
 
-  /// Adds the listed terms. It reads rows of contiguous terms without copying, and brings others into a buffer.
-  void add_terms(const std::byte* source, std::size_t count, beginning from, bool vary) noexcept {
-    const auto per_element = static_cast<std::size_t>(parts());
-    const std::int64_t size = term_size();
-    const bool is_direct = how_.types.convert == nullptr && inner_.source_stride == size &&
-                           (rows_ == 1 || columns_ * static_cast<std::size_t>(size) > short_row);
-    if (is_direct) {
-      const rows_of_terms rows{source, outer_.source_stride, rows_, columns_ * per_element};
-      return add(rows, {offsets_of_terms_, count}, weights_of_terms_, from, vary);
-    }
-    constexpr std::int64_t here = 0;
-    for (std::size_t t = 0; t < count; ++t) {
-      const rows_of_terms rows{bring(source + offsets_of_terms_[t]), 0, 1, elements() * per_element};
-      add(rows, {&here, 1}, weights_of_terms_ + t, from, vary);
-      from = beginning::held;
-    }
-  }
-
-  void add(const rows_of_terms& rows, const term_offsets& offsets, const double* const* weights,
-           beginning from, bool vary) noexcept {
-    if (is_weighted()) {
-      functions_->add_weighted(accumulators_, rows, offsets, from, weights, vary);
-    } else {
-      functions_->add(accumulators_, rows, offsets, from);
-    }
-  }
-
-  /// Returns the terms at `at` side by side, converted to the type of the results.
-  const std::byte* bring(const std::byte* at) noexcept {
-    const std::int64_t size = term_size();
-    const bool is_run = inner_.source_stride == size &&
-                        (rows_ == 1 || outer_.source_stride == static_cast<std::int64_t>(columns_) * size);
-    if (!is_run) gather(at, inner_.source_stride, outer_.source_stride, size);
-    const std::byte* brought = is_run ? at : terms_buffer_;
-    if (how_.types.convert == nullptr) return brought;
-    how_.types.convert(brought, converted_, elements());
-    return converted_;
-  }
-
   /// Tells whether the elements of a row have different weights.
   bool weights_vary() const noexcept {
-    return inner_.window_axis != no_window_axis || (rows_ > 1 && outer_.window_axis != no_window_axis);
+    return inner_.window_axis != no_window_axis || (rows_.rows() > 1 && outer_.window_axis != no_window_axis);
   }
 
   /// Computes the weights of a term, for all elements or for each, and adds them to the sums of weights.
@@ -323,13 +252,13 @@ class reduced_piece {
     };
     const std::int64_t column_step = step(inner_);
     const std::int64_t row_step = step(outer_);
-    const auto per_element = static_cast<std::size_t>(parts());
+    const auto per_element = static_cast<std::size_t>(rows_.parts());
     double* sums = factors_;
-    for (std::size_t i = 0; i < (vary ? rows_ : 1); ++i) {
+    for (std::size_t i = 0; i < (vary ? rows_.rows() : 1); ++i) {
       const std::int64_t row = static_cast<std::int64_t>(i) * row_step;
       const double factor = along_row == nullptr ? product : product * along_row[row];
       const double* const from = w.has_products() ? along_column : first + row;
-      for (std::size_t j = 0; j < (vary ? columns_ : 1); ++j) {
+      for (std::size_t j = 0; j < (vary ? rows_.columns() : 1); ++j) {
         const double weight =
             from == nullptr ? factor : factor * from[static_cast<std::int64_t>(j) * column_step];
         for (std::size_t k = 0; k < (vary ? per_element : 1); ++k) {
@@ -338,52 +267,6 @@ class reduced_piece {
         }
       }
     }
-  }
-
-  /// Calls `copy` for each element, with a number of bytes that the compiler knows where it is usual.
-  template <class Copy>
-  static void by_size(std::int64_t size, const Copy& copy) noexcept {
-    switch (size) {
-      case 1: return copy(std::integral_constant<std::size_t, 1>{});
-      case 2: return copy(std::integral_constant<std::size_t, 2>{});
-      case 4: return copy(std::integral_constant<std::size_t, 4>{});
-      case 3: return copy(std::integral_constant<std::size_t, 3>{});
-      case 8: return copy(std::integral_constant<std::size_t, 8>{});
-      case 16: return copy(std::integral_constant<std::size_t, 16>{});
-      default: return copy(static_cast<std::size_t>(size));
-    }
-  }
-
-  /// Copies elements into terms_buffer_, side by side.
-  void gather(const std::byte* from, std::int64_t column, std::int64_t row, std::int64_t size) noexcept {
-    std::byte* to = terms_buffer_;
-    if (column == size) {
-      by_size(size * static_cast<std::int64_t>(columns_), [&](auto bytes) {
-        for (std::size_t i = 0; i < rows_; ++i, to += bytes) {
-          std::memcpy(to, from + static_cast<std::int64_t>(i) * row, bytes);
-        }
-      });
-      return;
-    }
-    by_size(size, [&](auto bytes) {
-      for (std::size_t i = 0; i < rows_; ++i) {
-        const std::byte* at = from + static_cast<std::int64_t>(i) * row;
-        for (std::size_t j = 0; j < columns_; ++j, to += bytes) {
-          std::memcpy(to, at + static_cast<std::int64_t>(j) * column, bytes);
-        }
-      }
-    });
-  }
-
-  void scatter(const std::byte* from, std::byte* destination) const noexcept {
-    by_size(result_size(), [&](auto bytes) {
-      for (std::size_t i = 0; i < rows_; ++i) {
-        std::byte* to = destination + static_cast<std::int64_t>(i) * outer_.destination_stride;
-        for (std::size_t j = 0; j < columns_; ++j, from += bytes) {
-          std::memcpy(to + static_cast<std::int64_t>(j) * inner_.destination_stride, from, bytes);
-        }
-      }
-    });
   }
 
   const reducer& how_;
@@ -399,12 +282,7 @@ class reduced_piece {
   axis outer_;
   std::int64_t first_row_ = 0;
   std::int64_t first_column_ = 0;
-  std::size_t rows_ = 0;
-  std::size_t columns_ = 0;
-  alignas(64) std::byte accumulators_[accumulators_bytes];
-  alignas(64) std::byte terms_buffer_[most_accumulators * 16];
-  alignas(64) std::byte converted_[most_accumulators * 16];
-  alignas(64) std::byte results_[most_accumulators * 16];
+  reduced_rows rows_;
   bool has_weights_ = false;      ///< whether weights_ and factors_ are those of the row
   std::size_t weights_step_ = 1;  ///< from the weights of a term to those of the next
   std::int64_t offsets_of_terms_[most_terms];

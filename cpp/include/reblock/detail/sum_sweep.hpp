@@ -31,9 +31,9 @@
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
 /// Bytes of the buffer of a chunk: it fits the first-level cache.
-inline constexpr std::int64_t chunk_bytes = 26 * 1024;
+inline constexpr std::int64_t chunk_bytes = 24 * 1024;
 /// Bytes of a box whose sums have a buffer of their own.
-inline constexpr std::int64_t sums_bytes = block_buffer_bytes;
+inline constexpr std::int64_t sums_bytes = 11 * 1024;
 
 /// The positions of a part of the image along each spatial axis.
 using image_part = std::array<index_range, max_rank - 2>;

@@ -13,10 +13,10 @@
 #include <utility>
 
 #include <reblock/data_type.hpp>
+#include <reblock/detail/accumulation.hpp>
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/half.hpp>
 #include <reblock/detail/leaves.hpp>
-#include <reblock/detail/padded_sums.hpp>
 #include <reblock/detail/sum_leaves.hpp>
 #include <reblock/detail/sum_traits.hpp>
 
@@ -111,8 +111,8 @@ struct sum_functions {
   std::int64_t least_masked;
   /// Turns single terms into their sums.
   settling settle;
-  /// Sums positions with terms from the padding.
-  padded_sum_function sum_padded;
+  /// Adds the terms of positions with terms from the padding.
+  reduction_functions::by_set sum_padded;
 };
 
 template <class T>
@@ -130,7 +130,7 @@ constexpr settling settling_of() noexcept {
 template <class T>
 [[gnu::visibility("hidden")]] inline constexpr sum_functions sum_functions_of{
     sum_tile<T>, detail::fill_neutral<T>, least_run<typename parts_of<T>::type>, settling_of<T>(),
-    detail::sum_padded<T>};
+    plain_sums<typename parts_of<T>::type>()};
 
 /// A pair_of_parts has two parts, like std::complex.
 template <class Part>

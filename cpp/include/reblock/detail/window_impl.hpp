@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <new>
 
 #include <reblock/detail/arguments_impl.hpp>
 #include <reblock/detail/check_fold_options.hpp>
@@ -60,7 +61,9 @@ REBLOCK_ENGINE_FUNCTION status run_unfold(const window_call& call,
   return success{};
 }
 
-REBLOCK_ENGINE_FUNCTION status run_fold(const window_call& call) noexcept {
+/// Plans a fold in the bytes of an operation. It is not inlined: what a plan needs is not on the stack while the plan runs.
+REBLOCK_ENGINE_FUNCTION [[gnu::noinline]] status plan_fold(const window_call& call, reducer& how,
+                                                           void* room) noexcept {
   const auto& [columns, output] = call.views;
   if (const status fits = check_extents(output.extents, "output"); !fits) return fits;
   const auto axis = check_channel_axis(call.channel_axis, output.extents.size());
@@ -69,17 +72,24 @@ REBLOCK_ENGINE_FUNCTION status run_fold(const window_call& call) noexcept {
       window_geometry::make_from_columns(columns.extents, spatial_part(output.extents, *axis),
                                          call.parameters, call.channel_axis, columns.element_size, "columns");
   if (!geometry) return geometry.why();
-  const status are_options =
-      check_fold_options(call.options, geometry->window_sizes(), call.types, geometry->repeats());
+  const status are_options = check_fold_options(call.options, geometry->window_sizes(), call.types);
   if (!are_options) return are_options;
   const status fits = check_operands(call.views, geometry->image(), {"columns", "output"});
   if (!fits) return fits;
-  reducer how{call.types, call.options.reduction, call.options.weights, call.options.accumulate};
   const bool is_sum =
       how.by == fold_reduction::sum && how.weights.empty() && how.types.terms == how.types.results;
-  const operation sums(geometry->sums(columns.strides_in_bytes(), output.strides_in_bytes(), call.sum,
+  new (room) operation(geometry->sums(columns.strides_in_bytes(), output.strides_in_bytes(), call.sum,
                                       call.options, is_sum ? nullptr : &how));
-  sums.run_by(columns.data, call.views.destination(), call.executor);
+  return success{};
+}
+
+REBLOCK_ENGINE_FUNCTION status run_fold(const window_call& call) noexcept {
+  reducer how{call.types, call.options.reduction, call.options.weights, call.options.accumulate};
+  alignas(operation) std::byte room[sizeof(operation)];
+  const status planned = plan_fold(call, how, room);
+  if (!planned) return planned;
+  std::launder(reinterpret_cast<const operation*>(room))
+      ->run_by(call.views.input.data, call.views.destination(), call.executor);
   return success{};
 }
 

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// A reduced_rows reduces the terms of a few rows of elements. Every element has the terms at the same offsets.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+#include <reblock/detail/accumulation.hpp>
+#include <reblock/detail/configuration.hpp>
+#include <reblock/detail/instruction_set.hpp>
+#include <reblock/detail/lanes.hpp>
+#include <reblock/detail/reduction.hpp>
+#include <reblock/fold_options.hpp>
+
+namespace reblock::inline REBLOCK_NAMESPACE::detail {
+
+/// Returns the functions of one kind of accumulators for this processor.
+inline const accumulation& usable(const reduction_functions::by_set& sets) noexcept {
+  return sets[usable_instruction_set() >= instruction_set::avx2 ? 1 : 0];
+}
+
+/// Returns the functions for elements of `terms` terms each.
+inline const accumulation& functions_of(const reducer& how, std::int64_t terms) noexcept {
+  const reduction_functions& all = *how.types.functions;
+  return usable(how.by == fold_reduction::max   ? all.max
+                : how.by == fold_reduction::min ? all.min
+                : !how.weights.empty()          ? all.weighted
+                : how.by == fold_reduction::sum ? all.sum
+                : terms > all.mean_limit        ? all.mean_of_many
+                                                : all.mean);
+}
+
+class reduced_rows {
+ public:
+  /// At most this many terms are listed at once.
+  static constexpr std::size_t most_terms = 128;
+
+  /// From one element to the next, in bytes.
+  struct steps {
+    std::int64_t source = 0;
+    std::int64_t destination = 0;
+  };
+
+  explicit reduced_rows(const reducer& how) noexcept : how_(how) {}
+
+  std::int64_t parts() const noexcept { return how_.types.results.is_pair ? 2 : 1; }
+  /// Returns the largest number of elements.
+  std::int64_t most_elements() const noexcept { return std::int64_t{most_accumulators} / parts(); }
+  bool is_weighted() const noexcept { return !how_.weights.empty(); }
+
+  void set_steps(const steps& along_row, const steps& along_column) noexcept {
+    along_row_ = along_row;
+    along_column_ = along_column;
+  }
+  void set_size(std::int64_t rows, std::int64_t columns) noexcept {
+    rows_ = static_cast<std::size_t>(rows);
+    columns_ = static_cast<std::size_t>(columns);
+  }
+  std::size_t rows() const noexcept { return rows_; }
+  std::size_t columns() const noexcept { return columns_; }
+
+  /// Begins from the values at `destination`, or from nothing.
+  void begin(const accumulation& functions, const std::byte* destination) noexcept {
+    functions_ = &functions;
+    from_ = how_.by == fold_reduction::sum || is_weighted() ? beginning::zero : beginning::first_term;
+    if (!how_.accumulates) return;
+    gather(destination, along_row_.destination, along_column_.destination, result_size());
+    constexpr std::int64_t here = 0;
+    functions_->add(accumulators_, {terms_buffer_, 0, 1, accumulators()}, {&here, 1}, beginning::first_term);
+    from_ = beginning::held;
+  }
+
+  /// Adds terms at some offsets from the first element's `source`: in place if they are rows of contiguous terms, else
+  /// one after the other by a buffer. `weights` has one weight of each term, or if they vary one for each accumulator.
+  void add(const std::byte* source, const term_offsets& terms, const double* const* weights,
+           bool vary) noexcept {
+    const auto per_element = static_cast<std::size_t>(parts());
+    const std::int64_t size = term_size();
+    const bool is_direct = how_.types.convert == nullptr && along_row_.source == size &&
+                           (rows_ == 1 || columns_ * static_cast<std::size_t>(size) > short_row);
+    if (is_direct) {
+      return add_rows({source, along_column_.source, rows_, columns_ * per_element}, terms, weights, vary);
+    }
+    constexpr std::int64_t here = 0;
+    for (std::size_t t = 0; t < terms.count; ++t) {
+      add_rows({bring(source + terms.offsets[t]), 0, 1, accumulators()}, {&here, 1}, weights + t, vary);
+    }
+  }
+
+  /// Writes the results.
+  void finish(std::byte* destination, const quotient& by) noexcept {
+    std::byte* const results = in_place() ? destination : results_;
+    functions_->finish(accumulators_, results, accumulators(), by);
+    if (results == results_) scatter(results, destination);
+  }
+  /// Writes the results of elements without terms.
+  void clear(std::byte* destination) noexcept {
+    std::byte* const results = in_place() ? destination : results_;
+    std::memset(results, 0, rows_ * columns_ * static_cast<std::size_t>(result_size()));
+    if (results == results_) scatter(results, destination);
+  }
+
+ private:
+  /// Rows of up to so many bytes are brought together.
+  static constexpr std::size_t short_row = 32;
+
+  std::int64_t term_size() const noexcept { return how_.types.terms.size; }
+  std::int64_t result_size() const noexcept { return how_.types.results.size; }
+  std::size_t elements() const noexcept { return rows_ * columns_; }
+  std::size_t accumulators() const noexcept { return elements() * static_cast<std::size_t>(parts()); }
+  bool in_place() const noexcept {
+    return along_row_.destination == result_size() &&
+           (rows_ == 1 || along_column_.destination == static_cast<std::int64_t>(columns_) * result_size());
+  }
+
+  void add_rows(const rows_of_terms& rows, const term_offsets& offsets, const double* const* weights,
+                bool vary) noexcept {
+    if (is_weighted()) {
+      functions_->add_weighted(accumulators_, rows, offsets, from_, weights, vary);
+    } else {
+      functions_->add(accumulators_, rows, offsets, from_);
+    }
+    from_ = beginning::held;
+  }
+
+  /// Returns the terms at `at` side by side, converted to the type of the results.
+  const std::byte* bring(const std::byte* at) noexcept {
+    const std::int64_t size = term_size();
+    const bool is_run = along_row_.source == size &&
+                        (rows_ == 1 || along_column_.source == static_cast<std::int64_t>(columns_) * size);
+    if (!is_run) gather(at, along_row_.source, along_column_.source, size);
+    const std::byte* brought = is_run ? at : terms_buffer_;
+    if (how_.types.convert == nullptr) return brought;
+    how_.types.convert(brought, converted_, elements());
+    return converted_;
+  }
+
+  /// Calls `copy` for each element, with a number of bytes that the compiler knows where it is usual.
+  template <class Copy>
+  static void by_size(std::int64_t size, const Copy& copy) noexcept {
+    switch (size) {
+      case 1: return copy(std::integral_constant<std::size_t, 1>{});
+      case 2: return copy(std::integral_constant<std::size_t, 2>{});
+      case 4: return copy(std::integral_constant<std::size_t, 4>{});
+      case 3: return copy(std::integral_constant<std::size_t, 3>{});
+      case 8: return copy(std::integral_constant<std::size_t, 8>{});
+      case 16: return copy(std::integral_constant<std::size_t, 16>{});
+      default: return copy(static_cast<std::size_t>(size));
+    }
+  }
+
+  // Bytes may alias anything, so the loops keep what they need in variables of their own.
+
+  /// Copies elements into terms_buffer_, side by side.
+  void gather(const std::byte* from, std::int64_t column, std::int64_t row, std::int64_t size) noexcept {
+    std::byte* const buffer = terms_buffer_;
+    const std::size_t rows = rows_;
+    const std::size_t columns = columns_;
+    if (column == size) {
+      return by_size(size * static_cast<std::int64_t>(columns), [=](auto bytes) {
+        std::byte* to = buffer;
+        for (std::size_t i = 0; i < rows; ++i, to += bytes) {
+          std::memcpy(to, from + static_cast<std::int64_t>(i) * row, bytes);
+        }
+      });
+    }
+    by_size(size, [=](auto bytes) {
+      std::byte* to = buffer;
+      for (std::size_t i = 0; i < rows; ++i) {
+        const std::byte* at = from + static_cast<std::int64_t>(i) * row;
+        for (std::size_t j = 0; j < columns; ++j, to += bytes) {
+          std::memcpy(to, at + static_cast<std::int64_t>(j) * column, bytes);
+        }
+      }
+    });
+  }
+
+  void scatter(const std::byte* results, std::byte* destination) const noexcept {
+    const std::size_t rows = rows_;
+    const std::size_t columns = columns_;
+    const std::int64_t row = along_column_.destination;
+    const std::int64_t column = along_row_.destination;
+    by_size(result_size(), [=](auto bytes) {
+      const std::byte* from = results;
+      for (std::size_t i = 0; i < rows; ++i) {
+        std::byte* to = destination + static_cast<std::int64_t>(i) * row;
+        for (std::size_t j = 0; j < columns; ++j, from += bytes) {
+          std::memcpy(to + static_cast<std::int64_t>(j) * column, from, bytes);
+        }
+      }
+    });
+  }
+
+  const reducer& how_;
+  const accumulation* functions_ = nullptr;
+  beginning from_ = beginning::zero;
+  steps along_row_;
+  steps along_column_;
+  std::size_t rows_ = 0;
+  std::size_t columns_ = 0;
+  alignas(64) std::byte accumulators_[accumulators_bytes];
+  alignas(64) std::byte terms_buffer_[most_accumulators * 16];
+  alignas(64) std::byte converted_[most_accumulators * 16];
+  alignas(64) std::byte results_[most_accumulators * 16];
+};
+
+}  // namespace reblock::inline REBLOCK_NAMESPACE::detail
