@@ -7,6 +7,7 @@
 
 #include <doctest/doctest.h>
 
+#include <reblock/detail/checked.hpp>
 #include <reblock/detail/layout.hpp>
 #include <reblock/detail/sweep_axis.hpp>
 
@@ -24,7 +25,8 @@ sweep_axis draw_axis(std::mt19937& random) {
   const std::int64_t dilation = flip_coin(random) ? 1 : draw(random, 2, 7);
   const layout_axis offsets(draw(random, 1, 12), 5, 0, 0, dilation);
   const layout_axis windows(draw(random, 1, 9), 70, 0, 0, draw(random, 1, 9));
-  sweep_axis axis = sweep_axis::of(offsets, windows, draw(random, 0, 20), draw(random, 1, 40));
+  // a negative padding: windows begin inside the image
+  sweep_axis axis = sweep_axis::of(offsets, windows, draw(random, -9, 20), draw(random, 1, 40));
   axis.is_apart = flip_coin(random);
   return axis;
 }
@@ -77,7 +79,9 @@ TEST_CASE("the places of an axis are those that have positions of the image") {
     std::mt19937 random(seed);
     const sweep_axis axis = draw_axis(random);
     std::set<std::int64_t> places;
-    for (std::int64_t s = 0; s < axis.extent; ++s) places.insert((s + axis.padding) / axis.stride);
+    for (std::int64_t s = 0; s < axis.extent; ++s) {
+      places.insert(floor_divide(s + axis.padding, axis.stride));
+    }
     CHECK(axis.first_place() == *places.begin());
     CHECK(axis.places() == static_cast<std::int64_t>(places.size()));
   }
@@ -123,7 +127,7 @@ TEST_CASE("rows of planes have the windows that the terms of their places need")
     CHECK(planes.end <= axis.planes);
     const auto width = static_cast<std::int64_t>(axis.width(count));
     for (const term& t : all_terms(axis)) {
-      const std::int64_t place = (t.position + axis.padding) / axis.stride;
+      const std::int64_t place = floor_divide(t.position + axis.padding, axis.stride);
       const std::int64_t rest = t.offset % axis.cycle;
       if (origin <= t.window && t.window < first + count) {  // it is brought into the row
         const std::int64_t element =

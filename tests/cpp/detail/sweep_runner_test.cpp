@@ -263,17 +263,25 @@ strided_bytes add_by_definition(const drawn_sums& drawn, const test::drawn_terms
   return image;
 }
 
+/// Moves windows into the image: then they have a negative padding, and the first positions may have no terms.
+void move_windows(std::mt19937& random, drawn_sums& drawn) {
+  for (test::windows_along& axis : drawn.axes) {
+    if (test::flip_coin(random)) axis.padding -= draw(random, 0, 2 * axis.extent);
+  }
+}
+
 TEST_CASE("sums may begin from what the image holds, even from -0") {
   for (const unsigned seed : test::seeds(1000, 60)) {
     INFO("seed ", seed);
     for_type<float, std::uint8_t, double, std::uint32_t>(seed, [&]<class T>(T) {
       std::mt19937 random(seed);
-      const drawn_sums drawn = draw_sums_of<T>(random, 4000);
+      drawn_sums drawn = draw_sums_of<T>(random, 4000);
+      const test::drawn_terms<T> terms(random, drawn);
+      move_windows(random, drawn);
       sum_request request = drawn.request();
       request.accumulates = true;
       const sum_sweep sums(request, test::functions_for<T>());
       if (!sums.fits()) return;
-      test::drawn_terms<T> terms(random, drawn);
       strided_bytes image = terms.before;
       for (std::size_t i = 0; i < image.elements(); ++i) {
         const T held = test::draw_term<T>(random);
@@ -282,6 +290,25 @@ TEST_CASE("sums may begin from what the image holds, even from -0") {
       const strided_bytes expected = add_by_definition<T>(drawn, terms, image);
       fill_boxes(sums, {0, sums.boxes()}, terms.columns.first(), image.first());
       CHECK(image == expected);
+    });
+  }
+}
+
+TEST_CASE("windows may begin inside the image") {
+  for (const unsigned seed : test::seeds(1000, 60)) {
+    INFO("seed ", seed);
+    for_type<float, std::uint8_t, double, std::uint32_t>(seed, [&]<class T>(T) {
+      std::mt19937 random(seed);
+      drawn_sums drawn = draw_sums_of<T>(random, 4000);
+      const test::drawn_terms<T> terms(random, drawn);
+      move_windows(random, drawn);
+      const sum_sweep sums(drawn.request(), test::functions_for<T>());
+      if (!sums.fits()) return;
+      strided_bytes zeros = terms.before;
+      for (std::size_t i = 0; i < zeros.elements(); ++i) std::memset(zeros.element(i), 0, sizeof(T));
+      strided_bytes image = terms.before;
+      fill_boxes(sums, {0, sums.boxes()}, terms.columns.first(), image.first());
+      CHECK(image == add_by_definition<T>(drawn, terms, zeros));
     });
   }
 }

@@ -23,10 +23,10 @@ struct sweep_axis {
   std::int64_t windows = 1;  ///< values of l
   std::int64_t stride = 1;
   std::int64_t dilation = 1;
-  std::int64_t cycle = 1;    ///< values of r
-  std::int64_t planes = 1;   ///< values of t
-  std::int64_t advance = 1;  ///< places from plane to plane
-  std::int64_t padding = 0;
+  std::int64_t cycle = 1;          ///< values of r
+  std::int64_t planes = 1;         ///< values of t
+  std::int64_t advance = 1;        ///< places from plane to plane
+  std::int64_t padding = 0;        ///< negative if windows begin inside the image
   std::int64_t extent = 1;         ///< positions
   std::int64_t offset_stride = 0;  ///< of o in the columns, bytes
   std::int64_t window_stride = 0;  ///< of l in the columns, bytes
@@ -100,7 +100,7 @@ struct sweep_axis {
   }
   /// Tells whether each position has a term. It may miss windows that have gaps and fill the gaps of each other.
   constexpr bool covers_all() const noexcept {
-    return dilation == 1 && offsets >= stride && (extent - 1 + padding) / stride < windows;
+    return padding >= 0 && dilation == 1 && offsets >= stride && (extent - 1 + padding) / stride < windows;
   }
 };
 

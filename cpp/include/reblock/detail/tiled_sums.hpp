@@ -25,6 +25,7 @@ namespace reblock::inline REBLOCK_NAMESPACE::detail {
 constexpr bool find_tiles(const sum_request& sums, layout& windows, image_part& covered) noexcept {
   const std::size_t spatial = sums.extents.size() - 2;
   windows.take(sums.moves);
+  std::int64_t place = sums.output_offset;
   double share = 1;
   for (std::size_t d = 0; d < spatial; ++d) {
     const layout_axis& offsets = sums.moves.axes[2 + d];
@@ -32,17 +33,18 @@ constexpr bool find_tiles(const sum_request& sums, layout& windows, image_part& 
     const std::int64_t padding = -sums.moves.bounds[d].offset;
     const std::int64_t size = offsets.extent;
     if ((size > 1 && offsets.bound_step != 1) || (all.extent > 1 && all.bound_step != size)) return false;
-    const std::int64_t begin = std::min(ceil_divide(padding, size), all.extent);
-    const std::int64_t end = std::clamp((sums.extents[2 + d] + padding) / size, begin, all.extent);
+    const std::int64_t begin = std::clamp<std::int64_t>(ceil_divide(padding, size), 0, all.extent);
+    const std::int64_t end = std::clamp(floor_divide(sums.extents[2 + d] + padding, size), begin, all.extent);
     if (begin == end) return false;
     covered[d] = {begin * size - padding, end * size - padding};
+    place = wrapping_add(place, wrapping_multiply(covered[d].begin, sums.output_strides[2 + d]));
     share *=
         static_cast<double>(covered[d].end - covered[d].begin) / static_cast<double>(sums.extents[2 + d]);
     windows.narrow(2 + spatial + d, begin, end);
     windows.axes[2 + d].bound = windows.axes[2 + spatial + d].bound = no_bound;
   }
   windows.bound_count = 0;
-  windows.destination_offset = wrapping_add(windows.destination_offset, sums.output_offset);
+  windows.destination_offset = place;
   return share > sum_costs::mostly_inside;
 }
 
