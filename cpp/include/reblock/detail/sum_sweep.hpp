@@ -5,7 +5,7 @@
 //
 // Moves in blocks bring a chunk into a buffer, which has rows of the image. Along the axes that are not walked, the buffer
 // has planes (sweep_axis.hpp), and one sum takes a term of each plane. Where no window has a term, planes have a value that
-// changes no sum: 0, or -0 of floating-point numbers.
+// changes no sum: 0, since sums begin with +0, or -0 for sums that begin from what the image holds.
 //
 // If rows of the buffer cannot be rows of the image, the sums of a box have a buffer of their own, and moves in blocks bring
 // them into the image. One reason is a phase of the stride that has a row of its own.
@@ -93,6 +93,7 @@ class sum_sweep {
   sweep_chunk chunk_;                           ///< an empty box: there is no room
   bool copies_ = false;                         ///< whether sums have a buffer of their own
   bool accumulates_ = false;                    ///< whether a chunk is added to the sums of other chunks
+  bool begins_from_image_ = false;              ///< whether sums begin from what the image holds
   bool clears_ = false;                         ///< whether sums are set to 0 first
   bool in_any_order_ = false;                   ///< whether sums do not depend on the order of their terms
   std::array<std::int64_t, 2> column_strides_;  ///< of n and c, bytes
@@ -166,8 +167,9 @@ inline sum_sweep::sum_sweep(const sum_request& sums, const sum_functions& sum) n
     accumulates_ = accumulates_ || axes_[d].overlaps();
     has_gaps = has_gaps || !axes_[d].covers_all();
   }
-  clears_ = !sums.accumulates && (accumulates_ || has_gaps);
-  accumulates_ = accumulates_ || sums.accumulates;
+  begins_from_image_ = sums.accumulates;
+  clears_ = !begins_from_image_ && (accumulates_ || has_gaps);
+  accumulates_ = accumulates_ || begins_from_image_;
 }
 
 /// Makes the axes of a mask walked axes.

@@ -195,7 +195,12 @@ class sweep_runner {
       is_clean_ = false;
     }
     if (has_edges && !is_clean_) {
-      sweep_.sum_->fill_neutral(buffer_.data(), static_cast<std::size_t>(filled_bytes_));
+      const auto size = static_cast<std::size_t>(filled_bytes_);
+      if (sweep_.begins_from_image_) {
+        sweep_.sum_->fill_neutral(buffer_.data(), size);
+      } else {
+        std::memset(buffer_.data(), 0, size);
+      }
       is_clean_ = true;
     }
     for_each_choice(moves, [&](const axis_values& rest) { bring_part(rest, columns); });
