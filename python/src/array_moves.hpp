@@ -30,7 +30,8 @@ class array_moves {
     std::size_t bias = unnamed;
   };
 
-  /// The next axis inwards. An axis with a name, a number below 64, is not merged with others. Requires that the arrays are not empty: fewer than 64 of their axes have extents of 2 or more then.
+  /// The next axis inwards. An axis with a name, a number below 64, is not merged with others. Requires that the arrays
+  /// are not empty: fewer than 64 of their axes have extents of 2 or more then.
   void add(std::int64_t extent, std::int64_t from, std::int64_t to, std::size_t name = unnamed) noexcept;
 
   /// Merges axes wherever they lie, if there are more than can be moved: returns how many are left.

@@ -36,9 +36,9 @@ enum class planned_function : std::uint8_t {
 /// The values that the plan of a call depends on. It refers to no object of Python, which could change or be gone.
 class call_key {
  public:
-  /// For a call with an input, parameters, `out`, `threads`, and other keywords. `input` is a view of the first argument. The
-  /// plan does not depend on `threads`. `factors` have been read from the last parameters, scale and bias; null: those are
-  /// None, or there are none.
+  /// For a call with an input, parameters, `out`, `threads`, and other keywords. `input` is a view of the first
+  /// argument. The plan does not depend on `threads`. `factors` have been read from the last parameters, scale and
+  /// bias; null: those are None, or there are none.
   call_key(planned_function function, const py::array& input, bound_arguments arguments,
            const other_keywords& others = {}, const factor_arguments* factors = nullptr) noexcept;
 

@@ -47,8 +47,8 @@ struct space_to_depth_desc {
 };
 
 /// This is DirectML's DML_UNFOLD_OPERATOR_DESC. DirectML has no `order`, `padding_mode` or `blocks`: every feature
-/// level refuses values other than the defaults of window. The output is {N, C*K, L}. It may have leading sizes of 1, up to the input's
-/// rank. Without an output description, the output is packed and of rank 3.
+/// level refuses values other than the defaults of window. The output is {N, C*K, L}. It may have leading sizes of 1,
+/// up to the input's rank. Without an output description, the output is packed and of rank 3.
 struct unfold_desc {
   tensor_desc input{};
   std::optional<tensor_desc> output = std::nullopt;

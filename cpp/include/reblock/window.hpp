@@ -153,9 +153,9 @@ concept no_options = !are_options<std::remove_cvref_t<T>>;
 }  // namespace detail
 
 /// Copies the elements at each window position of the image `input` into a column of `columns`. Elements in the padding
-/// become zeros, or what the window's padding_mode says. Any trivially copyable element type (its zero is all bits 0) and any strides are possible. `columns`
-/// must not overlap itself or share memory with `input`. The call allocates nothing. After an error nothing has been
-/// written.
+/// become zeros, or what the window's padding_mode says. Any trivially copyable element type (its zero is all bits 0)
+/// and any strides are possible. `columns` must not overlap itself or share memory with `input`. The call allocates
+/// nothing. After an error nothing has been written.
 template <class In, class T, class Executor = serial_executor>
   requires detail::no_options<Executor>
 status try_unfold(const tensor_view<In>& input, const tensor_view<T>& columns, const window& window,
@@ -173,12 +173,12 @@ template <detail::convertible In, detail::convertible T, class Executor = serial
 status try_unfold(const tensor_view<In>& input, const tensor_view<T>& columns, const window& window,
                   const conversion& conversion, Executor&& executor = Executor(),
                   std::int64_t channel_axis = 1);
-/// Sums the columns up into the image `output`; elements without terms become 0. With a padding mode, fold is the adjoint of
-/// unfold: terms in the padding are added to the elements that unfold takes there. For one element of the window, an
-/// element's own term comes first, then the terms before the image, then those behind it, axis by axis. For every executor, sums start from
-/// zero and terms are added in ascending order of the window's elements. Element types: integers (which wrap), bool
-/// (logical or), floating point and std::complex (summed in their own type), float16 and bfloat16 (summed in float and
-/// rounded once). The rules of try_unfold hold as well.
+/// Sums the columns up into the image `output`; elements without terms become 0. With a padding mode, fold is the
+/// adjoint of unfold: terms in the padding are added to the elements that unfold takes there. For one element of the
+/// window, an element's own term comes first, then the terms before the image, then those behind it, axis by axis. For
+/// every executor, sums start from zero and terms are added in ascending order of the window's elements. Element types:
+/// integers (which wrap), bool (logical or), floating point and std::complex (summed in their own type), float16 and
+/// bfloat16 (summed in float and rounded once). The rules of try_unfold hold as well.
 template <class In, class T, class Executor = serial_executor>
   requires detail::no_options<Executor>
 status try_fold(const tensor_view<In>& columns, const tensor_view<T>& output, const window& window,
@@ -323,8 +323,8 @@ class window_geometry {
   }
   constexpr reblock::padding_mode padding_mode() const noexcept { return mode_; }
 
-  /// Describes the moves of unfold with a padding; strides in bytes. `value` is the element that the constant mode finds, or
-  /// null: zero.
+  /// Describes the moves of unfold with a padding; strides in bytes. `value` is the element that the constant mode
+  /// finds, or null: zero.
   constexpr padded_request padded_moves(const axis_values& image_strides, const axis_values& columns_strides,
                                         std::int64_t element_size,
                                         const std::byte* value = nullptr) const noexcept {

@@ -241,8 +241,8 @@ inline void run_chunks_of_sweep(const sum_sweep& sweep, const std::byte* source,
 
 // Plans and requests are large, so each function has at most one of them on the stack while another one runs.
 
-/// Plans, in the bytes of an operation, the sums of so many channels at the positions without terms from the padding. Returns the offset in bytes of the
-/// first of these positions.
+/// Plans, in the bytes of an operation, the sums of some channels at the positions without terms from the padding. Returns
+/// the offset of the first of these positions in bytes.
 [[gnu::noinline]] inline std::int64_t plan_inside(void* room, const padded_sums& sums,
                                                   std::int64_t channels) noexcept {
   sum_request plain = sums.inner();

@@ -537,7 +537,8 @@ class padded_runner {
     });
   }
 
-  /// Copies many units whose runs differ on both sides: the same mover as for any layout. Its plan is kept for the next block.
+  /// Copies many units whose runs differ on both sides: the same mover as for any layout. Its plan is kept for the next
+  /// block.
   [[gnu::noinline]] void copy_as_planned(const piece& merged, const std::byte* source,
                                          std::byte* to) noexcept {
     const bool is_same =

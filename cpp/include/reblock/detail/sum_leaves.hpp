@@ -18,7 +18,8 @@
 #include <reblock/detail/half.hpp>
 #include <reblock/detail/instruction_set.hpp>
 #include <reblock/detail/registers.hpp>
-#include <reblock/detail/simd/row_sums.hpp>
+#include <reblock/detail/row_terms.hpp>
+#include <reblock/detail/simd/instruction_sets.hpp>
 #include <reblock/detail/sum_traits.hpp>
 #include <reblock/detail/tile.hpp>
 
@@ -427,6 +428,17 @@ void clear_tile(const tile& t, std::byte* destination) {
         std::memset(row + j * inner.destination_stride, 0, size);
     }
   });
+}
+
+/// Returns the widest sums of rows of this type, or null.
+template <class T>
+row_sum find_row_sum(instruction_set set) noexcept {
+#if defined(__GNUC__) && defined(__x86_64__)
+  if (set >= instruction_set::avx512) return avx512::sum_rows<T>;
+  if (set >= instruction_set::avx2) return avx2::sum_rows<T>;
+#endif
+  static_cast<void>(set);
+  return nullptr;
 }
 
 template <class T>

@@ -18,9 +18,9 @@
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
-/// Converts a term as NumPy's astype does: exactly, where the type has the value. Floating point is rounded to floating point,
-/// and loses its fraction on the way to an integer of 64 bits. Beyond the range, it becomes the nearest such integer, or 0 if
-/// it is a NaN. Integers wrap. run_conversion saturates instead.
+/// Converts a term as NumPy's astype does: exactly, where the type has the value. Floating point is rounded to floating
+/// point, and loses its fraction on the way to an integer of 64 bits. Beyond the range, it becomes the nearest such
+/// integer, or 0 if it is a NaN. Integers wrap. run_conversion saturates instead.
 template <class In, class T>
 [[gnu::always_inline]] inline stored<T> converted(stored<In> term) noexcept {
   if constexpr (std::same_as<T, bool>) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// This header compiles the movers of blocks once for each instruction set. A namespace for each set has the code that
-// differs and includes the common text.
+// This header compiles the movers of blocks and the sums of rows once for each instruction set. A namespace for each set has
+// the code that differs and includes the common text.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,9 @@
 #include <reblock/detail/compiler.hpp>
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/registers.hpp>
+#include <reblock/detail/row_terms.hpp>
 #include <reblock/detail/stream_block.hpp>
+#include <reblock/detail/tile.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
@@ -146,6 +148,7 @@ template <std::size_t Lane>
 }
 
 #include <reblock/detail/simd/few_streams.inc>
+#include <reblock/detail/simd/row_sums.inc>
 
 }  // namespace avx2
 
@@ -181,6 +184,7 @@ template <class Row>
   return join_parts<register_type>(low, high, std::make_integer_sequence<int, 64>{});
 }
 
+#include <reblock/detail/simd/row_sums.inc>
 #include <reblock/detail/simd/squares.inc>
 
 }  // namespace avx512
