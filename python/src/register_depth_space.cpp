@@ -296,10 +296,11 @@ result<depth_space_geometry> geometry_of(depth_space_direction direction, const 
       order, axes.channel_axis(channel_axis), itemsize, axes.input.name_in_order(name).c_str());
 }
 
+/// `arguments` has `out` and `threads` too.
 template <depth_space_direction Direction>
 py::object move(py::handle x, py::handle block_size, py::handle order, py::handle channel_axis,
                 py::handle layout, py::handle out_layout, py::handle dtype, py::handle scale, py::handle bias,
-                py::handle out, py::handle threads, bound_arguments arguments) {
+                py::handle /*out*/, py::handle /*threads*/, bound_arguments arguments) {
   const py::array input = to_input(x, "x");
   std::optional<factor_arguments> factors;
   if (asks_for_conversion(dtype, scale, bias)) factors.emplace(scale, bias, factor_form::channels);

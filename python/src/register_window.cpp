@@ -468,7 +468,7 @@ py::object unfold_array(py::handle x, py::handle window_sizes, py::handle stride
                         py::handle start_padding, py::handle end_padding, py::handle padding_mode,
                         py::handle padding_value, py::handle order, py::handle blocks,
                         py::handle channel_axis, py::handle layout, py::handle out_layout, py::handle dtype,
-                        py::handle scale, py::handle bias, py::handle out, py::handle threads,
+                        py::handle scale, py::handle bias, py::handle /*out*/, py::handle /*threads*/,
                         bound_arguments arguments) {
   const py::array input = to_input(x, "x");
   std::optional<factor_arguments> factors;

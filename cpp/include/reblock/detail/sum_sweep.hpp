@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <limits>
 #include <type_traits>
+#include <utility>
 
 #include <reblock/axis_values.hpp>
 #include <reblock/detail/blocks.hpp>
@@ -138,8 +139,9 @@ inline sum_sweep::sum_sweep(const sum_request& sums, const sum_functions& sum) n
   const layout_axis& windows = moves.axes[2 + spatial + inner];
   if (extent(2 + inner) * element_size_ < sum_costs::least_row && extent(2 + inner) < places_[1] &&
       magnitude(column_strides_[1]) < magnitude(windows.source_stride)) {
-    const auto channels = std::find(order_.begin(), order_.end(), 1);
-    std::rotate(order_.begin(), channels, channels + 1);
+    for (std::size_t k = places_.size(); --k > 0;) {
+      if (order_[k] == 1) std::swap(order_[k], order_[k - 1]);
+    }
   }
   in_any_order_ = summand::boolean <= sums.sum.part && sums.sum.part <= summand::integer64;
   // walks all axes but the image's innermost one, all but the last one, or none
