@@ -36,9 +36,11 @@
 #include <reblock/operator.hpp>
 #include <reblock/padding_mode.hpp>
 #include <reblock/result.hpp>
+#include <reblock/same_padding.hpp>
 #include <reblock/tensor.hpp>
 #include <reblock/version.hpp>
 #include <reblock/window.hpp>
+#include <reblock/window_parameters.hpp>
 
 // This header is the last: the other headers use the macros.
 #include <reblock/detail/configuration_end.hpp>

@@ -319,7 +319,7 @@ TEST_CASE("strides, dilations and paddings that reach far beyond the image") {
   for (const std::int64_t stride : {std::int64_t{1}, far - 1, far}) {
     for (const std::int64_t dilation : {std::int64_t{1}, far - 1, far}) {
       for (const std::int64_t padding :
-           {std::int64_t{0}, far - 1, far, 2 * far - 1, 2 * far, 3 * far - 1, 3 * far}) {
+           {-3 * far, -far, std::int64_t{0}, far - 1, far, 2 * far - 1, 2 * far, 3 * far - 1, 3 * far}) {
         for (const std::int64_t windows : {1, 2}) {
           for (const bool is_innermost : {true, false}) {
             const test::windows_along axis{3, windows, stride, dilation, padding, 3};

@@ -186,7 +186,8 @@ class sweep_runner {
       moves.push_back(has_rest ? 2 : 1);
       if (axis.is_walked) continue;
       const std::int64_t origin = p.first - axis.halo();
-      const index_range windows{p.windows.begin - origin, p.windows.end - origin};
+      index_range windows{0, 0};  // if there are none, they may be far away
+      if (p.windows.begin < p.windows.end) windows = {p.windows.begin - origin, p.windows.end - origin};
       has_edges = has_edges || has_rest || windows.end - windows.begin < p.count + axis.halo() ||
                   (!axis.is_apart && axis.cycle < axis.stride);
       // if windows lie elsewhere than before, there may be old terms beside them
