@@ -4,6 +4,7 @@
 // element at a time, no strides and no layouts.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -15,7 +16,9 @@
 
 namespace reblock::oracle {
 
+/// The number of elements: 0 if an extent is 0, however large the others are.
 inline std::int64_t volume(const axis_values& extents) {
+  if (std::find(extents.begin(), extents.end(), 0) != extents.end()) return 0;
   std::int64_t elements = 1;
   for (const std::int64_t extent : extents) elements *= extent;
   return elements;

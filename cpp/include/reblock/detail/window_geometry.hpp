@@ -117,8 +117,9 @@ class window_geometry {
   constexpr bool reaches_padding() const noexcept {
     bool reaches = false;
     for (std::size_t d = 0; d < blocks_.size(); ++d) {
+      if (blocks_[d] == 0) return false;
       const std::int64_t last = first_[d] + (blocks_[d] - 1) * strides_[d] + (sizes_[d] - 1) * dilations_[d];
-      reaches = reaches || (blocks_[d] > 0 && (first_[d] < 0 || last >= spatial_[d]));
+      reaches = reaches || first_[d] < 0 || last >= spatial_[d];
     }
     return reaches;
   }
