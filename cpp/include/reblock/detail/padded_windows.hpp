@@ -191,7 +191,10 @@ inline void padded_move::choose_blocks() noexcept {
   constexpr std::int64_t any = std::numeric_limits<std::int64_t>::max();
   constexpr std::int64_t good_run = 1024;  // bytes
   at_once_.fill(1);
-  const auto reach = [&](std::size_t i) { return whole_.axes[i].bound_step * whole_.axes[i].extent; };
+  // a floating-point number, because steps may lead far beyond the image
+  const auto reach = [&](std::size_t i) {
+    return static_cast<double>(whole_.axes[i].bound_step) * static_cast<double>(whole_.axes[i].extent);
+  };
   // For each axis, the other axis of its bound, or no_axis. The shorter of the two is among `offsets`. If it leaves wide
   // gaps, it is among `singles` instead, or else the longer one is: a block has one of its indices.
   std::array<std::size_t, max_axes> others;
@@ -207,7 +210,7 @@ inline void padded_move::choose_blocks() noexcept {
       const std::size_t shorter = reach(i) < reach(k) ? i : k;
       const std::size_t longer = shorter == i ? k : i;
       offsets[shorter] = true;
-      singles[i] = whole_.axes[longer].bound_step >= 2 * reach(shorter);
+      singles[i] = static_cast<double>(whole_.axes[longer].bound_step) >= 2 * reach(shorter);
     }
   }
   for (std::size_t i = whole_.rank; i-- > 0;) {
@@ -223,8 +226,10 @@ inline void padded_move::choose_blocks() noexcept {
   }
   for (std::size_t i = whole_.rank; i-- > 0;) {
     if (others[i] == no_axis || singles[i] || singles[others[i]]) continue;
-    const std::int64_t shared = at_once_[others[i]] * whole_.axes[others[i]].bound_step;
-    grow(i, ceil_divide(3 * shared, whole_.axes[i].bound_step), padded_buffer_bytes);
+    const std::int64_t times = 3 * at_once_[others[i]];  // what neighbours share is a third at most
+    const std::int64_t step = whole_.axes[others[i]].bound_step;
+    const std::int64_t wanted = step <= any / times ? times * step : any;
+    grow(i, ceil_divide(wanted, whole_.axes[i].bound_step), padded_buffer_bytes);
   }
   for (std::size_t i = whole_.rank; i-- > 0;) {
     if (!singles[i]) grow(i, any, padded_buffer_bytes);
