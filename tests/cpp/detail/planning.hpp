@@ -13,7 +13,7 @@ namespace reblock::test {
 
 inline detail::plan plan_of(const detail::layout& l, std::int64_t element_size,
                             detail::instruction_set set = detail::usable_instruction_set()) {
-  return detail::plan_moves(l, element_size, engine::all_movers(), nullptr, set);
+  return detail::plan_moves(l, element_size, engine::all_movers(), set);
 }
 
 }  // namespace reblock::test

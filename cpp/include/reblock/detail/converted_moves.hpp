@@ -149,7 +149,7 @@ class converted_move {
     }
   }
   [[gnu::noinline]] void plan_shuffle(const layout& moves, std::int64_t element_size) noexcept {
-    shuffle_.emplace(moves, element_size, engine::all_movers(), nullptr);
+    shuffle_.emplace(moves, element_size, engine::all_movers());
   }
 
   run_conversion conversion_;

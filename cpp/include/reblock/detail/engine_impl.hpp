@@ -24,6 +24,7 @@
 #include <reblock/detail/padded_sums.hpp>
 #include <reblock/detail/padded_windows.hpp>
 #include <reblock/detail/plan_moves.hpp>
+#include <reblock/detail/single_terms.hpp>
 #include <reblock/detail/sum_sweep.hpp>
 #include <reblock/detail/summation.hpp>
 #include <reblock/detail/sweep_runner.hpp>
@@ -40,27 +41,39 @@ inline constexpr std::int64_t least_chunk_bytes = 64 * 1024;
 
 /// An any_plan is the content of an operation.
 struct any_plan {
-  enum class kind : std::uint8_t { moves, sums, sum_sweep, tiled_sums, padded, padded_sums, converted };
+  enum class kind : std::uint8_t {
+    moves,
+    sums,
+    sum_sweep,
+    single_terms,
+    tiled_sums,
+    padded,
+    padded_sums,
+    converted
+  };
   kind holds;
   union {
     move_plan moves;
     gather sums;
     sum_sweep sweep;
+    single_terms single;
     tiled_sums tiled;
     padded_move padded;
     padded_sums all_sums;
     converted_move conversion;
   };
 
-  any_plan(const layout& described, std::int64_t element_size, const movers& by,
-           const settling* settle) noexcept
-      : holds(kind::moves), moves(described, element_size, by, settle) {}
+  any_plan(const layout& described, std::int64_t element_size, const movers& by) noexcept
+      : holds(kind::moves), moves(described, element_size, by) {}
   any_plan(const sum_request& request, const sum_functions* sum) noexcept
       : holds(kind::sums), sums(request, sum) {}
   explicit any_plan(const sum_sweep& planned) noexcept : holds(kind::sum_sweep), sweep(planned) {}
+  any_plan(const layout& windows, std::int64_t element_size, leaf_function add_to_zero,
+           const movers& by) noexcept
+      : holds(kind::single_terms), single(windows, element_size, add_to_zero, by) {}
   any_plan(const layout& windows, const image_part& covered, const sum_sweep& edges,
-           std::int64_t element_size, const movers& by) noexcept
-      : holds(kind::tiled_sums), tiled(windows, covered, edges, element_size, by) {}
+           std::int64_t element_size, leaf_function add_to_zero, const movers& by) noexcept
+      : holds(kind::tiled_sums), tiled(windows, covered, edges, element_size, add_to_zero, by) {}
   any_plan(const padded_request& request, const movers& by,
            const conversion_request* converted = nullptr) noexcept
       : holds(kind::padded), padded(request, by, converted) {}
@@ -92,7 +105,7 @@ struct chunked_moves {
     layout part = whole;
     part.narrow(axis, share(extent, i, chunks), share(extent, i + 1, chunks));
     const auto element_size = static_cast<std::int64_t>(moves.leaf_tile.element_size);
-    const plan part_plan = plan_moves(part, element_size, by, moves.sums);
+    const plan part_plan = plan_moves(part, element_size, by);
     traverse(part_plan, source, destination);
   }
 };
@@ -284,19 +297,28 @@ inline void run_chunks_of_sweep(const sum_sweep& sweep, const std::byte* source,
 }
 
 /// Makes a plan in `room`, which has the bytes of an operation.
-inline void place_moves(void* room, const layout& moves, std::int64_t element_size, const movers& by,
-                        const settling* settle) noexcept {
-  new (room) any_plan(moves, element_size, by, settle);
+inline void place_moves(void* room, const layout& moves, std::int64_t element_size,
+                        const movers& by) noexcept {
+  new (room) any_plan(moves, element_size, by);
 }
 
 /// Plans a fold whose windows lie side by side, or returns false. It is not inlined, because it needs much stack.
 [[gnu::noinline]] inline bool place_tiles(void* room, const sum_request& request, const sum_sweep& sweep,
-                                          const movers& by) noexcept {
+                                          leaf_function add_to_zero, const movers& by) noexcept {
   layout windows;
   image_part covered;
   if (!find_tiles(request, windows, covered)) return false;
-  new (room) any_plan(windows, covered, sweep, request.sum.element_size, by);
+  new (room) any_plan(windows, covered, sweep, request.sum.element_size, add_to_zero, by);
   return true;
+}
+
+/// Plans a fold whose positions have exactly one term each.
+[[gnu::noinline]] inline void place_single_terms(void* room, const sum_request& request,
+                                                 leaf_function add_to_zero, const movers& by) noexcept {
+  layout windows;
+  windows.take(request.moves);
+  drop_idle_bounds(windows);
+  new (room) any_plan(windows, request.sum.element_size, add_to_zero, by);
 }
 
 /// Plans the sums of fold. If each position has exactly one term, it plans moves alone. For an output without elements it
@@ -307,17 +329,17 @@ inline void place_sums(void* room, const sum_request& request, const sum_functio
   if (std::count(request.extents.begin(), request.extents.end(), 0) != 0) {
     layout nothing;
     nothing.add({0, 0, 0});
-    place_moves(room, nothing, element_size, by, nullptr);
+    place_moves(room, nothing, element_size, by);
   } else if (request.mode != padding_mode::constant) {
     new (room) any_plan(padded_sums{request, sum_padded, &sum.sum_padded});
   } else if (!request.accumulates && covers_once(request.moves, request.extents)) {
-    place_moves(room, request.moves, element_size, by, sum.settle.settle != nullptr ? &sum.settle : nullptr);
+    if (sum.add_to_zero != nullptr) return place_single_terms(room, request, sum.add_to_zero, by);
+    place_moves(room, request.moves, element_size, by);
   } else {
     if (!sums_in_place(request)) {
       const sum_sweep sweep(request, sum);
-      const bool are_terms_sums = sum.settle.settle == nullptr && !request.accumulates;
-      if (sweep.fits() && are_terms_sums && place_tiles(room, request, sweep, by)) return;
       if (sweep.fits()) {
+        if (!request.accumulates && place_tiles(room, request, sweep, sum.add_to_zero, by)) return;
         new (room) any_plan(sweep);
         return;
       }
@@ -337,11 +359,11 @@ inline void place_reduction(void* room, const sum_request& request, const movers
   if (std::count(request.extents.begin(), request.extents.end(), 0) != 0) {
     layout nothing;
     nothing.add({0, 0, 0});
-    place_moves(room, nothing, request.sum.element_size, by, nullptr);
+    place_moves(room, nothing, request.sum.element_size, by);
   } else if (request.mode != padding_mode::constant) {
     new (room) any_plan(padded_sums{request, sum_padded});
   } else if (keeps_single_terms && covers_once(request.moves, request.extents)) {
-    place_moves(room, request.moves, request.sum.element_size, by, nullptr);
+    place_moves(room, request.moves, request.sum.element_size, by);
   } else {
     new (room) any_plan(request, static_cast<const sum_functions*>(nullptr));
   }
@@ -366,13 +388,12 @@ REBLOCK_ENGINE_FUNCTION const sum_functions* functions_of(const summation& sum) 
 namespace reblock::inline REBLOCK_ENGINE_NAMESPACE::engine {
 
 REBLOCK_ENGINE_DEFINITION detail::movers all_movers() noexcept {
-  return {detail::choose_leaf<detail::as_is>, detail::look_up<64>};
+  return {detail::choose_leaf<>, detail::look_up<64>};
 }
 
 REBLOCK_ENGINE_DEFINITION void plan_moves(void* operation, const void* moves,
                                           std::int64_t element_size) noexcept {
-  detail::place_moves(operation, *static_cast<const detail::layout*>(moves), element_size, all_movers(),
-                      nullptr);
+  detail::place_moves(operation, *static_cast<const detail::layout*>(moves), element_size, all_movers());
 }
 
 REBLOCK_ENGINE_DEFINITION void plan_sums(void* operation, const void* sums) noexcept {
@@ -443,6 +464,17 @@ REBLOCK_ENGINE_FUNCTION void run_moves(const detail::move_plan& moves, const std
   }
 }
 
+/// Runs a plan of single terms.
+REBLOCK_ENGINE_FUNCTION void run_terms(const detail::single_terms& terms, const std::byte* source,
+                                       std::byte* destination, const detail::executor_reference& by,
+                                       std::int64_t concurrency) noexcept {
+  if (terms.are_sums()) {
+    return run_moves(terms.moves(), source + terms.source_offset(), destination + terms.destination_offset(),
+                     by, concurrency);
+  }
+  detail::run_chunks_of_pieces(terms, source, destination, by, concurrency, detail::run_single_terms);
+}
+
 REBLOCK_ENGINE_DEFINITION void run(const void* operation, const void* source, void* destination,
                                    const void* executor) noexcept {
   const auto& how = *std::launder(static_cast<const detail::any_plan*>(operation));
@@ -462,8 +494,10 @@ REBLOCK_ENGINE_DEFINITION void run(const void* operation, const void* source, vo
     detail::run_chunks_of_pieces(how.padded, from, to, by, concurrency, detail::run_padded);
   } else if (how.holds == detail::any_plan::kind::converted) {
     detail::run_chunks_of_pieces(how.conversion, from, to, by, concurrency, detail::run_converted);
+  } else if (how.holds == detail::any_plan::kind::single_terms) {
+    run_terms(how.single, from, to, by, concurrency);
   } else if (how.holds == detail::any_plan::kind::tiled_sums) {
-    run_moves(how.tiled.inside, from, to, by, concurrency);
+    run_terms(how.tiled.inside, from, to, by, concurrency);
     how.tiled.for_each_edge([&](const detail::image_part& edge) {
       detail::run_chunks_of_sums(detail::sweep_of_part{how.tiled.sweep, edge}, from, to, by, concurrency);
     });

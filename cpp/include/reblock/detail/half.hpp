@@ -80,7 +80,7 @@ constexpr void round_to(T& result, float value) noexcept {
 
 /// Adds 0 to halves with these bits: -0 becomes 0. A NaN does not change, even a signaling NaN.
 template <class Pairs>
-constexpr Pairs settled_bits(Pairs bits) noexcept {
+constexpr Pairs without_negative_zero(Pairs bits) noexcept {
   return bits == std::uint16_t{0x8000} ? Pairs{} : bits;
 }
 

@@ -184,7 +184,7 @@ struct groups {
 
 /// Interleaves `Streams` contiguous sources: one contiguous destination takes an element from each in turn. The outer axis
 /// runs along the streams, the inner axis across them.
-template <std::size_t Size, std::size_t Streams, class Finish = as_is>
+template <std::size_t Size, std::size_t Streams>
 void move_interleaved(const tile& t, const std::byte* source, std::byte* destination) {
   using dense = groups<Size, Streams>;
   const auto length = static_cast<std::size_t>(t.outer.extent);
@@ -207,7 +207,7 @@ void move_interleaved(const tile& t, const std::byte* source, std::byte* destina
           load_parts(parts.data(), from, offsets.data(), Streams, length * Size);
           unrolled<Streams>([&](auto k) { v[k] = parts[k]; });
         }
-        v = finished<Finish>(dense::interleaved(v));
+        v = dense::interleaved(v);
         dense::store_first(to, v, length);
       });
     };
@@ -222,7 +222,7 @@ void move_interleaved(const tile& t, const std::byte* source, std::byte* destina
         unrolled<squares>([&](auto square) {
           registers<dense::width> v;
           unrolled<dense::width>([&](auto k) { v[k] = load(stream(square * dense::width + k) + i * Size); });
-          v = finished<Finish>(shuffle<Size, log2(dense::width)>(v));
+          v = shuffle<Size, log2(dense::width)>(v);
           unrolled<dense::width>([&](auto k) {
             std::byte* place = to + i * dense::step + (k * squares + square) * sizeof(register_bytes);
             streamed ? detail::stream(place, v[k]) : store(place, v[k]);
@@ -232,7 +232,7 @@ void move_interleaved(const tile& t, const std::byte* source, std::byte* destina
       }
       registers<dense::count> v{};
       unrolled<Streams>([&](auto k) { v[k] = load(stream(k) + i * Size); });
-      v = finished<Finish>(dense::interleaved(v));
+      v = dense::interleaved(v);
       dense::store_all(to + i * dense::step, v, i + dense::width == length, streamed);
     });
   });

@@ -56,19 +56,17 @@ constexpr bool separates(const tile& t) noexcept {
 }
 
 /// Returns the leaf that interleaves the number of streams of the tile, or null.
-template <std::size_t Size, class Finish>
+template <std::size_t Size>
 leaf_function choose_interleaving_leaf(const tile& t, bool is_wide) {
-  if constexpr (Finish::element_size == 0) {
-    const leaf_function wide = choose_wide_leaf<false>(t);
-    if (is_wide && !t.streamed && wide != nullptr) return wide;
-  }
+  const leaf_function wide = choose_wide_leaf<false>(t);
+  if (is_wide && !t.streamed && wide != nullptr) return wide;
   switch (t.inner_extent()) {
-    case 2: return move_interleaved<Size, 2, Finish>;
-    case 3: return move_interleaved<Size, 3, Finish>;
-    case 4: return move_interleaved<Size, 4, Finish>;
-    case 8: return move_interleaved<Size, 8, Finish>;
+    case 2: return move_interleaved<Size, 2>;
+    case 3: return move_interleaved<Size, 3>;
+    case 4: return move_interleaved<Size, 4>;
+    case 8: return move_interleaved<Size, 8>;
     case 16:  // squares read wider elements better
-      if constexpr (Size <= 2) return move_interleaved<Size, 16, Finish>;
+      if constexpr (Size <= 2) return move_interleaved<Size, 16>;
       return nullptr;
     default: return nullptr;
   }
@@ -90,50 +88,38 @@ leaf_function choose_deinterleaving_leaf(const tile& t, bool is_wide) {
   }
 }
 
-/// Chooses the leaf for a tile whose elements go through `Finish`, or null if only as_is has a leaf. The leaf is valid for
-/// tiles of the same strides with other rows and slices. If `streams_are_fixed` is false, their streams may be narrower.
-/// `lookup_width` is the result of detect_lookup_width(). The function is a template, so that only files that use leaves
-/// compile them.
-template <class Finish = as_is>
+/// Chooses the leaf for a tile. The leaf is valid for tiles of the same strides with other rows and slices. If
+/// `streams_are_fixed` is false, their streams may be narrower. `lookup_width` is the result of detect_lookup_width(). The
+/// function is a template, so that only files that use leaves compile them.
+template <class = void>
 leaf_function choose_leaf(const tile& t, bool streams_are_fixed, std::size_t lookup_width) {
-  constexpr bool moves = Finish::element_size == 0;
   constexpr std::size_t width{sizeof(register_bytes)};
   const auto size = static_cast<std::int64_t>(t.element_size);
   const auto [outer, inner] = std::pair(t.outer, t.inner);
   const bool is_wide = lookup_width == 64;
   if (inner.source_stride == size && inner.destination_stride == size) {
-    return !moves ? nullptr : is_wide ? move_wide_runs<false> : move_runs;
+    return is_wide ? move_wide_runs<false> : move_runs;
   }
   const bool are_long =
       is_wide && t.element_size >= least_streamed_run;  // wide registers stream these at any alignment
-  if (moves && !are_long && streams_runs(t)) return stream_runs<sizeof(register_bytes)>;
-  if (moves && is_wide && size > 32 && size != 48) return move_wide_runs<true>;  // 48: three registers do
+  if (!are_long && streams_runs(t)) return stream_runs<sizeof(register_bytes)>;
+  if (is_wide && size > 32 && size != 48) return move_wide_runs<true>;  // 48: three registers do
   const bool are_streams = outer.source_stride == size && inner.destination_stride == size;
   return with_fixed_size(t.element_size, [&]<std::size_t Size>(fixed_size<Size>) -> leaf_function {
-    if constexpr (Size != 0 && Size < width && (moves || Size == Finish::element_size)) {
+    if constexpr (Size != 0 && Size < width) {
       if (streams_are_fixed && interleaves(t)) {
-        if (const leaf_function leaf = choose_interleaving_leaf<Size, Finish>(t, is_wide)) return leaf;
+        if (const leaf_function leaf = choose_interleaving_leaf<Size>(t, is_wide)) return leaf;
       }
-      if constexpr (moves) {
-        if (streams_are_fixed && separates(t)) {
-          if (const leaf_function leaf = choose_deinterleaving_leaf<Size>(t, is_wide)) return leaf;
-        }
+      if (streams_are_fixed && separates(t)) {
+        if (const leaf_function leaf = choose_deinterleaving_leaf<Size>(t, is_wide)) return leaf;
       }
       if constexpr (has_squares(Size)) {
-        if (are_streams) return move_transposed<Size, Finish>;
+        if (are_streams) return move_transposed<Size>;
       }
     }
-    return moves ? move_strided<Size> : nullptr;
+    return move_strided<Size>;
   });
 }
-
-/// settling says how single terms become sums.
-struct settling {
-  /// A leaf that makes sums of the terms in a tile of the destination. Null: terms are sums.
-  leaf_function settle = nullptr;
-  /// Chooses a leaf that makes sums while it moves terms; null if there is none.
-  leaf_function (*choose_leaf)(const tile&, bool streams_are_fixed, std::size_t lookup_width) = nullptr;
-};
 
 /// Tells whether looking bytes up moves a tile faster than its leaf. The limits are measured: below them leaves spend most
 /// of the time at the begin and the end of rows.

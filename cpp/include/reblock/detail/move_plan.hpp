@@ -30,13 +30,12 @@ struct move_plan {
     window_move windows;
   };
 
-  /// `settle` makes sums of single terms, or is null. The other arguments are those of plan_moves().
-  move_plan(const layout& moves, std::int64_t element_size, const movers& available,
-            const settling* settle) noexcept
+  /// The arguments are those of plan_moves().
+  move_plan(const layout& moves, std::int64_t element_size, const movers& available) noexcept
       : leaves(moves) {
     const instruction_set set = usable_instruction_set();
-    set_out_moves(leaves, moves, element_size, available, settle, set);
-    if (settle != nullptr || leaves.empty) return;
+    set_out_moves(leaves, moves, element_size, available, set);
+    if (leaves.empty) return;
     const double least = cost_of(leaves, mover_costs::of(set));
     if (least == 0) return;
     offer(moves, element_size, set, least);

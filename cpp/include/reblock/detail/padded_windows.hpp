@@ -251,7 +251,8 @@ inline layout padded_move::out_of_buffer() const noexcept {
     const buffered_axis& own = *std::find_if(part_.begin(), part_.begin() + part_rank_, is_own);
     const std::int64_t steps =
         axis.bounded() ? axis.bound_step / own.step : 1;  // exact if there is a second index
-    out.add({at_once_[i], own.buffer_stride * unit_ * steps, axis.destination_stride});
+    // it may wrap only if there is no second index
+    out.add({at_once_[i], wrapping_multiply(own.buffer_stride * unit_, steps), axis.destination_stride});
   }
   out.source_run = padded_buffer_bytes;
   out.whole_bytes = total_bytes(whole_, unit_);
@@ -271,7 +272,7 @@ inline padded_move::padded_move(const padded_request& request, const movers& ava
       mode_(request.mode),
       value_(request.value),
       empty_(detail::is_empty(request.moves, request.element_size)),
-      out_(no_moves(), 1, available, nullptr) {
+      out_(no_moves(), 1, available) {
   if (empty_) return;
   if (converted != nullptr) {
     conversion_ = run_conversion(converted->from, converted->to, converted->has_factors());
@@ -286,7 +287,7 @@ inline padded_move::padded_move(const padded_request& request, const movers& ava
   split_elements(request);
   choose_blocks();
   part_rank_ = list_part(part_);
-  new (&out_) move_plan(out_of_buffer(), unit_, available, nullptr);
+  new (&out_) move_plan(out_of_buffer(), unit_, available);
 }
 static_assert(std::is_trivially_copyable_v<padded_move>);
 

@@ -69,9 +69,6 @@ struct plan : layout {
   look_up_function look_up = nullptr;
   /// Bytes of the registers that bytes are looked up in, and that leaves may use; 0: only the baseline's registers.
   std::size_t lookup_width = 0;
-  /// Not null: the plan moves terms, which become sums. The leaf itself makes the sums if it `settles`.
-  const settling* sums = nullptr;
-  bool settles = false;
   /// Whether rows of the tile have the same distance on both sides, and only source elements between them. Then one run
   /// moves them, and the ends of rows are repaired.
   bool shifted = false;

@@ -44,7 +44,6 @@ constexpr void stream_output(plan& p, std::int64_t element_size) noexcept {
   // read several times, or if tiles are large.
   if (element_size > 16 || bytes < std::int64_t{rereads(p, element_size) ? 2 : 12} * 1024 ||
       interleaves(p.leaf_tile)) {
-    if (p.sums != nullptr) return;
     join_runs(p, element_size);
     p.leaf_tile.streamed = true;
   } else {
@@ -69,21 +68,12 @@ constexpr std::int64_t simplify(layout& l, std::int64_t element_size) noexcept {
   return element_size * inner.extent;
 }
 
-/// Makes tiles small enough to stay in the first-level cache until they are settled.
-constexpr void shorten_tile(plan& p, std::int64_t element_size) noexcept {
-  constexpr std::int64_t most = std::int64_t{32} * 1024;
-  std::size_t first = p.rank;
-  std::int64_t bytes = element_size;
-  while (first > p.walked && bytes * p.axes[first - 1].extent <= most) bytes *= p.axes[--first].extent;
-  set_out_tile(p, element_size, first);
-}
-
 /// Widens small tiles. If the axis before a tile decides which of its elements are inside, it moves a free axis between the
 /// two. The output must stay in a cache, because it is walked several times.
 constexpr void widen_tile(plan& p, std::int64_t element_size) noexcept {
   constexpr std::int64_t small_tile = 1024;  // bytes
   constexpr std::int64_t most = std::int64_t{16} * 1024 * 1024;
-  if (p.rank - p.walked == tile_axes.size() || p.staged || p.leaf_tile.streamed || p.sums != nullptr) return;
+  if (p.rank - p.walked == tile_axes.size() || p.staged || p.leaf_tile.streamed) return;
   std::int64_t bytes = element_size;
   for (std::size_t i = p.walked; i < p.rank; ++i) bytes *= p.axes[i].extent;
   if (bytes > small_tile || total_bytes(p, element_size) > most) return;
@@ -99,7 +89,7 @@ constexpr void widen_tile(plan& p, std::int64_t element_size) noexcept {
 
 /// Lets masks move the planes of a shifted plan: moves the longest free axis next to them.
 constexpr void set_out_masks(plan& p, std::int64_t element_size) noexcept {
-  if (p.rank < 3 || p.staged || p.leaf_tile.streamed || p.sums != nullptr) return;
+  if (p.rank < 3 || p.staged || p.leaf_tile.streamed) return;
   const std::size_t rows = p.rank - 3;
   const std::int64_t bytes = p.axes[p.rank - 2].extent * p.axes[p.rank - 2].destination_stride;
   if (bytes > most_masked_bytes || !p.in_source_run(p.axes[p.rank - 2])) return;
@@ -116,8 +106,7 @@ constexpr void set_out_masks(plan& p, std::int64_t element_size) noexcept {
 
 /// Does the same as plan_moves in place, because plans are large. Requires plan(l).
 inline void set_out_moves(plan& p, const layout& l, std::int64_t element_size, const movers& by,
-                          const settling* sums, instruction_set set) noexcept {
-  p.sums = sums;
+                          instruction_set set) noexcept {
   p.look_up = by.look_up;
   p.lookup_width = lookup_width(set);
   p.empty = is_empty(l, element_size);
@@ -130,11 +119,6 @@ inline void set_out_moves(plan& p, const layout& l, std::int64_t element_size, c
   if (p.joined == tile::axis::neither) order_rows(p, element_size);
   set_out_tile(p, element_size);
   stream_output(p, element_size);
-  if (sums != nullptr && sums->choose_leaf != nullptr) {
-    p.leaf = sums->choose_leaf(p.least_tile(), p.streams_are_fixed, p.lookup_width);
-  }
-  p.settles = p.leaf != nullptr;
-  if (sums != nullptr && !p.settles && !p.staged) shorten_tile(p, element_size);
   widen_tile(p, element_size);
   p.shifted = is_shifted(p, element_size);
   if (p.shifted) set_out_masks(p, element_size);
@@ -150,13 +134,12 @@ inline void set_out_moves(plan& p, const layout& l, std::int64_t element_size, c
   if (p.leaf == nullptr) p.leaf = by.choose_leaf(p.least_tile(), p.streams_are_fixed, p.lookup_width);
 }
 
-/// Plans to move every element of `l`, each `element_size` bytes, in the best order. If `sums` is not null, elements become
-/// sums of one term each. Requires that the destination does not overlap itself.
+/// Plans to move every element of `l`, each `element_size` bytes, in the best order. Requires that the destination does not
+/// overlap itself.
 inline plan plan_moves(const layout& l, std::int64_t element_size, const movers& by,
-                       const settling* sums = nullptr,
                        instruction_set set = usable_instruction_set()) noexcept {
   plan p(l);
-  set_out_moves(p, l, element_size, by, sums, set);
+  set_out_moves(p, l, element_size, by, set);
   return p;
 }
 

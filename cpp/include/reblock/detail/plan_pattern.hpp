@@ -169,7 +169,6 @@ inline bool set_out_pattern(plan& p, const layout& l, std::int64_t element_size)
   set_out_tile(p, element_size, inner);
   p.leaf = nullptr;
   p.extents_are_fixed = p.streams_are_fixed = false;
-  p.settles = false;
   return true;
 }
 

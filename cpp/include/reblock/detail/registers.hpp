@@ -149,18 +149,6 @@ template <std::size_t Size, int Times, std::size_t Count>
   }
 }
 
-/// as_is does not change registers of elements when they are moved. Sums define other types.
-struct as_is {
-  static constexpr std::size_t element_size = 0;  ///< any size
-  static register_bytes finish(register_bytes v) noexcept { return v; }
-};
-
-template <class Finish, std::size_t Count>
-[[gnu::always_inline]] inline registers<Count> finished(registers<Count> v) noexcept {
-  unrolled<Count>([&](auto k) { v[k] = Finish::finish(v[k]); });
-  return v;
-}
-
 /// Tells whether rows of `count` elements, `row_stride` bytes apart, may be read and written in whole registers if another
 /// row follows. The bytes beyond a row belong to the next row, which is moved later.
 template <std::size_t Size>

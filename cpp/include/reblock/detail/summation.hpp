@@ -16,40 +16,37 @@
 #include <reblock/detail/accumulation.hpp>
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/half.hpp>
-#include <reblock/detail/leaves.hpp>
 #include <reblock/detail/sum_leaves.hpp>
 #include <reblock/detail/sum_traits.hpp>
+#include <reblock/detail/tile.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
-/// Makes a register of terms sums of one term each. An element is one or several terms.
-template <sums_in_lanes T, std::size_t Size = sizeof(T)>
-struct settled {
-  static constexpr std::size_t element_size = Size;
-  static register_bytes finish(register_bytes terms) noexcept {
-    if constexpr (half<T>) {
-      return map_lanes<std::uint16_t>(terms, [](auto bits) { return settled_bits(bits); });
-    } else {
-      return add_lanes<T>(terms, register_bytes{});
-    }
+/// Computes 0 + term for a register of terms.
+template <sums_in_lanes T>
+register_bytes added_to_zero(register_bytes terms) noexcept {
+  if constexpr (half<T>) {
+    return map_lanes<std::uint16_t>(terms, [](auto bits) { return without_negative_zero(bits); });
+  } else {
+    return add_lanes<T>(terms, register_bytes{});
   }
-};
+}
 
-/// Makes `count` contiguous terms sums of one term each.
+/// Computes 0 + term for `count` contiguous terms.
 template <class T>
-[[gnu::always_inline]] inline void settle_run(std::byte* terms, std::size_t count) {
+[[gnu::always_inline]] inline void add_run_to_zero(std::byte* terms, std::size_t count) {
   if constexpr (sums_in_lanes<T>) {
     constexpr std::size_t width = sizeof(register_bytes);
-    const auto settle_register = [](std::byte* at) { store(at, settled<T>::finish(load(at))); };
+    const auto add_register = [](std::byte* at) { store(at, added_to_zero<T>(load(at))); };
     const std::size_t size = count * sizeof(T);
     std::size_t i = 0;
     for (; i + 4 * width <= size; i += 4 * width) {
-      unrolled<4>([&](auto k) { settle_register(terms + i + k * width); });
+      unrolled<4>([&](auto k) { add_register(terms + i + k * width); });
     }
-    for (; i + width <= size; i += width) settle_register(terms + i);
+    for (; i + width <= size; i += width) add_register(terms + i);
     if (i != size) {
       const std::size_t rest = size - i;
-      store_part(terms + i, settled<T>::finish(load_part(terms + i, rest)), rest);
+      store_part(terms + i, added_to_zero<T>(load_part(terms + i, rest)), rest);
     }
   } else {
     for (std::size_t i = 0; i < count; ++i) {
@@ -61,10 +58,10 @@ template <class T>
   }
 }
 
-/// Settles a tile that holds single terms: it computes 0 + term. The result differs from a term that is -0, or a bool of
+/// Computes 0 + term for the terms in a tile of the destination. The result differs from a term that is -0, or a bool of
 /// unusual bits. An element of the tile is any number of contiguous terms.
 template <class T>
-void settle(const tile& t, const std::byte*, std::byte* destination) {
+void add_to_zero(const tile& t, const std::byte*, std::byte* destination) {
   using part = typename parts_of<T>::type;
   tile rest = t;
   rest.joined = tile::axis::neither;  // only moves depend on the axis to which rows are joined
@@ -80,7 +77,7 @@ void settle(const tile& t, const std::byte*, std::byte* destination) {
   for_each_row(rest, destination, destination, [=](const std::byte*, std::byte* to) {
     for (std::int64_t i = 0; i < outer.extent; ++i) {
       for (std::int64_t j = 0; j < inner.extent; ++j) {
-        settle_run<part>(to + i * outer.destination_stride + j * inner.destination_stride, count);
+        add_run_to_zero<part>(to + i * outer.destination_stride + j * inner.destination_stride, count);
       }
     }
   });
@@ -109,27 +106,25 @@ struct sum_functions {
   void (*fill_neutral)(std::byte* first, std::size_t size);
   /// Bytes of the shortest run whose terms may have masks; 0: no run may have masks.
   std::int64_t least_masked;
-  /// Turns single terms into their sums.
-  settling settle;
+  /// Makes sums of single terms, in place: 0 + term. Null if terms are sums already.
+  leaf_function add_to_zero;
   /// Adds the terms of positions with terms from the padding.
   reduction_functions::by_set sum_padded;
 };
 
 template <class T>
-constexpr settling settling_of() noexcept {
+constexpr leaf_function adder_to_zero() noexcept {
   using part = typename parts_of<T>::type;
   if constexpr (std::is_integral_v<part> && !std::same_as<part, bool>) {
-    return {};  // terms are sums already
-  } else if constexpr (sums_in_lanes<part> && !std::same_as<part, bool>) {
-    return {detail::settle<T>, choose_leaf<settled<part, sizeof(T)>>};
+    return nullptr;
   } else {
-    return {detail::settle<T>, nullptr};
+    return add_to_zero<T>;
   }
 }
 
 template <class T>
 [[gnu::visibility("hidden")]] inline constexpr sum_functions sum_functions_of{
-    sum_tile<T>, detail::fill_neutral<T>, least_run<typename parts_of<T>::type>, settling_of<T>(),
+    sum_tile<T>, detail::fill_neutral<T>, least_run<typename parts_of<T>::type>, adder_to_zero<T>(),
     plain_sums<typename parts_of<T>::type>()};
 
 /// A pair_of_parts has two parts, like std::complex.

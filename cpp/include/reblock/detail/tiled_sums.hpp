@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// tiled_sums is fold of windows that lie side by side without gaps: most of its sums are single terms. Moves bring the
-// windows that lie inside the image, and a sweep (sum_sweep.hpp) fills the positions at its edges.
+// tiled_sums is fold of windows that lie side by side without gaps: most of its sums are single terms (single_terms.hpp). A
+// sweep (sum_sweep.hpp) fills the positions at the edges of the image.
 #pragma once
 
 #include <algorithm>
@@ -14,9 +14,10 @@
 #include <reblock/detail/costs.hpp>
 #include <reblock/detail/engine.hpp>
 #include <reblock/detail/layout.hpp>
-#include <reblock/detail/move_plan.hpp>
 #include <reblock/detail/movers.hpp>
+#include <reblock/detail/single_terms.hpp>
 #include <reblock/detail/sum_sweep.hpp>
+#include <reblock/detail/tile.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
@@ -51,8 +52,8 @@ constexpr bool find_tiles(const sum_request& sums, layout& windows, image_part& 
 /// A tiled_sums is trivially copyable.
 struct tiled_sums {
   tiled_sums(const layout& windows, const image_part& positions, const sum_sweep& edges,
-             std::int64_t element_size, const movers& by) noexcept
-      : inside(windows, element_size, by, nullptr), covered(positions), sweep(edges) {}
+             std::int64_t element_size, leaf_function add_to_zero, const movers& by) noexcept
+      : inside(windows, element_size, add_to_zero, by), covered(positions), sweep(edges) {}
 
   /// Calls `visit` with each part of the image that is not covered.
   template <class Visit>
@@ -69,7 +70,7 @@ struct tiled_sums {
     }
   }
 
-  move_plan inside;
+  single_terms inside;
   image_part covered;
   sum_sweep sweep;
 };

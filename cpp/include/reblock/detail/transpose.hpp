@@ -29,7 +29,7 @@ struct square_widths {
 
 /// Transposes one square that may have fewer streams than a register has elements, on one side or both. Rows `from` bytes
 /// apart become rows `to` bytes apart.
-template <std::size_t Size, class Finish>
+template <std::size_t Size>
 [[gnu::always_inline]] inline void transpose_part(std::size_t outer_count, std::size_t inner_count,
                                                   square_widths widths, const std::byte* source,
                                                   const std::int64_t* from, std::byte* destination,
@@ -41,7 +41,7 @@ template <std::size_t Size, class Finish>
   } else {
     load_parts(parts.data(), source, from, inner_count, widths.read * Size);
   }
-  const registers<side> v = finished<Finish>(shuffle<Size, log2(side)>(parts));
+  const registers<side> v = shuffle<Size, log2(side)>(parts);
   if (widths.written == side) {
     unrolled<side>([&](auto k) {
       if (k < outer_count) store(destination + to[k], v[k]);
@@ -54,7 +54,7 @@ template <std::size_t Size, class Finish>
 
 /// Transposes whole squares, one after the other, for `count` indices of an axis. Each index moves the first stream by
 /// `source_step` and `destination_step` bytes.
-template <std::size_t Size, class Finish>
+template <std::size_t Size>
 [[gnu::always_inline]] inline void transpose_squares(std::size_t count, const std::byte* source,
                                                      std::int64_t source_step, const std::int64_t* from,
                                                      std::byte* destination, std::int64_t destination_step,
@@ -70,13 +70,13 @@ template <std::size_t Size, class Finish>
     std::byte* const to_first = destination + static_cast<std::int64_t>(i) * destination_step;
     registers<side> v;
     unrolled<side>([&](auto k) { v[k] = load(first + sources[k]); });
-    v = finished<Finish>(shuffle<Size, log2(side)>(v));
+    v = shuffle<Size, log2(side)>(v);
     unrolled<side>([&](auto k) { store(to_first + destinations[k], v[k]); });
   });
 }
 
 /// Moves a tile square by square. The source is contiguous along the outer axis, the destination along the inner axis.
-template <std::size_t Size, class Finish = as_is>
+template <std::size_t Size>
   requires(has_squares(Size))
 void move_transposed(const tile& t, const std::byte* source, std::byte* destination) {
   constexpr std::size_t side = sizeof(register_bytes) / Size;
@@ -97,9 +97,9 @@ void move_transposed(const tile& t, const std::byte* source, std::byte* destinat
         for (std::size_t i = 0; i < outer;) {
           const std::size_t count = outer - i < at_once + side ? outer - i : at_once;
           for_overlapping_steps(inner, side, [&](std::size_t j) {
-            transpose_squares<Size, Finish>(count, from + i * Size, Size, sources.from(j),
-                                            to + static_cast<std::int64_t>(i) * step + j * Size, step,
-                                            destinations.from(0));
+            transpose_squares<Size>(count, from + i * Size, Size, sources.from(j),
+                                    to + static_cast<std::int64_t>(i) * step + j * Size, step,
+                                    destinations.from(0));
           });
           i += count;
         }
@@ -107,8 +107,8 @@ void move_transposed(const tile& t, const std::byte* source, std::byte* destinat
     }
     return for_each_row(t, source, destination, [&](const std::byte* from, std::byte* to) {
       for_overlapping_steps(outer, side, [&](std::size_t i) {
-        transpose_squares<Size, Finish>(inner, from + i * Size, t.inner.source_stride, sources.from(0),
-                                        to + destinations.at(i), Size, destinations.from(i));
+        transpose_squares<Size>(inner, from + i * Size, t.inner.source_stride, sources.from(0),
+                                to + destinations.at(i), Size, destinations.from(i));
       });
     });
   }
@@ -124,9 +124,8 @@ void move_transposed(const tile& t, const std::byte* source, std::byte* destinat
         for_each_row(part, first, to_first, [&](const std::byte* from, std::byte* to) {
           for_overlapping_steps(outer, outer_side, [&](std::size_t i) {
             for_overlapping_steps(inner, inner_side, [&](std::size_t j) {
-              transpose_part<Size, Finish>(outer_side, inner_side, widths, from + i * Size + sources.at(j),
-                                           sources.from(j), to + j * Size + destinations.at(i),
-                                           destinations.from(i));
+              transpose_part<Size>(outer_side, inner_side, widths, from + i * Size + sources.at(j),
+                                   sources.from(j), to + j * Size + destinations.at(i), destinations.from(i));
             });
           });
         });

@@ -200,15 +200,6 @@ class traversal {
       table_->move(plan_.look_up, rows, {}, source + last * axis.source_stride,
                    destination + last * axis.destination_stride);
     }
-    if (plan_.sums != nullptr) {
-      tile indices;
-      indices.outer = rows;
-      indices.inner = {indices_, axis.source_stride, axis.destination_stride};
-      indices.element_size = r.bytes;
-      for (std::size_t k = 0; k < r.siblings.extent; ++k, destination += r.siblings.destination_stride) {
-        plan_.sums->settle(indices, destination, destination);
-      }
-    }
   }
 
   /// Gives the indices outside along axis `i` to fill_outside and returns the indices inside.
@@ -265,7 +256,6 @@ class traversal {
 
   void move_whole(const tile& t, const std::byte* source, std::byte* destination) const {
     plan_.leaf(t, source, destination);
-    if (plan_.sums != nullptr && !plan_.settles) plan_.sums->settle(t, destination, destination);
   }
 
   /// Moves shifted planes, each as one run. A mask leaves out the elements outside. A run may also read bytes of other

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// single_terms is fold of windows that lie side by side, inside the image: each of its sums has one term.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+#include <reblock/axis_values.hpp>
+#include <reblock/detail/blocks.hpp>
+#include <reblock/detail/checked.hpp>
+#include <reblock/detail/configuration.hpp>
+#include <reblock/detail/layout.hpp>
+#include <reblock/detail/move_plan.hpp>
+#include <reblock/detail/movers.hpp>
+#include <reblock/detail/tile.hpp>
+#include <reblock/detail/tile_list.hpp>
+
+namespace reblock::inline REBLOCK_NAMESPACE::detail {
+
+/// Bytes of a piece: it stays in the second-level cache.
+inline constexpr std::int64_t piece_bytes = 64 * 1024;
+
+/// Moves the terms. If terms are not sums already, it moves a piece of the image at a time, and then makes sums of the
+/// piece's terms in place: 0 + term. A single_terms is trivially copyable.
+class single_terms {
+ public:
+  /// `windows` has the axes of a fold: n, c, the offsets and the windows. `add_to_zero` makes sums, or is null.
+  single_terms(const layout& windows, std::int64_t element_size, leaf_function add_to_zero,
+               const movers& by) noexcept
+      : single_terms(windows, cut(windows, element_size, add_to_zero != nullptr), element_size, add_to_zero,
+                     by) {}
+
+  /// Tells whether terms are sums already. Then the moves from the first term to the first position are all there is to do.
+  bool are_sums() const noexcept { return add_to_zero_ == nullptr; }
+  const move_plan& moves() const noexcept { return moves_; }
+  std::int64_t source_offset() const noexcept { return source_offset_; }
+  std::int64_t destination_offset() const noexcept { return destination_offset_; }
+
+  bool is_empty() const noexcept { return bytes_ == 0; }
+  std::int64_t bytes() const noexcept { return bytes_; }
+  std::size_t rank() const noexcept { return rank_; }
+  const tile_axis& axis(std::size_t i) const noexcept { return axes_[i].windows; }
+  std::int64_t at_once(std::size_t i) const noexcept { return axes_[i].windows.at_once; }
+  /// Keeps some windows of an axis, at least `at_once`.
+  void narrow(std::size_t i, const index_range& range) noexcept {
+    cut_axis& axis = axes_[i].windows;
+    axis.extent = range.end - range.begin;
+    source_offset_ = wrapping_add(source_offset_, wrapping_multiply(range.begin, axis.source_stride));
+    destination_offset_ =
+        wrapping_add(destination_offset_, wrapping_multiply(range.begin, axis.destination_stride));
+  }
+
+  void run(const std::byte* source, std::byte* destination) const noexcept {
+    tile_list positions;  // of a piece
+    for (std::size_t i = rank_; i-- > 0;) {
+      const auto& [windows, size, stride] = axes_[i];
+      positions.add({windows.at_once * size, stride, stride});
+    }
+    walk(0, positions, source + source_offset_, destination + destination_offset_);
+  }
+
+ private:
+  /// An axis of the image. Along n and c, windows are indices.
+  struct image_axis {
+    cut_axis windows;
+    std::int64_t size = 1;    ///< positions of a window
+    std::int64_t stride = 0;  ///< from position to position, bytes
+  };
+  using image_axes = std::array<image_axis, max_rank>;
+
+  single_terms(const layout& windows, const image_axes& axes, std::int64_t element_size,
+               leaf_function add_to_zero, const movers& by) noexcept
+      : axes_(axes),
+        rank_((windows.rank - 2) / 2 + 2),
+        element_size_(element_size),
+        bytes_(total_bytes(windows, element_size)),
+        source_offset_(windows.source_offset),
+        destination_offset_(windows.destination_offset),
+        add_to_zero_(add_to_zero),
+        moves_(piece_of(windows, axes), element_size, by) {}
+
+  /// Lists the axes of the image, the outermost first. Cuts them into pieces, if wanted.
+  static image_axes cut(const layout& windows, std::int64_t element_size, bool in_pieces) noexcept {
+    image_axes axes;
+    const std::size_t spatial = (windows.rank - 2) / 2;
+    std::int64_t bytes = total_bytes(windows, element_size);
+    for (std::size_t k = 0; k < 2 + spatial; ++k) {
+      const layout_axis& along = windows.axes[k < 2 ? k : k + spatial];
+      const layout_axis offsets = k < 2 ? layout_axis(1, 0, 0) : windows.axes[k];
+      image_axis next{cut_axis({along.extent, along.source_stride, along.destination_stride}, along.extent),
+                      offsets.extent, along.destination_stride};
+      if (k >= 2 && (offsets.extent > 1 || along.extent == 1)) next.stride = offsets.destination_stride;
+      std::size_t to = k;
+      for (; to > 0 && magnitude(axes[to - 1].stride) < magnitude(next.stride); --to) axes[to] = axes[to - 1];
+      axes[to] = next;
+    }
+    for (std::size_t i = 0; in_pieces && i < 2 + spatial && bytes > piece_bytes; ++i) {
+      cut_axis& axis = axes[i].windows;
+      const std::int64_t inner = bytes / axis.extent;
+      const std::int64_t most = std::clamp<std::int64_t>(piece_bytes / inner, 1, axis.extent);
+      const std::int64_t pieces = (axis.extent - 1) / most + 1;
+      axis.at_once = (axis.extent - 1) / pieces + 1;
+      bytes = inner * axis.at_once;
+    }
+    return axes;
+  }
+
+  /// Describes the moves of a piece.
+  static layout piece_of(const layout& windows, const image_axes& axes) noexcept {
+    layout piece;
+    piece.source_run = windows.source_run;
+    const std::size_t spatial = (windows.rank - 2) / 2;
+    for (std::size_t i = 0; i < 2 + spatial; ++i) {
+      const cut_axis& axis = axes[i].windows;
+      piece.add({axis.at_once, axis.source_stride, axis.destination_stride});
+    }
+    for (std::size_t d = 0; d < spatial; ++d) {
+      const layout_axis& offsets = windows.axes[2 + d];
+      piece.add({offsets.extent, offsets.source_stride, offsets.destination_stride});
+    }
+    return piece;
+  }
+
+  void walk(std::size_t i, const tile_list& positions, const std::byte* source,
+            std::byte* destination) const noexcept {
+    if (i == rank_) {
+      moves_.run(source, destination);
+      return positions.for_each(
+          [this](const tile& t, const std::byte* from, std::byte* to) { add_to_zero_(t, from, to); },
+          destination, destination, element_size_);
+    }
+    const cut_axis& axis = axes_[i].windows;
+    for (std::int64_t k = 0; k < axis.pieces(); ++k) {
+      const std::int64_t index = axis.piece(k);
+      walk(i + 1, positions, source + wrapping_multiply(index, axis.source_stride),
+           destination + wrapping_multiply(index, axis.destination_stride));
+    }
+  }
+
+  image_axes axes_;  ///< the outermost first
+  std::size_t rank_;
+  std::int64_t element_size_;        ///< bytes
+  std::int64_t bytes_;               ///< of all terms
+  std::int64_t source_offset_;       ///< bytes
+  std::int64_t destination_offset_;  ///< bytes
+  leaf_function add_to_zero_;
+  move_plan moves_;  ///< of a piece
+};
+static_assert(std::is_trivially_copyable_v<single_terms>);
+
+inline void run_single_terms(const single_terms& sums, const std::byte* source,
+                             std::byte* destination) noexcept {
+  sums.run(source, destination);
+}
+
+}  // namespace reblock::inline REBLOCK_NAMESPACE::detail
