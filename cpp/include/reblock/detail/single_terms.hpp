@@ -24,9 +24,12 @@ namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
 /// Bytes of a piece: it stays in the second-level cache.
 inline constexpr std::int64_t piece_bytes = 64 * 1024;
+/// Runs of so many bytes become sums on their way.
+inline constexpr std::int64_t least_summed_run = 128;
 
 /// Moves the terms. If terms are not sums already, it moves a piece of the image at a time, and then makes sums of the
-/// piece's terms in place: 0 + term. A single_terms is trivially copyable.
+/// piece's terms in place: 0 + term. If windows have one element and make long runs, it makes the sums while it moves. A
+/// single_terms is trivially copyable.
 class single_terms {
  public:
   /// `windows` has the axes of a fold: n, c, the offsets and the windows. `add_to_zero` makes sums, or is null.
@@ -59,7 +62,7 @@ class single_terms {
     tile_list positions;  // of a piece
     for (std::size_t i = rank_; i-- > 0;) {
       const auto& [windows, size, stride] = axes_[i];
-      positions.add({windows.at_once * size, stride, stride});
+      positions.add({windows.at_once * size, are_runs_ ? windows.source_stride : stride, stride});
     }
     walk(0, positions, source + source_offset_, destination + destination_offset_);
   }
@@ -82,6 +85,7 @@ class single_terms {
         source_offset_(windows.source_offset),
         destination_offset_(windows.destination_offset),
         add_to_zero_(add_to_zero),
+        are_runs_(add_to_zero != nullptr && run_of(axes, rank_, element_size) >= least_summed_run),
         moves_(piece_of(windows, axes), element_size, by) {}
 
   /// Lists the axes of the image, the outermost first. Cuts them into pieces, if wanted.
@@ -110,6 +114,20 @@ class single_terms {
     return axes;
   }
 
+  /// Returns the bytes of the runs that a piece has on both sides, or 0 if windows have several elements.
+  static std::int64_t run_of(const image_axes& axes, std::size_t rank, std::int64_t element_size) noexcept {
+    std::int64_t run = element_size;
+    bool grows = true;
+    for (std::size_t i = rank; i-- > 0;) {
+      const auto& [windows, size, stride] = axes[i];
+      if (size > 1) return 0;
+      if (windows.extent == 1) continue;
+      grows = grows && windows.source_stride == run && stride == run;
+      if (grows) run *= windows.at_once;
+    }
+    return run;
+  }
+
   /// Describes the moves of a piece.
   static layout piece_of(const layout& windows, const image_axes& axes) noexcept {
     layout piece;
@@ -129,10 +147,10 @@ class single_terms {
   void walk(std::size_t i, const tile_list& positions, const std::byte* source,
             std::byte* destination) const noexcept {
     if (i == rank_) {
-      moves_.run(source, destination);
+      if (!are_runs_) moves_.run(source, destination);
       return positions.for_each(
           [this](const tile& t, const std::byte* from, std::byte* to) { add_to_zero_(t, from, to); },
-          destination, destination, element_size_);
+          are_runs_ ? source : destination, destination, element_size_);
     }
     const cut_axis& axis = axes_[i].windows;
     for (std::int64_t k = 0; k < axis.pieces(); ++k) {
@@ -149,6 +167,7 @@ class single_terms {
   std::int64_t source_offset_;       ///< bytes
   std::int64_t destination_offset_;  ///< bytes
   leaf_function add_to_zero_;
+  bool are_runs_;
   move_plan moves_;  ///< of a piece
 };
 static_assert(std::is_trivially_copyable_v<single_terms>);

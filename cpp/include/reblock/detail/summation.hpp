@@ -32,52 +32,53 @@ register_bytes added_to_zero(register_bytes terms) noexcept {
   }
 }
 
-/// Computes 0 + term for `count` contiguous terms.
+/// Computes 0 + term for `count` contiguous terms, which may be where the sums are.
 template <class T>
-[[gnu::always_inline]] inline void add_run_to_zero(std::byte* terms, std::size_t count) {
+[[gnu::always_inline]] inline void add_run_to_zero(const std::byte* terms, std::byte* sums,
+                                                   std::size_t count) {
   if constexpr (sums_in_lanes<T>) {
     constexpr std::size_t width = sizeof(register_bytes);
-    const auto add_register = [](std::byte* at) { store(at, added_to_zero<T>(load(at))); };
+    const auto add_register = [=](std::size_t at) { store(sums + at, added_to_zero<T>(load(terms + at))); };
     const std::size_t size = count * sizeof(T);
     std::size_t i = 0;
     for (; i + 4 * width <= size; i += 4 * width) {
-      unrolled<4>([&](auto k) { add_register(terms + i + k * width); });
+      unrolled<4>([&](auto k) { add_register(i + k * width); });
     }
-    for (; i + width <= size; i += width) add_register(terms + i);
+    for (; i + width <= size; i += width) add_register(i);
     if (i != size) {
       const std::size_t rest = size - i;
-      store_part(terms + i, added_to_zero<T>(load_part(terms + i, rest)), rest);
+      store_part(sums + i, added_to_zero<T>(load_part(terms + i, rest)), rest);
     }
   } else {
     for (std::size_t i = 0; i < count; ++i) {
       T term;
       std::memcpy(&term, terms + i * sizeof(T), sizeof(T));
       term = sum_traits<T>::add({}, term);
-      std::memcpy(terms + i * sizeof(T), &term, sizeof(T));
+      std::memcpy(sums + i * sizeof(T), &term, sizeof(T));
     }
   }
 }
 
-/// Computes 0 + term for the terms in a tile of the destination. The result differs from a term that is -0, or a bool of
-/// unusual bits. An element of the tile is any number of contiguous terms.
+/// Computes 0 + term for the terms in a tile, which may be where the sums are. The result differs from a term that is -0, or
+/// a bool of unusual bits. An element of the tile is any number of contiguous terms.
 template <class T>
-void add_to_zero(const tile& t, const std::byte*, std::byte* destination) {
+void add_to_zero(const tile& t, const std::byte* source, std::byte* destination) {
   using part = typename parts_of<T>::type;
   tile rest = t;
-  rest.joined = tile::axis::neither;  // only moves depend on the axis to which rows are joined
   auto run = static_cast<std::int64_t>(t.element_size);
   for (const auto member : {&tile::inner, &tile::outer, &tile::rows, &tile::slices}) {
     tile_axis& axis = rest.*member;
-    if (axis.destination_stride != run) break;
+    if (axis.destination_stride != run || axis.source_stride != run) break;
     run *= std::exchange(axis.extent, 1);
   }
   const tile_axis outer = rest.outer;
   const tile_axis inner = rest.inner;
   const std::size_t count = static_cast<std::size_t>(run) / sizeof(part);
-  for_each_row(rest, destination, destination, [=](const std::byte*, std::byte* to) {
+  for_each_row(rest, source, destination, [=](const std::byte* from, std::byte* to) {
     for (std::int64_t i = 0; i < outer.extent; ++i) {
       for (std::int64_t j = 0; j < inner.extent; ++j) {
-        add_run_to_zero<part>(to + i * outer.destination_stride + j * inner.destination_stride, count);
+        add_run_to_zero<part>(from + i * outer.source_stride + j * inner.source_stride,
+                              to + i * outer.destination_stride + j * inner.destination_stride, count);
       }
     }
   });
@@ -106,7 +107,7 @@ struct sum_functions {
   void (*fill_neutral)(std::byte* first, std::size_t size);
   /// Bytes of the shortest run whose terms may have masks; 0: no run may have masks.
   std::int64_t least_masked;
-  /// Makes sums of single terms, in place: 0 + term. Null if terms are sums already.
+  /// Makes sums of single terms: 0 + term. Null if terms are sums already.
   leaf_function add_to_zero;
   /// Adds the terms of positions with terms from the padding.
   reduction_functions::by_set sum_padded;
