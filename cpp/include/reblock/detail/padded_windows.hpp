@@ -27,8 +27,9 @@
 #include <reblock/detail/layout.hpp>
 #include <reblock/detail/move_plan.hpp>
 #include <reblock/detail/movers.hpp>
+#include <reblock/detail/offers.hpp>
 #include <reblock/detail/padded_axis.hpp>
-#include <reblock/detail/plan_blocks.hpp>
+#include <reblock/detail/remembered_moves.hpp>
 #include <reblock/detail/run_conversion.hpp>
 #include <reblock/detail/runs.hpp>
 
@@ -543,23 +544,14 @@ class padded_runner {
     });
   }
 
-  /// Copies many units whose runs differ on both sides: the same mover as for any layout. Its plan is kept for the next
-  /// block.
+  /// Copies many units whose runs differ on both sides: the same mover as for any layout.
   [[gnu::noinline]] void copy_as_planned(const piece& merged, const std::byte* source,
                                          std::byte* to) noexcept {
-    const bool is_same =
-        planned_.rank == merged.rank && planned_.unit == merged.unit &&
-        std::equal(merged.axes.begin(), merged.axes.begin() + merged.rank, planned_.axes.begin());
-    if (!is_same) {
-      planned_ = merged;
-      layout moves;
-      for (std::size_t k = 0; k < merged.rank; ++k) {
-        moves.add({merged.axes[k].count, merged.axes[k].source_stride, merged.axes[k].buffer_stride});
-      }
-      plan_unbounded(in_, moves, merged.unit, std::numeric_limits<double>::infinity(),
-                     buffered_side::destination);
+    layout moves;
+    for (std::size_t k = 0; k < merged.rank; ++k) {
+      moves.add({merged.axes[k].count, merged.axes[k].source_stride, merged.axes[k].buffer_stride});
     }
-    run_blocks(in_, source, to);
+    in_.run(moves, merged.unit, buffered_side::destination, source, to);
   }
 
   const padded_move& move_;
@@ -572,8 +564,7 @@ class padded_runner {
   std::array<factor_axis, 2> axes_in_run_;
   std::optional<factor_table> table_;  ///< of a conversion
   piece piece_;
-  piece planned_;
-  staged_move in_;
+  remembered_moves<4> in_;
   alignas(64) std::array<std::byte, padded_buffer_bytes + readable_slack> buffer_;
 };
 

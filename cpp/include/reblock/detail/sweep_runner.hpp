@@ -8,7 +8,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <limits>
 #include <span>
 
 #include <reblock/axis_values.hpp>
@@ -17,7 +16,8 @@
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/for_each_choice.hpp>
 #include <reblock/detail/layout.hpp>
-#include <reblock/detail/plan_blocks.hpp>
+#include <reblock/detail/offers.hpp>
+#include <reblock/detail/remembered_moves.hpp>
 #include <reblock/detail/sum_leaves.hpp>
 #include <reblock/detail/sum_sweep.hpp>
 #include <reblock/detail/sweep_axis.hpp>
@@ -101,14 +101,6 @@ class sweep_runner {
     std::int64_t skipped;
     std::int64_t phase_stride = 0;  ///< bytes
   };
-  /// A planned remembers the plan of a layout.
-  struct planned {
-    std::size_t rank = 0;
-    buffered_side buffer = buffered_side::none;
-    std::array<layout_axis, max_axes> axes;
-    staged_move move;
-  };
-
   const sweep_axis& axis_of(std::size_t i) const noexcept { return sweep_.axes_[i - 2]; }
 
   /// Narrows a part to positions of the image.
@@ -245,8 +237,7 @@ class sweep_runner {
       skip(whole, plane);
       moves.destination_offset += whole * p.row_stride;
     }
-    if (!is_empty(moves, sweep_.element_size_))
-      run(moves, columns, buffer_.data(), buffered_side::destination);
+    run(moves, columns, buffer_.data(), buffered_side::destination);
   }
 
   /// Adds the terms of a chunk to the target: for each choice of an offset of each walked axis, all windows at once. `from`
@@ -399,27 +390,8 @@ class sweep_runner {
     }
   }
 
-  /// Runs moves. It plans them only if it does not remember their plan.
-  void run(const layout& moves, const std::byte* from, std::byte* to, buffered_side buffer) noexcept {
-    planned* found = nullptr;
-    for (planned& one : plans_) {
-      if (one.rank == moves.rank && one.buffer == buffer &&
-          std::equal(one.axes.begin(), one.axes.begin() + one.rank, moves.axes.begin())) {
-        found = &one;
-      }
-    }
-    if (found == nullptr) {
-      found = &plans_[next_++ % plans_.size()];
-      found->rank = moves.rank;
-      found->buffer = buffer;
-      std::copy_n(moves.axes.begin(), moves.rank, found->axes.begin());
-      layout axes;
-      axes.take(moves);
-      axes.source_offset = axes.destination_offset = 0;
-      plan_unbounded(found->move, axes, sweep_.element_size_, std::numeric_limits<double>::infinity(),
-                     buffer);
-    }
-    run_blocks(found->move, from + moves.source_offset, to + moves.destination_offset, spare_.data());
+  void run(const layout& moves, const std::byte* from, std::byte* to, buffered_side side) noexcept {
+    moves_.run(moves, sweep_.element_size_, side, from, to);
   }
 
   const sum_sweep& sweep_;
@@ -428,10 +400,8 @@ class sweep_runner {
   std::array<part, max_rank> parts_;
   std::int64_t filled_bytes_ = 0;  ///< of the buffer
   bool is_clean_ = false;          ///< whether the planes have no terms beside these windows
-  std::array<planned, 4> plans_;
-  std::size_t next_ = 0;
+  remembered_moves<> moves_;
   alignas(64) std::array<std::byte, chunk_bytes + readable_slack> buffer_;
-  alignas(64) std::array<std::byte, block_buffer_bytes + readable_slack> spare_;
 };
 
 /// A sweep_of_part fills one part of the image.

@@ -16,6 +16,7 @@
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/layout.hpp>
 #include <reblock/detail/plan_blocks.hpp>
+#include <reblock/detail/remembered_moves.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
@@ -69,9 +70,9 @@ class window_runner {
   }
 
   void move_block(std::int64_t source, std::int64_t destination) noexcept {
-    std::array<index_range, max_axes> inside;
-    bool is_same = has_plan_;
-    std::int64_t to = 0;
+    layout in;
+    bool is_same = is_filled_;
+    bool is_whole = true;
     for (std::size_t i = 0; i < move_.part_rank; ++i) {
       const part_axis& axis = move_.part[i];
       index_range range{0, axis.extent};
@@ -82,29 +83,17 @@ class window_runner {
             std::clamp<std::int64_t>(move_.whole.bounds[axis.bound].extent - first, range.begin, axis.extent);
       }
       is_same = is_same && inside_[i] == range;
-      inside[i] = range;
-      source = wrapping_add(source, wrapping_multiply(range.begin, axis.source_stride));
-      to += range.begin * axis.buffer_stride;
+      is_whole = is_whole && range == index_range{0, axis.extent};
+      inside_[i] = range;
+      in.source_offset = wrapping_add(in.source_offset, wrapping_multiply(range.begin, axis.source_stride));
+      in.destination_offset += range.begin * axis.buffer_stride;
+      in.add({range.end - range.begin, axis.source_stride, axis.buffer_stride});
     }
-    if (!is_same) plan(inside);
-    if (!in_.is_empty) run_blocks(in_, source_ + source, buffer_.data() + to);
+    // elements outside of the image become 0, and stay 0 for blocks with the same elements inside
+    if (!is_same && !is_whole) std::memset(buffer_.data(), 0, static_cast<std::size_t>(move_.part_bytes));
+    is_filled_ = true;
+    in_.run(in, move_.element_size, buffered_side::destination, source_ + source, buffer_.data());
     out_.run(buffer_.data(), destination_ + destination, buffer_.data() + buffer_.size());
-  }
-
-  /// Plans to fill the buffer with the elements inside the image. The other elements become 0 and stay 0.
-  [[gnu::noinline]] void plan(const std::array<index_range, max_axes>& inside) noexcept {
-    layout moves;
-    bool is_whole = true;
-    for (std::size_t i = 0; i < move_.part_rank; ++i) {
-      const part_axis& axis = move_.part[i];
-      inside_[i] = inside[i];
-      is_whole = is_whole && inside[i] == index_range{0, axis.extent};
-      moves.add({inside[i].end - inside[i].begin, axis.source_stride, axis.buffer_stride});
-    }
-    if (!is_whole) std::memset(buffer_.data(), 0, static_cast<std::size_t>(move_.part_bytes));
-    plan_unbounded(in_, moves, move_.element_size, std::numeric_limits<double>::infinity(),
-                   buffered_side::destination);
-    has_plan_ = true;
   }
 
   const window_move& move_;
@@ -112,10 +101,10 @@ class window_runner {
   std::byte* destination_ = nullptr;
   std::array<std::int64_t, max_bounds> positions_{};
   std::array<index_range, max_axes> inside_;
-  bool has_plan_ = false;
-  staged_move in_;
+  bool is_filled_ = false;
+  remembered_moves<> in_;
   block_runner out_;
-  alignas(64) std::array<std::byte, window_buffer_bytes + 64> buffer_;
+  alignas(64) std::array<std::byte, window_buffer_bytes + readable_slack> buffer_;
 };
 
 [[gnu::noinline]] inline void run_windows(const window_move& move, const std::byte* source,
