@@ -38,21 +38,23 @@ struct mover_costs {
   /// Leaves that interleave or separate a number of streams known at compile time: each byte, and each row.
   double leaf_byte = 0.08;
   double leaf_row = 5;
-  /// Leaves whose rows change with bounds: an element that is moved alone or among few streams, a byte of streams, a byte
-  /// of runs, and each row.
-  double element = 1.6;
-  double few_streams_element = 4;
-  double stream_byte = 0.25;
-  double bounded_run_byte = 0.06;
-  double bounded_row = 17;
-  /// Tables for the elements inside bounds: a byte whose neighbours are also neighbours in the source, any other byte, and
-  /// making a table.
-  double bounded_lookup_byte = 0.25;
-  double scattered_lookup_byte = 1.8;
+  /// Leaves whose rows change with bounds: an element that is moved alone or among few streams, a byte of few streams that
+  /// have a leaf, of other streams of elements of 1, 2, 4, 8 and 16 bytes, and of runs, each row, and each row of streams.
+  double element = 0.85;
+  double few_streams_element = 2.5;
+  double few_streams_byte = 0.11;
+  std::array<double, 5> stream_byte = {0.31, 0.18, 0.18, 0.13, 0.12};
+  double bounded_run_byte = 0.085;
+  double bounded_row = 9;
+  double bounded_stream_row = 3;
+  /// Making a table for the elements inside bounds.
   double table = 4000;
-  /// Looking bytes up: a factor for a table's own cost, and an additional cost of a byte.
+  /// Looking bytes up: a factor for a table's own cost, an additional cost of a byte, and a call for some pieces.
   double lookup_factor = 1;
   double lookup_byte = 0;
+  double lookup_call = 70;
+  /// A factor for the moves of windows: at the edges of an image, their buffers are filled anew.
+  double windows_factor = 1.5;
   /// A byte of a plan that can hardly be better, a byte of a plan that is good enough to end a search, and the search.
   double good_byte = 0.16;
   double fair_byte = 0.25;
@@ -66,7 +68,6 @@ struct mover_costs {
   static constexpr mover_costs of(instruction_set set) noexcept {
     mover_costs costs;
     if (set == instruction_set::avx512) {
-      costs.bounded_lookup_byte = 0.1;
       costs.lookup_factor = 1.15;
       costs.lookup_byte = 0.01;
     }

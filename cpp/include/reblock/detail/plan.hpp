@@ -32,7 +32,7 @@ inline constexpr std::int64_t most_masked_bytes = 4096;
 /// A repetition is a pattern that repeats along one of the walked axes, in pieces of `extent` indices. The last piece ends
 /// where the axis ends, so it may overlap the piece before.
 struct repetition {
-  pattern table;          ///< only if not bounded; bounded patterns make tables while the plan runs
+  pattern table;          ///< for every index inside; bounded patterns make other tables while the plan runs
   sibling_axis siblings;  ///< an axis, or a part of one, that was removed from the plan
   bool bounded = false;
   std::size_t inner = no_axis;  ///< the axes of the pattern begin here

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -12,8 +13,10 @@
 
 #include <reblock/detail/blocks.hpp>
 #include <reblock/detail/configuration.hpp>
+#include <reblock/detail/costs.hpp>
 #include <reblock/detail/layout.hpp>
 #include <reblock/detail/offers.hpp>
+#include <reblock/detail/pattern_axes.hpp>
 #include <reblock/detail/plan_moves.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
@@ -149,6 +152,39 @@ inline double plan_blocks(staged_move& best, const layout& l, std::int64_t eleme
   return std::min(cost, of_block * count);
 }
 
+/// Estimates the cycles of looking up all pieces of a plan's pattern.
+inline double cost_of_pattern(const plan& p, const mover_costs& costs, double bytes) noexcept {
+  const repetition& r = p.repeated;
+  const auto of_index = static_cast<double>(r.bytes * r.siblings.extent);
+  const std::int64_t rows = r.rows == no_axis ? 1 : std::min(r.rows_at_once, p.axes[r.rows].extent);
+  const double of_call = of_index * static_cast<double>(std::min(r.at_once, p.axes[r.along].extent) * rows);
+  const double lookups =
+      bytes / (of_index * static_cast<double>(r.extent)) * static_cast<double>(r.table.cost()) / 10;
+  return costs.lookup_factor * lookups + costs.lookup_byte * bytes + costs.lookup_call * bytes / of_call;
+}
+
+/// Estimates the cycles that a leaf takes for a byte if the rows of its tiles change with bounds.
+inline double bounded_cost_per_byte(const plan& p, const mover_costs& costs) noexcept {
+  const tile& t = p.leaf_tile;
+  const auto size = static_cast<std::int64_t>(t.element_size);
+  const auto row = static_cast<double>(t.inner.extent * size);
+  const bool is_run = t.inner.source_stride == size && t.inner.destination_stride == size;
+  if (is_run) return costs.bounded_run_byte + costs.bounded_row / row;
+  if (t.outer.source_stride != size || t.inner.destination_stride != size) {
+    return costs.bounded_run_byte + costs.element / static_cast<double>(size) + costs.bounded_row / row;
+  }
+  const auto [few, many] = std::minmax({t.outer_extent(), t.inner_extent()});
+  if (few * size >= 16) {
+    const auto log_size = static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(size))) - 1;
+    return costs.stream_byte[std::min(log_size, costs.stream_byte.size() - 1)] +
+           costs.bounded_stream_row / row;
+  }
+  const bool has_leaf =
+      p.streams_are_fixed && (interleaves(t) || separates(t)) && (few <= 4 || few == 8) && many * size >= 16;
+  return (has_leaf ? costs.few_streams_byte : costs.few_streams_element / static_cast<double>(size)) +
+         costs.bounded_row / row;
+}
+
 /// Estimates the cycles of a plan of leaves and patterns. 0: nothing is better than this plan.
 inline double cost_of(const plan& p, const mover_costs& costs) noexcept {
   const tile& t = p.leaf_tile;
@@ -160,33 +196,14 @@ inline double cost_of(const plan& p, const mover_costs& costs) noexcept {
   const bool is_run = t.inner.source_stride == size && t.inner.destination_stride == size;
   const auto is_bounded = [](const layout_axis& axis) { return axis.bounded(); };
   if (std::any_of(p.axes.begin(), p.axes.begin() + p.rank, is_bounded)) {
-    if (p.repeats()) {
-      double tables = 1;
-      for (std::size_t i = 0; i < p.repeated.inner; ++i) {
-        if (shares_bound(p, i, p.repeated.inner)) tables *= static_cast<double>(p.axes[i].extent);
-      }
-      constexpr std::int64_t near = 16;  // bytes: a window has several neighbours
-      const bool is_scattered = magnitude(p.axes[p.rank - 1].source_stride) >= near;
-      const double each = is_scattered ? costs.scattered_lookup_byte : costs.bounded_lookup_byte;
-      return each * bytes + costs.table * tables;
-    }
-    const auto row = static_cast<double>(t.inner.extent * size);
-    const bool are_streams = t.outer.source_stride == size && t.inner.destination_stride == size;
-    const bool are_few = are_streams && std::min(t.outer_extent(), t.inner_extent()) * size < 16;
-    const double each = is_run        ? costs.bounded_run_byte
-                        : are_few     ? costs.few_streams_element / static_cast<double>(size)
-                        : are_streams ? costs.stream_byte
-                                      : costs.element / static_cast<double>(size);
-    return bytes * (each + costs.bounded_row / row);
+    if (p.repeats())
+      return cost_of_pattern(p, costs, bytes) +
+             costs.table * static_cast<double>(count_tables(p, p.repeated.inner));
+    return bytes * bounded_cost_per_byte(p, costs);
   }
   if (size > 16 || (is_run && !p.repeats())) return 0;
   if (size == 16) return bytes / costs.strided_16;
-  if (p.repeats()) {
-    const repetition& r = p.repeated;
-    const auto piece = static_cast<double>(r.bytes * r.siblings.extent) * static_cast<double>(r.extent);
-    const double lookups = bytes / piece * static_cast<double>(r.table.cost()) / 10;
-    return costs.lookup_factor * lookups + costs.lookup_byte * bytes;
-  }
+  if (p.repeats()) return cost_of_pattern(p, costs, bytes);
   const bool are_merged = interleaves(t);
   const std::int64_t streams = are_merged ? t.inner_extent() : t.outer_extent();
   const std::int64_t along = are_merged ? t.outer_extent() : t.inner_extent();

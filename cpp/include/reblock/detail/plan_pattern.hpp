@@ -127,8 +127,7 @@ inline bool set_out_pattern(plan& p, const layout& l, std::int64_t element_size)
   one.take(ordered);
   one.axes[along].extent = piece;
   sibling_axis siblings = lookup_width == 64 ? find_siblings(ordered, along) : sibling_axis{};
-  if (!bounded && !recent_patterns().make(r.table, lookup_width, one, along, element_size, siblings))
-    return false;
+  if (!recent_patterns().make(r.table, lookup_width, one, along, element_size, siblings)) return false;
   const std::int64_t reach = source_reach(one, along, element_size);
   if (siblings.extent > 1 && take_siblings(ordered, siblings)) {
     --along;

@@ -175,6 +175,12 @@ class traversal {
     const repetition& r = plan_.repeated;
     const std::size_t count = plan_.rank - r.inner;
     const auto ranges = std::span(ranges_).subspan(r.inner, count);
+    const auto is_whole = [this](std::size_t i) {
+      return ranges_[i] == index_range{0, plan_.axes[i].extent};
+    };
+    bool are_whole = true;
+    for (std::size_t i = r.inner; i < plan_.rank; ++i) are_whole = are_whole && is_whole(i);
+    if (are_whole) return &r.table;
     if (!is_tried_ || !std::equal(ranges.begin(), ranges.end(), table_ranges_.begin())) {
       std::copy(ranges.begin(), ranges.end(), table_ranges_.begin());
       layout piece = plan_;

@@ -14,6 +14,7 @@
 
 #include <reblock/detail/blocks.hpp>
 #include <reblock/detail/configuration.hpp>
+#include <reblock/detail/costs.hpp>
 #include <reblock/detail/layout.hpp>
 #include <reblock/detail/plan_blocks.hpp>
 #include <reblock/detail/remembered_moves.hpp>
@@ -137,7 +138,7 @@ class window_planner {
     const std::size_t rank = list_part(axes);
     double best = std::numeric_limits<double>::infinity();
     for (const bool by_source : {true, false}) best = std::min(best, offer(axes, rank, by_source, set, best));
-    return best * static_cast<double>(blocks);
+    return mover_costs::of(set).windows_factor * best * static_cast<double>(blocks);
   }
 
  private:
