@@ -193,7 +193,8 @@ inline void sum_sweep::walk_axes(std::size_t mask) noexcept {
 /// Tells whether the phases of the image's innermost axis should have rows of their own: it takes long to bring short runs
 /// side by side.
 inline bool sum_sweep::should_be_apart(const sweep_axis& axis) const noexcept {
-  if (axis.stride == 1 || (axis.window_stride == element_size_ && !axis.overlaps())) return false;
+  const bool are_interleaved = axis.window_stride == element_size_ && axis.dilation == 1;
+  if (axis.stride == 1 || (are_interleaved && !axis.overlaps())) return false;
   const bool are_runs = axis.offset_stride == element_size_ && axis.dilation == 1;
   return (are_runs ? axis.cycle : 1) * element_size_ < sum_costs::least_joined_run &&
          axis.places() * element_size_ >= sum_costs::least_phase;
