@@ -30,7 +30,7 @@ bool add_bytes(const placement& tensor, std::set<std::int64_t>& bytes) {
   return twice;
 }
 
-overlap either(bool some) { return some ? overlap::some : overlap::none; }
+overlap either(bool exists) { return exists ? overlap::exists : overlap::none; }
 
 placement draw_placement(std::mt19937& random) {
   const auto axes = static_cast<std::size_t>(draw(random, 1, 4));
@@ -79,19 +79,19 @@ TEST_CASE("packed tensors of any size are told apart at once") {
   const axis_values extents{1024, 1024, 1024, 1024, 16, 16};
   const axis_values strides{std::int64_t{1} << 38, 1 << 28, 1 << 18, 1 << 8, 16, 1};
   CHECK(overlaps_itself(extents, strides, 1) == overlap::none);
-  CHECK(overlaps_itself(extents, strides, 2) == overlap::some);
+  CHECK(overlaps_itself(extents, strides, 2) == overlap::exists);
   const placement first{0, extents, strides, 1};
   const placement next{std::int64_t{1} << 48, extents, strides, 1};
   const placement last_byte{(std::int64_t{1} << 48) - 1, extents, strides, 1};
   CHECK(share_memory(first, next) == overlap::none);
-  CHECK(share_memory(first, last_byte) == overlap::some);
+  CHECK(share_memory(first, last_byte) == overlap::exists);
 }
 
 TEST_CASE("the stride of an axis of extent 1 does not make an overlap") {
   constexpr std::int64_t smallest = std::numeric_limits<std::int64_t>::min();
   CHECK(overlaps_itself({3, 1, 2}, {2, smallest, 1}, 1) == overlap::none);
   CHECK(share_memory({0, {2, 1}, {1, smallest}, 1}, {2, {2, 1}, {1, smallest}, 1}) == overlap::none);
-  CHECK(share_memory({0, {2, 1}, {1, smallest}, 1}, {1, {2, 1}, {1, smallest}, 1}) == overlap::some);
+  CHECK(share_memory({0, {2, 1}, {1, smallest}, 1}, {1, {2, 1}, {1, smallest}, 1}) == overlap::exists);
 }
 
 /// Strides that have no factor in common.
@@ -103,9 +103,9 @@ TEST_CASE("sums of strides reach an interval or do not") {
   few.add(6, 3);
   few.add(4, 1);
   few.add(4, 2);
-  CHECK(few.reach(10, 10) == overlap::some);
-  CHECK(few.reach(30, 99) == overlap::some);
-  CHECK(few.reach(-5, 0) == overlap::some);
+  CHECK(few.reach(10, 10) == overlap::exists);
+  CHECK(few.reach(30, 99) == overlap::exists);
+  CHECK(few.reach(-5, 0) == overlap::exists);
   CHECK(few.reach(2, 3) == overlap::none);
   CHECK(few.reach(13, 13) == overlap::none);
   CHECK(few.reach(31, 99) == overlap::none);
@@ -116,7 +116,7 @@ TEST_CASE("sums of many strides with a common factor are multiples of it") {
   stride_sums many;
   for (const std::int64_t factor : strides_of_one) many.add(modulus * factor, 59);
   CHECK(many.reach(20'000 * modulus + 1, 20'001 * modulus - 1) == overlap::none);
-  CHECK(many.reach(20'000 * modulus, 20'001 * modulus - 1) == overlap::some);
+  CHECK(many.reach(20'000 * modulus, 20'001 * modulus - 1) == overlap::exists);
 }
 
 TEST_CASE("a search that takes too long says that it does not know") {
@@ -125,7 +125,7 @@ TEST_CASE("a search that takes too long says that it does not know") {
   for (const std::int64_t factor : strides_of_one) many.add(modulus * factor + 1, 59);
   CHECK(many.reach(20'001 * modulus - 1, 20'001 * modulus - 1) == overlap::unknown);
   CHECK(std::string_view(doubt(overlap::unknown)) == "; for these strides that takes too long to tell");
-  CHECK(std::string_view(doubt(overlap::some)).empty());
+  CHECK(std::string_view(doubt(overlap::exists)).empty());
 }
 
 TEST_CASE("tensors of irregular strides are told apart") {
@@ -133,7 +133,7 @@ TEST_CASE("tensors of irregular strides are told apart") {
   const axis_values strides{1'874'563, 1'543'217, 1'187'911, 1'000'099};
   // The nearest two elements are 6 bytes apart.
   CHECK(overlaps_itself(extents, strides, 6) == overlap::none);
-  CHECK(overlaps_itself(extents, strides, 7) == overlap::some);
+  CHECK(overlaps_itself(extents, strides, 7) == overlap::exists);
 }
 
 }  // namespace

@@ -139,7 +139,7 @@ TEST_CASE("patterns that are too large, go downwards or reach too far have no un
   CHECK_FALSE(units.list(l, 0, whole, 1));
   l.axes[0].source_stride = std::int64_t{1} << 30;
   CHECK_FALSE(units.list(l, 0, whole, 1));
-  l.axes[0] = {static_cast<std::int64_t>(pattern_units::most) + 1, 1, 1};
+  l.axes[0] = {static_cast<std::int64_t>(pattern_units::limit) + 1, 1, 1};
   CHECK_FALSE(units.list(l, 0, whole, 1));
 }
 

@@ -27,7 +27,8 @@ struct cut_axis : tile_axis {
   std::int64_t at_once = 1;
 
   constexpr cut_axis() noexcept = default;
-  constexpr cut_axis(const tile_axis& axis, std::int64_t some) noexcept : tile_axis(axis), at_once(some) {}
+  constexpr cut_axis(const tile_axis& axis, std::int64_t indices) noexcept
+      : tile_axis(axis), at_once(indices) {}
 
   constexpr std::int64_t pieces() const noexcept { return (extent - 1) / at_once + 1; }
   constexpr std::int64_t piece(std::int64_t i) const noexcept {

@@ -297,16 +297,17 @@ using signed_bytes_64 [[gnu::vector_size(64)]] = char;
 
 /// Fills one register by the same lookups for each index of two axes; each window is a table.
 template <std::size_t Windows>
-[[gnu::target("ssse3")]] void look_up_16(const lookups& l, const tile_axis& outer, const tile_axis& inner,
-                                         const std::byte* source, std::byte* destination) noexcept {
+[[gnu::target("ssse3")]] void look_up_16(const lookups& wanted, const tile_axis& outer,
+                                         const tile_axis& inner, const std::byte* source,
+                                         std::byte* destination) noexcept {
   signed_bytes_16 places[Windows];
   std::int64_t offsets[Windows];
 #pragma GCC unroll 9
   for (std::size_t k = 0; k < Windows; ++k) {
-    std::memcpy(&places[k], l.places + k * sizeof(places[k]), sizeof(places[k]));
-    offsets[k] = l.offsets[k];
+    std::memcpy(&places[k], wanted.places + k * sizeof(places[k]), sizeof(places[k]));
+    offsets[k] = wanted.offsets[k];
   }
-  destination += *l.targets;
+  destination += *wanted.targets;
   const auto [count, step_from, step_to] = inner;  // a copy, which no store to the destination can change
   for (std::int64_t rows = outer.extent; rows > 0; --rows) {
     const std::byte* from = source;
@@ -356,7 +357,7 @@ template <std::size_t Count>
 /// Fills `Targets` registers by the same lookups for each index of two axes, and stores the first `Store` bytes of each.
 /// The windows fill 1, 2 or 4 registers. Two registers are a table.
 template <std::size_t WindowBytes, std::size_t Windows, std::size_t Targets, std::size_t Store>
-[[gnu::target("avx512vl,avx512bw,avx512vbmi")]] void look_up_64(const lookups& l, const tile_axis& outer,
+[[gnu::target("avx512vl,avx512bw,avx512vbmi")]] void look_up_64(const lookups& wanted, const tile_axis& outer,
                                                                 const tile_axis& inner,
                                                                 const std::byte* source,
                                                                 std::byte* destination) noexcept {
@@ -372,13 +373,13 @@ template <std::size_t WindowBytes, std::size_t Windows, std::size_t Targets, std
   for (std::size_t t = 0; t < Targets; ++t) {
 #pragma GCC unroll 2
     for (std::size_t k = 0; k < tables; ++k) {
-      std::memcpy(&places[t][k], l.places + (t * tables + k) * Store, Store);
+      std::memcpy(&places[t][k], wanted.places + (t * tables + k) * Store, Store);
       found[t][k] = ~__builtin_ia32_cvtb2mask512(places[t][k]);  // by the highest bits
     }
-    targets[t] = destination + l.targets[t];
+    targets[t] = destination + wanted.targets[t];
   }
 #pragma GCC unroll 16
-  for (std::size_t k = 0; k < Windows; ++k) offsets[k] = l.offsets[k];
+  for (std::size_t k = 0; k < Windows; ++k) offsets[k] = wanted.offsets[k];
   const auto [count, step_from, step_to] = inner;  // a copy, which no store to the destination can change
   std::int64_t row = 0;
   for (std::int64_t rows = outer.extent; rows > 0; --rows) {
@@ -531,18 +532,18 @@ void sum_halves(const term* terms, std::size_t count, const sum_place* places, s
 constexpr std::size_t detect_lookup_width() noexcept { return 16; }
 
 template <std::size_t Windows>
-void look_up_16(const lookups& l, const tile_axis& outer, const tile_axis& inner, const std::byte* source,
-                std::byte* destination) noexcept {
+void look_up_16(const lookups& wanted, const tile_axis& outer, const tile_axis& inner,
+                const std::byte* source, std::byte* destination) noexcept {
   uint8x16_t places[Windows];
-  for (std::size_t k = 0; k < Windows; ++k) places[k] = vld1q_u8(l.places + k * sizeof(places[k]));
+  for (std::size_t k = 0; k < Windows; ++k) places[k] = vld1q_u8(wanted.places + k * sizeof(places[k]));
   const auto* from = reinterpret_cast<const std::uint8_t*>(source);
-  auto* to = reinterpret_cast<std::uint8_t*>(destination) + *l.targets;
+  auto* to = reinterpret_cast<std::uint8_t*>(destination) + *wanted.targets;
   for (std::int64_t i = 0; i < outer.extent; ++i) {
     for (std::int64_t j = 0; j < inner.extent; ++j) {
       const std::uint8_t* first = from + i * outer.source_stride + j * inner.source_stride;
-      uint8x16_t value = vqtbl1q_u8(vld1q_u8(first + l.offsets[0]), places[0]);
+      uint8x16_t value = vqtbl1q_u8(vld1q_u8(first + wanted.offsets[0]), places[0]);
       for (std::size_t k = 1; k < Windows; ++k) {
-        value = vorrq_u8(value, vqtbl1q_u8(vld1q_u8(first + l.offsets[k]), places[k]));
+        value = vorrq_u8(value, vqtbl1q_u8(vld1q_u8(first + wanted.offsets[k]), places[k]));
       }
       vst1q_u8(to + i * outer.destination_stride + j * inner.destination_stride, value);
     }

@@ -440,9 +440,9 @@ REBLOCK_ENGINE_FUNCTION void run_padded_sums(const detail::padded_sums& sums, co
   const std::int64_t chunks = std::min(concurrency, all);
   const auto run_chunk = [&](std::size_t chunk) {
     const auto i = static_cast<std::int64_t>(chunk);
-    const detail::index_range some{share(all, i, chunks), share(all, i + 1, chunks)};
-    if (by_groups) return detail::run_groups(sums, some, source, destination);
-    sums.run(sums, some, source, destination);
+    const detail::index_range range{share(all, i, chunks), share(all, i + 1, chunks)};
+    if (by_groups) return detail::run_groups(sums, range, source, destination);
+    sums.run(sums, range, source, destination);
   };
   by.run(
       by.executor, static_cast<std::size_t>(chunks),

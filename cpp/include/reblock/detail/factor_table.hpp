@@ -73,12 +73,12 @@ class factor_table {
       }
       return;
     }
-    const std::int64_t most = room / value_size();
-    const std::int64_t whole = period() > most ? most : most / period() * period();
+    const std::int64_t limit = room / value_size();
+    const std::int64_t whole = period() > limit ? limit : limit / period() * period();
     for (std::int64_t i = 0; i < count; i += whole) {
-      const std::int64_t some = std::min(whole, count - i);
-      fill(first, whole % period() == 0 ? 0 : i, std::max(some, std::min(whole, count)));
-      run(conversion, source + i * from(conversion), destination + i * to(conversion), some, value_size());
+      const std::int64_t batch = std::min(whole, count - i);
+      fill(first, whole % period() == 0 ? 0 : i, std::max(batch, std::min(whole, count)));
+      run(conversion, source + i * from(conversion), destination + i * to(conversion), batch, value_size());
     }
   }
 
@@ -95,11 +95,11 @@ class factor_table {
 
   /// Elements after which the factors repeat.
   std::int64_t period() const noexcept {
-    std::int64_t most = 1;
+    std::int64_t longest = 1;
     for (const factor_axis& f : axes_) {
-      if (f.step != 0) most = std::max(most, f.inner * f.extent);
+      if (f.step != 0) longest = std::max(longest, f.inner * f.extent);
     }
-    return most;
+    return longest;
   }
   /// Elements that have the same factors.
   std::int64_t same() const noexcept {

@@ -96,17 +96,17 @@ class gather {
     return places_[i] == 0 ? 0 : (places_[i] - 1) / box_[i] + 1;
   }
   box box_of(std::int64_t number) const noexcept;
-  box_target buffer_of(const box& some, std::byte* buffer) const noexcept;
-  box_target image_of(const box& some, std::byte* image) const noexcept;
-  static void sum(const columns_of_windows& from, const box& some, const std::byte* columns,
+  box_target buffer_of(const box& part, std::byte* buffer) const noexcept;
+  box_target image_of(const box& part, std::byte* image) const noexcept;
+  static void sum(const columns_of_windows& from, const box& part, const std::byte* columns,
                   const box_target& to, bool clears) noexcept;
-  void fill_by_buffer(const columns_of_windows& from, const box& some, const std::byte* columns,
+  void fill_by_buffer(const columns_of_windows& from, const box& part, const std::byte* columns,
                       const box_target& places, std::byte* buffer, std::byte* spare) const noexcept;
-  void fill_direct(const box& some, const std::byte* columns, const box_target& places) const noexcept;
-  std::int64_t whole_places(const box& some, std::size_t d) const noexcept;
-  layout written_layout(const box& some, const box_target& sums, const box_target& places,
+  void fill_direct(const box& part, const std::byte* columns, const box_target& places) const noexcept;
+  std::int64_t whole_places(const box& part, std::size_t d) const noexcept;
+  layout written_layout(const box& part, const box_target& sums, const box_target& places,
                         const axis_values& rest, bool full) const noexcept;
-  void move_sums(const box& some, const box_target& sums, const box_target& places, std::byte* spare,
+  void move_sums(const box& part, const box_target& sums, const box_target& places, std::byte* spare,
                  bool back) const noexcept;
 
   columns_of_windows columns_;
@@ -209,24 +209,24 @@ inline gather::gather(const sum_request& sums, const sum_functions* sum) noexcep
 }
 
 inline box gather::box_of(std::int64_t number) const noexcept {
-  box some{box_, box_};
+  box part{box_, box_};
   for (std::size_t i = box_.size(); i-- > 0;) {
-    some.first[i] = number % boxes_along(i) * box_[i];
-    some.extents[i] = std::min(box_[i], places_[i] - some.first[i]);
+    part.first[i] = number % boxes_along(i) * box_[i];
+    part.extents[i] = std::min(box_[i], places_[i] - part.first[i]);
     number /= boxes_along(i);
   }
-  return some;
+  return part;
 }
 
-inline box_target gather::buffer_of(const box& some, std::byte* buffer) const noexcept {
-  box_target result{buffer, some.extents, axis_values::repeat(spatial_axes(), 0)};
+inline box_target gather::buffer_of(const box& part, std::byte* buffer) const noexcept {
+  box_target result{buffer, part.extents, axis_values::repeat(spatial_axes(), 0)};
   std::int64_t stride = columns_.element_size;
   const auto place = [&](std::size_t i) {
     result.place_strides[i] = stride;
-    stride *= some.extents[i];
+    stride *= part.extents[i];
   };
   if (by_channels_) place(1);
-  for (std::size_t i = some.extents.size(); i-- > 2;) place(i);
+  for (std::size_t i = part.extents.size(); i-- > 2;) place(i);
   for (std::size_t d = spatial_axes(); d-- > 0;) {
     result.phase_strides[d] = stride;
     stride *= columns_.axes[d].phases;
@@ -236,15 +236,15 @@ inline box_target gather::buffer_of(const box& some, std::byte* buffer) const no
   return result;
 }
 
-inline box_target gather::image_of(const box& some, std::byte* image) const noexcept {
+inline box_target gather::image_of(const box& part, std::byte* image) const noexcept {
   box_target result{image, output_strides_, axis_values::repeat(spatial_axes(), 0)};
   for (std::size_t d = 0; d < spatial_axes(); ++d) {
     result.phase_strides[d] = columns_.axes[d].output_stride;
     result.place_strides[2 + d] = wrapping_multiply(columns_.axes[d].phases, columns_.axes[d].output_stride);
   }
   std::int64_t offset = output_offset_;
-  for (std::size_t i = 0; i < some.first.size(); ++i) {
-    offset = wrapping_add(offset, wrapping_multiply(some.first[i], result.place_strides[i]));
+  for (std::size_t i = 0; i < part.first.size(); ++i) {
+    offset = wrapping_add(offset, wrapping_multiply(part.first[i], result.place_strides[i]));
   }
   result.first += offset;
   return result;
@@ -252,15 +252,15 @@ inline box_target gather::image_of(const box& some, std::byte* image) const noex
 
 /// Describes the moves of a box between buffer and image: along each axis the places with all phases, or, if `rest` is
 /// set, the image's last place with fewer phases. `full`: all places of the box have all phases.
-inline layout gather::written_layout(const box& some, const box_target& sums, const box_target& places,
+inline layout gather::written_layout(const box& part, const box_target& sums, const box_target& places,
                                      const axis_values& rest, bool full) const noexcept {
   layout moves;
   for (std::size_t i = 0; i < 2; ++i) {
-    moves.add({some.extents[i], sums.place_strides[i], places.place_strides[i]});
+    moves.add({part.extents[i], sums.place_strides[i], places.place_strides[i]});
   }
   for (std::size_t d = 0; d < spatial_axes(); ++d) {
     const gather_axis& axis = columns_.axes[d];
-    const std::int64_t whole = full ? some.extents[2 + d] : whole_places(some, d);
+    const std::int64_t whole = full ? part.extents[2 + d] : whole_places(part, d);
     const bool is_rest = rest[d] != 0;
     const std::int64_t place = is_rest ? whole : 0;
     const std::int64_t from = sums.place_strides[2 + d];
@@ -274,19 +274,19 @@ inline layout gather::written_layout(const box& some, const box_target& sums, co
 }
 
 /// Counts the places of a box that have all phases.
-inline std::int64_t gather::whole_places(const box& some, std::size_t d) const noexcept {
+inline std::int64_t gather::whole_places(const box& part, std::size_t d) const noexcept {
   const gather_axis& axis = columns_.axes[d];
-  return std::min(axis.extent / axis.phases - some.first[2 + d], some.extents[2 + d]);
+  return std::min(axis.extent / axis.phases - part.first[2 + d], part.extents[2 + d]);
 }
 
 /// Moves the sums of a box from the buffer to the image. `back`: moves the image's values to the buffer.
-[[gnu::noinline]] inline void gather::move_sums(const box& some, const box_target& sums,
+[[gnu::noinline]] inline void gather::move_sums(const box& part, const box_target& sums,
                                                 const box_target& places, std::byte* spare,
                                                 bool back) const noexcept {
   axis_values counts;
-  bool is_whole = some.extents == box_;
+  bool is_whole = part.extents == box_;
   for (std::size_t d = 0; d < spatial_axes(); ++d) {
-    const bool has_rest = whole_places(some, d) < some.extents[2 + d];
+    const bool has_rest = whole_places(part, d) < part.extents[2 + d];
     counts.push_back(has_rest ? 2 : 1);
     is_whole = is_whole && !has_rest;
   }
@@ -294,47 +294,47 @@ inline std::int64_t gather::whole_places(const box& some, std::size_t d) const n
   std::byte* const to = back ? sums.first : places.first;
   if (is_whole) return run_blocks(back ? in_ : out_, from, to, spare);
   for_each_choice(counts, [&](const axis_values& rest) {
-    layout moves = written_layout(some, sums, places, rest, false);
+    layout moves = written_layout(part, sums, places, rest, false);
     if (back) moves.swap_sides();
     move_unbounded(moves, columns_.element_size, from, to, spare);
   });
 }
 
 /// Sums a box. It is a function of its own and not inlined, because it needs much of the stack.
-[[gnu::noinline]] inline void gather::sum(const columns_of_windows& from, const box& some,
+[[gnu::noinline]] inline void gather::sum(const columns_of_windows& from, const box& part,
                                           const std::byte* columns, const box_target& to,
                                           bool clears) noexcept {
-  piecewise_sum sums(from, columns, some, to);
+  piecewise_sum sums(from, columns, part, to);
   if (clears) sums.clear();
   sums.sum_phases();
 }
 
 inline void gather::fill_box(std::int64_t number, const std::byte* columns, std::byte* image) const noexcept {
-  const box some = box_of(number);
-  const box_target places = image_of(some, image);
+  const box part = box_of(number);
+  const box_target places = image_of(part, image);
   if (buffered_) {
-    fill_direct(some, columns, places);
+    fill_direct(part, columns, places);
   } else {
-    sum(columns_, some, columns, places, has_gaps_);
+    sum(columns_, part, columns, places, has_gaps_);
   }
 }
 
 /// Fills a box through a buffer. `buffer` has box_bytes, and `spare` has the bytes that run_blocks() requires.
-inline void gather::fill_by_buffer(const columns_of_windows& from, const box& some, const std::byte* columns,
+inline void gather::fill_by_buffer(const columns_of_windows& from, const box& part, const std::byte* columns,
                                    const box_target& places, std::byte* buffer,
                                    std::byte* spare) const noexcept {
-  const box_target phases = buffer_of(some, buffer);
+  const box_target phases = buffer_of(part, buffer);
   if (has_gaps_) std::memset(buffer, 0, box_bytes);
-  if (columns_.accumulates) move_sums(some, phases, places, spare, true);
-  sum(from, some, columns, phases, false);
-  move_sums(some, phases, places, spare, false);
+  if (columns_.accumulates) move_sums(part, phases, places, spare, true);
+  sum(from, part, columns, phases, false);
+  move_sums(part, phases, places, spare, false);
 }
 
-[[gnu::noinline]] inline void gather::fill_direct(const box& some, const std::byte* columns,
+[[gnu::noinline]] inline void gather::fill_direct(const box& part, const std::byte* columns,
                                                   const box_target& places) const noexcept {
   alignas(64) std::byte buffer[box_bytes + readable_slack];
   alignas(64) std::byte spare[block_buffer_bytes + readable_slack];
-  fill_by_buffer(columns_, some, columns, places, buffer, spare);
+  fill_by_buffer(columns_, part, columns, places, buffer, spare);
 }
 
 inline void fill_boxes(const gather& sums, const index_range& boxes, const std::byte* columns,

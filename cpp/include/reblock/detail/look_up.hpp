@@ -33,19 +33,19 @@ struct lookup_shape {
   }
 };
 
-/// Fills all registers of a pattern, of `width` bytes, for each index of two axes. `l` belongs to the first shape.
-using look_up_function = void (*)(std::size_t width, std::span<const lookup_shape> shapes, lookups l,
+/// Fills all registers of a pattern, of `width` bytes, for each index of two axes. `wanted` belongs to the first shape.
+using look_up_function = void (*)(std::size_t width, std::span<const lookup_shape> shapes, lookups wanted,
                                   const tile_axis& outer, const tile_axis& inner, const std::byte* source,
                                   std::byte* destination) noexcept;
 
 /// Fills the registers of one shape.
 [[gnu::always_inline]] inline void look_up_shape(std::size_t width, const lookup_shape& shape,
-                                                 const lookups& l, const tile_axis& outer,
+                                                 const lookups& wanted, const tile_axis& outer,
                                                  const tile_axis& inner, const std::byte* source,
                                                  std::byte* destination, auto widest) noexcept {
   if (width == 16) {
     unrolled<lookup_shape::most_windows_of_one>([&](auto k) {
-      if (shape.windows == k + 1) look_up_16<k + 1>(l, outer, inner, source, destination);
+      if (shape.windows == k + 1) look_up_16<k + 1>(wanted, outer, inner, source, destination);
     });
     return;
   }
@@ -57,7 +57,7 @@ using look_up_function = void (*)(std::size_t width, std::span<const lookup_shap
       constexpr std::size_t store = half == 0 ? 64 : 32;
       if (shape.window_bytes == window_bytes && shape.windows == windows && shape.targets == targets &&
           shape.store == store) {
-        look_up_64<window_bytes, windows, targets, store>(l, outer, inner, source, destination);
+        look_up_64<window_bytes, windows, targets, store>(wanted, outer, inner, source, destination);
       }
     };
     unrolled<2>([&](auto wide) {
@@ -72,14 +72,14 @@ using look_up_function = void (*)(std::size_t width, std::span<const lookup_shap
 
 /// Fills all registers. `Widest`: bytes of the widest registers.
 template <std::size_t Widest>
-void look_up(std::size_t width, std::span<const lookup_shape> shapes, lookups l, const tile_axis& outer,
+void look_up(std::size_t width, std::span<const lookup_shape> shapes, lookups wanted, const tile_axis& outer,
              const tile_axis& inner, const std::byte* source, std::byte* destination) noexcept {
   constexpr std::integral_constant<std::size_t, Widest> widest;
   for (const lookup_shape& shape : shapes) {
-    look_up_shape(width, shape, l, outer, inner, source, destination, widest);
-    l.offsets += shape.windows;
-    l.places += shape.targets * shape.tables(width) * shape.store;
-    l.targets += shape.targets;
+    look_up_shape(width, shape, wanted, outer, inner, source, destination, widest);
+    wanted.offsets += shape.windows;
+    wanted.places += shape.targets * shape.tables(width) * shape.store;
+    wanted.targets += shape.targets;
   }
 }
 

@@ -37,11 +37,12 @@ struct axis_order {
   std::size_t count = 0;
 };
 
-constexpr axis_order order_of(const layout& l, std::int64_t layout_axis::* stride) noexcept {
+constexpr axis_order order_of(const layout& moves, std::int64_t layout_axis::* stride) noexcept {
   axis_order order;
-  for (std::size_t i = l.rank; i-- > 0;) {
+  for (std::size_t i = moves.rank; i-- > 0;) {
     std::size_t k = order.count++;
-    for (; k > 0 && magnitude(l.axes[order.axes[k - 1]].*stride) > magnitude(l.axes[i].*stride); --k) {
+    for (; k > 0 && magnitude(moves.axes[order.axes[k - 1]].*stride) > magnitude(moves.axes[i].*stride);
+         --k) {
       order.axes[k] = order.axes[k - 1];
     }
     order.axes[k] = static_cast<std::uint8_t>(i);
@@ -90,13 +91,13 @@ inline std::span<const square_width> squares_of(instruction_set set) noexcept {
 /// block_offers compares movers for one layout. The layout is simplified and has no bounds.
 class block_offers {
  public:
-  block_offers(const layout& l, std::int64_t element_size, instruction_set set) noexcept
-      : layout_(l),
+  block_offers(const layout& moves, std::int64_t element_size, instruction_set set) noexcept
+      : layout_(moves),
         size_(element_size),
         side_(element_size > 0 ? std::max<std::int64_t>(1, lane_bytes / element_size) : 1),
         set_(set),
         costs_(mover_costs::of(set)),
-        bytes_(static_cast<double>(total_bytes(l, element_size))) {}
+        bytes_(static_cast<double>(total_bytes(moves, element_size))) {}
 
   /// Returns the cheapest offer. If the source is a buffer, a mover may read all of the buffer's bytes behind an element.
   block_offer best(buffered_side buffer) noexcept {
@@ -153,9 +154,9 @@ class block_offers {
   }
 
   bool can_grow(const axis_chain& chain, std::size_t next) const noexcept {
-    constexpr std::int64_t most = 4096;  // elements
+    constexpr std::int64_t limit = 4096;  // elements
     return next != no_axis && chain.elements < 4 * side_ &&
-           layout_.axes[next].extent <= most / chain.elements && !rows_.has(next) && !columns_.has(next);
+           layout_.axes[next].extent <= limit / chain.elements && !rows_.has(next) && !columns_.has(next);
   }
 
   /// Makes columns and rows of the axes in `columns` and `rows`, with at most `most_columns` and `most_rows` in a piece.
@@ -176,13 +177,13 @@ class block_offers {
   }
 
   void take_chain(block_move& move, std::size_t at, const axis_chain& chain,
-                  std::int64_t most) const noexcept {
+                  std::int64_t limit) const noexcept {
     std::int64_t streams = 1;
     for (std::size_t k = 0; k < chain.count; ++k) {
       const layout_axis& axis = layout_.axes[chain.axes[k]];
       std::int64_t at_once = axis.extent;
-      if (at_once > most / streams) {  // in pieces of about equal length
-        const std::int64_t pieces = (axis.extent - 1) / (most / streams) + 1;
+      if (at_once > limit / streams) {  // in pieces of about equal length
+        const std::int64_t pieces = (axis.extent - 1) / (limit / streams) + 1;
         at_once = (axis.extent - 1) / pieces + 1;
       }
       streams *= at_once;
@@ -349,9 +350,9 @@ class block_offers {
   axis_chain columns_;
 };
 
-inline block_offer offer_block(const layout& l, std::int64_t element_size, instruction_set set,
+inline block_offer offer_block(const layout& moves, std::int64_t element_size, instruction_set set,
                                buffered_side buffer) noexcept {
-  return block_offers(l, element_size, set).best(buffer);
+  return block_offers(moves, element_size, set).best(buffer);
 }
 
 }  // namespace reblock::inline REBLOCK_NAMESPACE::detail

@@ -18,7 +18,7 @@
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
 /// The enum tells whether two things have a byte in common.
-enum class overlap { none, some, unknown };
+enum class overlap { none, exists, unknown };
 
 /// Returns the text that a message about an overlap adds for its result.
 constexpr const char* doubt(overlap found) noexcept {
@@ -60,7 +60,7 @@ class stride_sums {
     std::int64_t stride;
     std::int64_t count;
   };
-  /// The sums of a term and those after it are multiples of `unit`, from 0 to `most`.
+  /// The sums of a term and those after it are multiples of `unit`, from 0 to `limit`.
   struct bounds {
     std::int64_t highest;
     std::int64_t unit;
@@ -70,7 +70,7 @@ class stride_sums {
   constexpr overlap search(std::size_t i, std::int64_t low, std::int64_t high) noexcept {
     const bounds rest = rest_[i];
     if (high < 0 || low > rest.highest) return overlap::none;
-    if (low <= 0 || high >= rest.highest) return overlap::some;  // no step, or all of them
+    if (low <= 0 || high >= rest.highest) return overlap::exists;  // no step, or all of them
     if (high / rest.unit * rest.unit < low) return overlap::none;
     const auto [stride, count] = terms_[i];
     const std::int64_t last = std::min(count, high / stride);
@@ -101,7 +101,7 @@ constexpr overlap overlaps_itself(const view_values& extents, const view_values&
   for (std::size_t i = 0; i < extents.size(); ++i) {
     if (extents[i] == 1) continue;
     const std::int64_t stride = strides[i] < 0 ? -strides[i] : strides[i];
-    if (stride == 0) return overlap::some;
+    if (stride == 0) return overlap::exists;
     stride_sums sums;
     sums.add(stride, extents[i] - 2);
     std::int64_t reach = 0;
@@ -113,7 +113,7 @@ constexpr overlap overlaps_itself(const view_values& extents, const view_values&
     }
     const std::int64_t target = reach - stride;
     const overlap found = sums.reach(target - (element_size - 1), target + (element_size - 1));
-    if (found == overlap::some) return found;
+    if (found == overlap::exists) return found;
     if (found == overlap::unknown) result = found;
   }
   return result;

@@ -121,11 +121,11 @@ struct padded_sum_axis {
   /// Returns for how many positions q, q + stride, ... the own terms come from the next windows.
   constexpr std::int64_t positions_with_same_windows(std::int64_t q) const noexcept {
     std::int64_t count = std::numeric_limits<std::int64_t>::max();
-    image_terms some;
-    if (!find_first(q - first, some)) return count;
-    for (std::int64_t o = some.offset, l = some.window; o < size; o += cycle(), l -= advance()) {
-      if (l < 0) return std::min(count, -l);
-      if (l < windows) count = std::min(count, windows - l);
+    image_terms found;
+    if (!find_first(q - first, found)) return count;
+    for (std::int64_t o = found.offset, window = found.window; o < size; o += cycle(), window -= advance()) {
+      if (window < 0) return std::min(count, -window);
+      if (window < windows) count = std::min(count, windows - window);
     }
     return count;
   }
@@ -137,8 +137,8 @@ struct padded_sum_axis {
     if (!all.is_listed) {
       for (std::int64_t o = 0; o < size; ++o) {
         found.count = 0;
-        for_each_window(all.position, o, [&](std::int64_t l) {
-          if (found.count < most_images) found.windows[found.count] = l;
+        for_each_window(all.position, o, [&](std::int64_t window) {
+          if (found.count < most_images) found.windows[found.count] = window;
           ++found.count;
         });
         if (found.count > 0) visit(o, std::as_const(found));
@@ -185,32 +185,32 @@ struct padded_sum_axis {
     if (distance % common != 0) return false;
     const std::int64_t wanted = floor_modulo(distance, stride);
     const std::int64_t by = floor_modulo(dilation, stride);
-    const std::int64_t most = std::min(cycle(), size);
+    const std::int64_t limit = std::min(cycle(), size);
     std::int64_t o = by == 1 ? wanted : 0;
-    for (std::int64_t reached = 0; by != 1 && o < most && reached != wanted; ++o) {
+    for (std::int64_t reached = 0; by != 1 && o < limit && reached != wanted; ++o) {
       reached += by;
       if (reached >= stride) reached -= stride;
     }
-    if (o >= most) return false;
+    if (o >= limit) return false;
     found.offset = o;
     found.window = (distance - o * dilation) / stride;
     return true;
   }
 
   /// Adds the terms through padded position p.
-  constexpr void add_image(position_terms& all, std::int64_t p) const noexcept {
-    image_terms some;
-    if (!find_first(p - first, some)) return;
+  constexpr void add_image(position_terms& all, std::int64_t position) const noexcept {
+    image_terms found;
+    if (!find_first(position - first, found)) return;
     const std::int64_t skipped =
-        some.window < windows ? 0 : ceil_divide(some.window - windows + 1, advance());
-    const std::int64_t end =
-        std::min(ceil_divide(size - some.offset, cycle()), some.window < 0 ? 0 : some.window / advance() + 1);
+        found.window < windows ? 0 : ceil_divide(found.window - windows + 1, advance());
+    const std::int64_t end = std::min(ceil_divide(size - found.offset, cycle()),
+                                      found.window < 0 ? 0 : found.window / advance() + 1);
     if (skipped >= end) return;
     if (all.count == most_images) {
       all.is_listed = false;
       return;
     }
-    all.images[all.count++] = {some.offset + skipped * cycle(), some.window - skipped * advance(),
+    all.images[all.count++] = {found.offset + skipped * cycle(), found.window - skipped * advance(),
                                end - skipped};
   }
 
@@ -228,7 +228,8 @@ struct padded_sum_axis {
       return;
     }
     if (period == 0) {
-      for (std::int64_t p = begin; p <= end && all.is_listed; ++p) add_image(all, p);
+      for (std::int64_t position = begin; position <= end && all.is_listed; ++position)
+        add_image(all, position);
       return;
     }
     const auto first_from_begin = [&](std::int64_t place) {
@@ -246,43 +247,43 @@ struct padded_sum_axis {
 
   /// Does the same for windows that reach the padding beside the position `edge`.
   template <class Visit>
-  constexpr void for_each_repeated(std::int64_t q, std::int64_t base, const index_range& some,
+  constexpr void for_each_repeated(std::int64_t q, std::int64_t base, const index_range& range,
                                    std::int64_t edge, Visit& visit) const {
     const std::int64_t period = image.period();
     if (period == 0) {
-      for (std::int64_t l = some.begin; q == edge && l < some.end; ++l) visit(l);
+      for (std::int64_t window = range.begin; q == edge && window < range.end; ++window) visit(window);
       return;
     }
     const std::int64_t step = period / std::gcd(period, stride);
-    std::array<std::int64_t, 2> next = {first_window(q, base, some, period),
-                                        first_window(image.mirrored(q), base, some, period)};
-    if (next[0] == next[1]) next[1] = some.end;
+    std::array<std::int64_t, 2> next = {first_window(q, base, range, period),
+                                        first_window(image.mirrored(q), base, range, period)};
+    if (next[0] == next[1]) next[1] = range.end;
     for (;;) {
       std::int64_t& least = next[0] < next[1] ? next[0] : next[1];
-      if (least >= some.end) return;
+      if (least >= range.end) return;
       visit(least);
-      least = least < some.end - step ? least + step : some.end;
+      least = least < range.end - step ? least + step : range.end;
     }
   }
 
   /// Returns the first window of a range that reaches a padded position equal to `place` modulo the period, or the end.
-  constexpr std::int64_t first_window(std::int64_t place, std::int64_t base, const index_range& some,
+  constexpr std::int64_t first_window(std::int64_t place, std::int64_t base, const index_range& range,
                                       std::int64_t period) const noexcept {
-    const std::int64_t begin = base + some.begin * stride;
+    const std::int64_t begin = base + range.begin * stride;
     std::int64_t rest = floor_modulo(place - begin, period);
     const std::int64_t common = std::gcd(period, stride);
     const std::int64_t step = period / common;
-    if (rest % common != 0) return some.end;
+    if (rest % common != 0) return range.end;
     rest /= common;
     const std::int64_t by = stride / common % step;
     if (by == 1 || step == 1)
-      return rest % step < some.end - some.begin ? some.begin + rest % step : some.end;
-    for (std::int64_t i = 0, reached = 0; i < step && i < some.end - some.begin; ++i) {
-      if (reached == rest) return some.begin + i;
+      return rest % step < range.end - range.begin ? range.begin + rest % step : range.end;
+    for (std::int64_t i = 0, reached = 0; i < step && i < range.end - range.begin; ++i) {
+      if (reached == rest) return range.begin + i;
       reached += by;
       if (reached >= step) reached -= step;
     }
-    return some.end;
+    return range.end;
   }
 
   static constexpr std::int64_t floor_modulo(std::int64_t a, std::int64_t b) noexcept {
@@ -514,13 +515,13 @@ class padded_summer {
       place = wrapping_add(place, wrapping_multiply(at_[d], axes_[d].output_stride));
     }
     const std::int64_t all = tile_.extent;
-    const std::int64_t most = rows_.most_elements() / count;
-    for (std::int64_t channel = channels_.begin, some = 0; channel < channels_.end; channel += some) {
-      some = std::min({channels_.end - channel, all - channel % all, most});
+    const std::int64_t limit = rows_.most_elements() / count;
+    for (std::int64_t channel = channels_.begin, at_once = 0; channel < channels_.end; channel += at_once) {
+      at_once = std::min({channels_.end - channel, all - channel % all, limit});
       const auto [from, at] = sums_.offsets_of(channel);
       const std::byte* const source = columns_ + wrapping_add(request.moves.source_offset, from);
       std::byte* const to = image_ + wrapping_add(place, at);
-      rows_.set_size(tile_is_row_ ? count : some, tile_is_row_ ? some : count);
+      rows_.set_size(tile_is_row_ ? count : at_once, tile_is_row_ ? at_once : count);
       if (term_count == 0) {
         rows_.clear(to);
         continue;
@@ -549,9 +550,9 @@ class padded_summer {
   void choose_offset(std::size_t d, std::int64_t from, const Take& take) noexcept {
     if (d == sums_.rank()) return choose_window(0, from, take);
     const padded_sum_axis& axis = axes_[d];
-    axis.for_each_offset(terms_[d], [&](std::int64_t o, const terms_of_offset& some) {
+    axis.for_each_offset(terms_[d], [&](std::int64_t o, const terms_of_offset& terms) {
       offset_[d] = o;
-      found_[d] = &some;
+      found_[d] = &terms;
       choose_offset(d + 1, wrapping_add(from, wrapping_multiply(o, axis.size_stride)), take);
     });
   }
@@ -559,12 +560,12 @@ class padded_summer {
   template <class Take>
   void choose_window(std::size_t d, std::int64_t from, const Take& take) noexcept {
     if (d == sums_.rank()) return list_term(from, take);
-    const auto choose = [&](std::int64_t l) {
-      choose_window(d + 1, wrapping_add(from, wrapping_multiply(l, axes_[d].window_stride)), take);
+    const auto choose = [&](std::int64_t window) {
+      choose_window(d + 1, wrapping_add(from, wrapping_multiply(window, axes_[d].window_stride)), take);
     };
-    const terms_of_offset& some = *found_[d];
-    if (some.count > most_images) return axes_[d].for_each_window(at_[d], offset_[d], choose);
-    for (std::size_t i = 0; i < some.count; ++i) choose(some.windows[i]);
+    const terms_of_offset& terms = *found_[d];
+    if (terms.count > most_images) return axes_[d].for_each_window(at_[d], offset_[d], choose);
+    for (std::size_t i = 0; i < terms.count; ++i) choose(terms.windows[i]);
   }
 
   template <class Take>

@@ -428,15 +428,15 @@ class padded_runner {
     std::array<factor_axis, 2> axes;
     for (bool is_whole = true; is_whole && in_run < move_.part_rank_; ++in_run) {
       const auto& axis = move_.part_[in_run];
-      const index_range& some = stored_[in_run];
+      const index_range& stored = stored_[in_run];
       if (move_.is_channel(axis)) {
         const factor_axis channels{1, axis.buffer_stride, axis.extent};
         if (move_.has_scales_) axes[0] = channels;
         if (move_.has_biases_) axes[1] = channels;
       }
-      count *= some.end - some.begin;
-      first += some.begin * axis.buffer_stride;
-      is_whole = some == index_range{0, axis.extent};
+      count *= stored.end - stored.begin;
+      first += stored.begin * axis.buffer_stride;
+      is_whole = stored == index_range{0, axis.extent};
     }
     if (!table_ || axes != axes_in_run_) {
       axes_in_run_ = axes;

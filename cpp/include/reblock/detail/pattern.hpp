@@ -26,16 +26,16 @@ namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
 class pattern {
  public:
-  static constexpr std::size_t most_bytes = pattern_units::most;
+  static constexpr std::size_t most_bytes = pattern_units::limit;
   static constexpr std::int64_t least_window = 16;  ///< a window has at least this many bytes without a gap
 
   /// Leaves the members uninitialized: a pattern is large, and most plans have none.
   pattern() noexcept {}  // NOLINT(modernize-use-equals-default): a default one would be cleared at times
 
-  /// Makes the table for a pattern of the axes of `l` from `first` on, for registers of up to `width` bytes. Their
+  /// Makes the table for a pattern of the axes of `moves` from `first` on, for registers of up to `width` bytes. Their
   /// destination is dense. Elements with an index outside of `inside` on any axis become 0. The pattern may read bytes
   /// between source elements inside if the source_run has them. Returns whether there is a table.
-  bool make(std::size_t width, const layout& l, std::size_t first, std::span<const index_range> inside,
+  bool make(std::size_t width, const layout& moves, std::size_t first, std::span<const index_range> inside,
             std::int64_t element_size, const sibling_axis& siblings = {}) noexcept;
 
   /// Copies only the used part of another pattern: most of a pattern is room for larger tables.
@@ -102,11 +102,11 @@ class pattern {
   std::array<std::uint8_t, most_places> places_;
 };
 
-inline bool pattern::make(std::size_t width, const layout& l, std::size_t first,
+inline bool pattern::make(std::size_t width, const layout& moves, std::size_t first,
                           std::span<const index_range> inside, std::int64_t element_size,
                           const sibling_axis& siblings) noexcept {
   pattern_units units;
-  if (!units.list(l, first, inside, element_size) || units.run_count == 0) return false;
+  if (!units.list(moves, first, inside, element_size) || units.run_count == 0) return false;
   for (source_bytes& run : std::span(units.runs).first(units.run_count)) {
     run.end += static_cast<std::int32_t>(siblings.extent - 1) * siblings.source_stride;
   }
@@ -171,15 +171,15 @@ inline void pattern::consider(choice& next, const pattern_units& all, std::size_
   const std::size_t siblings = siblings_.extent;
   const auto units = std::span(all.offsets).first(all.count).subspan(begin / unit_);
   bool is_best = false;
-  const auto try_with = [&](std::size_t windows, std::size_t most) {
+  const auto try_with = [&](std::size_t windows, std::size_t limit) {
     const std::size_t covered =
-        cover.extend(units.first(std::min(units.size(), most * in_register)), windows);
+        cover.extend(units.first(std::min(units.size(), limit * in_register)), windows);
     if (units.size() == in_register && covered < in_register) return;  // nothing comes after it
     const std::size_t whole = covered / in_register;
     for (const auto& [targets, count] :
          {std::pair(whole, whole * in_register), std::pair(whole + 1, covered)}) {
       const std::size_t right = begin + count * unit_;
-      if (targets > most || right <= done) continue;
+      if (targets > limit || right <= done) continue;
       const std::size_t cost = cost_of_group(windows, window_bytes, targets * siblings);
       const std::size_t estimate = cost + cost_of_rest(bytes - right, cost, right - done);
       if (estimate >= next.estimate) continue;
@@ -199,7 +199,7 @@ inline void pattern::consider(choice& next, const pattern_units& all, std::size_
   } else {
     for (std::size_t loaded = 1; loaded <= 4; loaded *= 2) {  // registers
       const bool is_alone = loaded == 1 && siblings == 1;
-      try_with(loaded * width_ / window_bytes, is_alone ? 1 : sibling_axis::most / siblings);
+      try_with(loaded * width_ / window_bytes, is_alone ? 1 : sibling_axis::limit / siblings);
     }
   }
   if (is_best) next.cover = cover;

@@ -34,9 +34,9 @@ constexpr std::int64_t choose_piece(std::int64_t extent, std::int64_t bytes, std
   return best;
 }
 
-constexpr bool shares_bound(const layout& l, std::size_t i, std::size_t first) noexcept {
-  for (std::size_t j = first; j < l.rank; ++j) {
-    if (i != j && share_bound(l.axes[i], l.axes[j])) return true;
+constexpr bool shares_bound(const layout& moves, std::size_t i, std::size_t first) noexcept {
+  for (std::size_t j = first; j < moves.rank; ++j) {
+    if (i != j && share_bound(moves.axes[i], moves.axes[j])) return true;
   }
   return false;
 }
@@ -48,16 +48,16 @@ struct inside_counts {
 };
 
 /// Counts the ranges of axis `i` for the indices of axis `by`.
-inline inside_counts count_inside(const layout& l, std::size_t i, std::size_t by) noexcept {
-  constexpr std::int64_t most = 64;  // indices of `by` that are examined
-  const layout_axis& axis = l.axes[i];
-  const layout_axis& other = l.axes[by];
+inline inside_counts count_inside(const layout& moves, std::size_t i, std::size_t by) noexcept {
+  constexpr std::int64_t limit = 64;  // indices of `by` that are examined
+  const layout_axis& axis = moves.axes[i];
+  const layout_axis& other = moves.axes[by];
   inside_counts counts;
   index_range last{};
   for (std::int64_t index = 0; index < other.extent; ++index) {
-    const bool is_long = index == most / 2 && other.extent > most;
-    if (is_long) index = other.extent - most / 2;  // mostly, the ranges between do not change
-    const index_range inside = range_inside(l.bounds[axis.bound], index * other.bound_step, axis);
+    const bool is_long = index == limit / 2 && other.extent > limit;
+    if (is_long) index = other.extent - limit / 2;  // mostly, the ranges between do not change
+    const index_range inside = range_inside(moves.bounds[axis.bound], index * other.bound_step, axis);
     const std::int64_t extent = inside.end - inside.begin;
     if (is_long && inside != last) return {other.extent, 1};
     if (extent > 0 && (counts.least == 0 || extent < counts.least)) counts.least = extent;
@@ -68,23 +68,23 @@ inline inside_counts count_inside(const layout& l, std::size_t i, std::size_t by
 }
 
 /// Counts the ranges of an axis for the axis before it that decides them, if there is one.
-inline inside_counts count_inside(const layout& l, std::size_t i) noexcept {
+inline inside_counts count_inside(const layout& moves, std::size_t i) noexcept {
   for (std::size_t by = 0; by < i; ++by) {
-    if (share_bound(l.axes[i], l.axes[by])) return count_inside(l, i, by);
+    if (share_bound(moves.axes[i], moves.axes[by])) return count_inside(moves, i, by);
   }
   return {};
 }
 
 /// Counts the tables for the axes from `first` on if other axes decide their ranges. There is a table for each range of the
 /// last deciding axis, for each index of the axes before it.
-inline std::int64_t count_tables(const layout& l, std::size_t first) noexcept {
+inline std::int64_t count_tables(const layout& moves, std::size_t first) noexcept {
   std::int64_t tables = 1;
   std::int64_t before = 1;
   for (std::size_t by = 0; by < first; ++by) {
-    for (std::size_t i = first; i < l.rank; ++i) {
-      if (!share_bound(l.axes[i], l.axes[by])) continue;
-      tables = before * count_inside(l, i, by).ranges;
-      before *= l.axes[by].extent;
+    for (std::size_t i = first; i < moves.rank; ++i) {
+      if (!share_bound(moves.axes[i], moves.axes[by])) continue;
+      tables = before * count_inside(moves, i, by).ranges;
+      before *= moves.axes[by].extent;
     }
   }
   return tables;
@@ -94,7 +94,7 @@ inline std::int64_t count_tables(const layout& l, std::size_t first) noexcept {
 constexpr std::int64_t shared_extent(const layout_axis& axis) noexcept {
   constexpr std::int64_t near = 64;  // bytes
   if (axis.bounded() || axis.source_stride <= 0) return 1;
-  auto extent = static_cast<std::int64_t>(sibling_axis::most);
+  auto extent = static_cast<std::int64_t>(sibling_axis::limit);
   while (extent > 1 && (axis.extent % extent != 0 || axis.source_stride > near / extent)) --extent;
   return extent;
 }
@@ -108,16 +108,17 @@ struct pattern_axes {
 };
 
 /// Returns the bytes of a pattern's shortest part without gaps in the source.
-inline std::int64_t run_of(const layout& l, const pattern_axes& axes, std::int64_t element_size) noexcept {
+inline std::int64_t run_of(const layout& moves, const pattern_axes& axes,
+                           std::int64_t element_size) noexcept {
   std::int64_t run = element_size;
   const auto reach = [&](const layout_axis& axis, std::int64_t extent) {
-    if (l.in_source_run(axis)) run += wrapping_multiply(magnitude(axis.source_stride), extent - 1);
+    if (moves.in_source_run(axis)) run += wrapping_multiply(magnitude(axis.source_stride), extent - 1);
   };
-  for (std::size_t i = axes.inner; i < l.rank; ++i) {
-    const std::int64_t least_inside = count_inside(l, i).least;
-    reach(l.axes[i], least_inside > 0 ? least_inside : l.axes[i].extent);
+  for (std::size_t i = axes.inner; i < moves.rank; ++i) {
+    const std::int64_t least_inside = count_inside(moves, i).least;
+    reach(moves.axes[i], least_inside > 0 ? least_inside : moves.axes[i].extent);
   }
-  if (axes.along != no_axis) reach(l.axes[axes.along], axes.piece);
+  if (axes.along != no_axis) reach(moves.axes[axes.along], axes.piece);
   return run;
 }
 
@@ -126,58 +127,59 @@ struct pattern_sizes {
   std::int64_t width;
   std::int64_t least;  ///< of a pattern: a store
   std::int64_t usual;  ///< of a pattern that could be larger
-  std::int64_t most;
+  std::int64_t limit;
   std::int64_t often;  ///< least number of pieces of an axis, not bytes: with fewer the whole axis is taken
 
   static constexpr pattern_sizes of(std::size_t lookup_width) noexcept {
-    const auto most = static_cast<std::int64_t>(pattern::most_bytes);
-    return lookup_width == 64 ? pattern_sizes{64, 32, 400, most, 4} : pattern_sizes{16, 16, 200, most / 2, 8};
+    const auto limit = static_cast<std::int64_t>(pattern::most_bytes);
+    return lookup_width == 64 ? pattern_sizes{64, 32, 400, limit, 4}
+                              : pattern_sizes{16, 16, 200, limit / 2, 8};
   }
 };
 
 /// Chooses how many indices of axis `i`, `bytes` each, make a piece that lies inside. An axis before it decides its range. A
 /// pattern with the whole axis would need a table for each range. 0: pieces do not pay.
-inline std::int64_t choose_decided_piece(const layout& l, std::int64_t element_size, std::size_t i,
+inline std::int64_t choose_decided_piece(const layout& moves, std::int64_t element_size, std::size_t i,
                                          std::int64_t bytes, const pattern_sizes& sizes) noexcept {
-  const std::int64_t all = bytes * l.axes[i].extent;
-  const std::int64_t least_inside = count_inside(l, i).least;
+  const std::int64_t all = bytes * moves.axes[i].extent;
+  const std::int64_t least_inside = count_inside(moves, i).least;
   if (least_inside == 0 || all <= sizes.width) return 0;
   std::int64_t with_deciding = 0;
   for (std::size_t by = 0; by < i; ++by) {
-    if (with_deciding == 0 && shares_bound(l, by, i)) with_deciding = all;
-    with_deciding *= l.axes[by].extent;
+    if (with_deciding == 0 && shares_bound(moves, by, i)) with_deciding = all;
+    with_deciding *= moves.axes[by].extent;
   }
-  if (with_deciding <= sizes.most) return 0;  // the pattern can include these axes and needs one table
+  if (with_deciding <= sizes.limit) return 0;  // the pattern can include these axes and needs one table
   const std::int64_t often = 512 / element_size;
   const bool are_short = bytes < sizes.least && all <= 512;  // pieces would fill stores badly
-  if (are_short && total_bytes(l, element_size) >= often * all * count_tables(l, i)) return 0;
+  if (are_short && total_bytes(moves, element_size) >= often * all * count_tables(moves, i)) return 0;
   const std::int64_t piece = ceil_divide(sizes.least, bytes);  // larger tables take longer to make
   return piece <= least_inside ? piece : 0;
 }
 
 /// Chooses the axes for a layout in the order of the destination. `across_gaps`: patterns may have gaps in the source.
-inline pattern_axes find_pattern(const layout& l, std::int64_t element_size, std::size_t lookup_width,
+inline pattern_axes find_pattern(const layout& moves, std::int64_t element_size, std::size_t lookup_width,
                                  bool across_gaps) noexcept {
   const pattern_sizes sizes = pattern_sizes::of(lookup_width);
-  pattern_axes found{l.rank};
+  pattern_axes found{moves.rank};
   found.bytes = element_size;
   while (found.along == no_axis && found.inner > 0) {
     const std::size_t i = found.inner - 1;
-    const layout_axis& next = l.axes[i];
-    if (next.destination_stride != found.bytes || !(across_gaps || l.in_source_run(next))) break;
+    const layout_axis& next = moves.axes[i];
+    if (next.destination_stride != found.bytes || !(across_gaps || moves.in_source_run(next))) break;
     const bool may_have_siblings = sizes.width == 64 && found.bytes >= 64 && shared_extent(next) > 1;
     if (may_have_siblings) break;
     const std::int64_t with_next = found.bytes * next.extent;
     found.piece = 0;
-    if (!next.bounded() && with_next > (next.extent <= 4 ? sizes.most : sizes.usual)) {
+    if (!next.bounded() && with_next > (next.extent <= 4 ? sizes.limit : sizes.usual)) {
       found.piece = choose_piece(next.extent, found.bytes, sizes.usual, sizes.width);
       if (next.extent < sizes.often * found.piece) found.piece = 0;
-    } else if (found.inner < l.rank) {
-      found.piece = choose_decided_piece(l, element_size, i, found.bytes, sizes);
+    } else if (found.inner < moves.rank) {
+      found.piece = choose_decided_piece(moves, element_size, i, found.bytes, sizes);
     }
     if (found.piece > 0) {
       found.along = i;
-    } else if (with_next > sizes.most) {
+    } else if (with_next > sizes.limit) {
       break;
     } else {
       found.bytes = with_next;
@@ -187,27 +189,27 @@ inline pattern_axes find_pattern(const layout& l, std::int64_t element_size, std
   if (found.along == no_axis) {
     // Takes the longest axis. If other axes are bounded, they have to be walked: then it takes one long enough for a call.
     const auto is_bounded = [](const layout_axis& axis) { return axis.bounded(); };
-    const bool are_free = std::none_of(l.axes.begin(), l.axes.begin() + found.inner, is_bounded);
+    const bool are_free = std::none_of(moves.axes.begin(), moves.axes.begin() + found.inner, is_bounded);
     const std::int64_t enough = are_free ? std::numeric_limits<std::int64_t>::max() : 16;
     found.piece = 1;
     for (std::size_t i = found.inner; i-- > 0;) {
-      if (shares_bound(l, i, found.inner)) continue;
-      if (found.along == no_axis || l.axes[i].extent >= l.axes[found.along].extent) found.along = i;
-      if (l.axes[found.along].extent >= enough) break;
+      if (shares_bound(moves, i, found.inner)) continue;
+      if (found.along == no_axis || moves.axes[i].extent >= moves.axes[found.along].extent) found.along = i;
+      if (moves.axes[found.along].extent >= enough) break;
     }
   }
   found.bytes *= found.piece;
-  if (found.bytes < sizes.least || found.bytes > sizes.most) found.along = no_axis;
+  if (found.bytes < sizes.least || found.bytes > sizes.limit) found.along = no_axis;
   return found;
 }
 
 /// Does the same. It takes patterns across gaps only if there is no other pattern and windows fit between the gaps.
-inline pattern_axes choose_pattern(const layout& l, std::int64_t element_size, std::size_t lookup_width,
+inline pattern_axes choose_pattern(const layout& moves, std::int64_t element_size, std::size_t lookup_width,
                                    bool across_gaps) noexcept {
-  pattern_axes found = find_pattern(l, element_size, lookup_width, false);
+  pattern_axes found = find_pattern(moves, element_size, lookup_width, false);
   if (found.along != no_axis || !across_gaps) return found;
-  found = find_pattern(l, element_size, lookup_width, true);
-  if (run_of(l, found, element_size) < pattern::least_window) found.along = no_axis;
+  found = find_pattern(moves, element_size, lookup_width, true);
+  if (run_of(moves, found, element_size) < pattern::least_window) found.along = no_axis;
   return found;
 }
 

@@ -19,14 +19,14 @@ class pattern_cache {
  public:
   /// Does the same as table.make() with every index inside, or takes the table from the cache. If a table without siblings
   /// is cheaper, it changes `siblings`.
-  bool make(pattern& table, std::size_t width, const layout& l, std::size_t first, std::int64_t element_size,
-            sibling_axis& siblings) noexcept {
+  bool make(pattern& table, std::size_t width, const layout& moves, std::size_t first,
+            std::int64_t element_size, sibling_axis& siblings) noexcept {
     entry* found = nullptr;
     for (entry& e : entries_) {
       const bool is_same = e.is_made && e.width == width && e.element_size == element_size &&
-                           e.wanted == siblings && e.rank == l.rank - first && e.bounds == l.bounds &&
-                           e.stride_in_run == stride_in_run(l, first) &&
-                           std::equal(e.axes.begin(), e.axes.begin() + e.rank, l.axes.begin() + first);
+                           e.wanted == siblings && e.rank == moves.rank - first && e.bounds == moves.bounds &&
+                           e.stride_in_run == stride_in_run(moves, first) &&
+                           std::equal(e.axes.begin(), e.axes.begin() + e.rank, moves.axes.begin() + first);
       if (is_same) found = &e;
     }
     if (found == nullptr) {
@@ -36,11 +36,11 @@ class pattern_cache {
       found->width = width;
       found->element_size = element_size;
       found->wanted = siblings;
-      found->rank = l.rank - first;
-      std::copy_n(l.axes.begin() + first, found->rank, found->axes.begin());
-      found->bounds = l.bounds;
-      found->stride_in_run = stride_in_run(l, first);
-      fill(*found, l, first, table);
+      found->rank = moves.rank - first;
+      std::copy_n(moves.axes.begin() + first, found->rank, found->axes.begin());
+      found->bounds = moves.bounds;
+      found->stride_in_run = stride_in_run(moves, first);
+      fill(*found, moves, first, table);
     }
     siblings = found->siblings;
     if (found->has_table) table.take(found->table);
@@ -63,23 +63,23 @@ class pattern_cache {
   };
 
   /// Returns the longest stride within the source_run, of the axes from `first` on. It tells which axes lie within the run.
-  static std::int64_t stride_in_run(const layout& l, std::size_t first) noexcept {
+  static std::int64_t stride_in_run(const layout& moves, std::size_t first) noexcept {
     std::int64_t longest = 0;
-    for (std::size_t i = first; i < l.rank; ++i) {
-      const std::int64_t stride = magnitude(l.axes[i].source_stride);
-      if (l.in_source_run(l.axes[i])) longest = std::max(longest, stride);
+    for (std::size_t i = first; i < moves.rank; ++i) {
+      const std::int64_t stride = magnitude(moves.axes[i].source_stride);
+      if (moves.in_source_run(moves.axes[i])) longest = std::max(longest, stride);
     }
     return longest;
   }
 
   /// Makes the table of an entry. `shared` is room for another table.
-  static void fill(entry& e, const layout& l, std::size_t first, pattern& shared) noexcept {
+  static void fill(entry& e, const layout& moves, std::size_t first, pattern& shared) noexcept {
     std::array<index_range, max_axes> whole;
-    for (std::size_t i = 0; i < l.rank; ++i) whole[i] = {0, l.axes[i].extent};
+    for (std::size_t i = 0; i < moves.rank; ++i) whole[i] = {0, moves.axes[i].extent};
     e.siblings = {};
-    e.has_table = e.table.make(e.width, l, first, whole, e.element_size);
+    e.has_table = e.table.make(e.width, moves, first, whole, e.element_size);
     if (e.wanted.extent == 1) return;
-    if (!shared.make(e.width, l, first, whole, e.element_size, e.wanted)) return;
+    if (!shared.make(e.width, moves, first, whole, e.element_size, e.wanted)) return;
     if (e.has_table && shared.cost() >= e.table.cost() * e.wanted.extent) return;
     e.siblings = e.wanted;
     e.has_table = true;

@@ -27,14 +27,14 @@ struct source_bytes {
 /// A unit is a number of bytes that are contiguous on both sides and divide a register evenly. The list has the units'
 /// offsets in the source, in the order of the destination.
 struct pattern_units {
-  static constexpr std::size_t most = 2048;
+  static constexpr std::size_t limit = 2048;
   /// This value in place of an offset means that the unit lies outside and becomes 0.
   [[gnu::visibility("hidden")]] static constexpr std::int32_t outside =
       std::numeric_limits<std::int32_t>::min();
 
   std::size_t size = 1;  ///< bytes
   std::size_t count = 0;
-  std::array<std::int32_t, most> offsets;
+  std::array<std::int32_t, limit> offsets;
 
   static constexpr std::size_t most_runs = 64;
   std::size_t run_count = 0;
@@ -43,35 +43,35 @@ struct pattern_units {
 
   /// Lists the units of the axes from `first` on. `inside` has the indices of each axis that are inside. If both axes of a
   /// bound belong to the pattern, the bound decides. Returns whether the units and runs fit, and are ascending and near.
-  bool list(const layout& l, std::size_t first, std::span<const index_range> inside,
+  bool list(const layout& moves, std::size_t first, std::span<const index_range> inside,
             std::int64_t element_size) noexcept;
 
  private:
   void leave_out(const axis_bound& bound, const layout_axis& outer, std::size_t outer_units,
                  const layout_axis& inner, std::size_t inner_units) noexcept;
-  bool find_runs(const layout& l, std::size_t first,
+  bool find_runs(const layout& moves, std::size_t first,
                  const std::array<std::size_t, max_axes>& index_units) noexcept;
 };
 
-inline bool pattern_units::list(const layout& l, std::size_t first, std::span<const index_range> inside,
+inline bool pattern_units::list(const layout& moves, std::size_t first, std::span<const index_range> inside,
                                 std::int64_t element_size) noexcept {
   constexpr std::int64_t far = std::int64_t{1} << 26;
   constexpr std::int64_t largest = 16;
   size = static_cast<std::size_t>(std::min(element_size & -element_size, largest));
   count = static_cast<std::size_t>(element_size) / size;
-  if (count > most) return false;
+  if (count > limit) return false;
   for (std::size_t i = 0; i < count; ++i) offsets[i] = static_cast<std::int32_t>(i * size);
   std::array<std::size_t, max_axes> index_units;
-  for (std::size_t i = l.rank; i-- > first;) {
+  for (std::size_t i = moves.rank; i-- > first;) {
     index_units[i] = count;
-    const auto extent = static_cast<std::size_t>(l.axes[i].extent);
-    const std::int64_t stride = l.axes[i].source_stride;
-    if (extent > most / count || stride > far / l.axes[i].extent || stride < 0) return false;
+    const auto extent = static_cast<std::size_t>(moves.axes[i].extent);
+    const std::int64_t stride = moves.axes[i].source_stride;
+    if (extent > limit / count || stride > far / moves.axes[i].extent || stride < 0) return false;
     bool bound_decides = false;
-    for (std::size_t j = first; j < l.rank; ++j) {
-      bound_decides = bound_decides || (j != i && share_bound(l.axes[i], l.axes[j]));
+    for (std::size_t j = first; j < moves.rank; ++j) {
+      bound_decides = bound_decides || (j != i && share_bound(moves.axes[i], moves.axes[j]));
     }
-    const auto [begin, end] = bound_decides ? index_range{0, l.axes[i].extent} : inside[i];
+    const auto [begin, end] = bound_decides ? index_range{0, moves.axes[i].extent} : inside[i];
     for (std::size_t index = extent; index-- > 0;) {
       const auto at = static_cast<std::int64_t>(index);
       const bool is_inside = begin <= at && at < end;
@@ -82,13 +82,14 @@ inline bool pattern_units::list(const layout& l, std::size_t first, std::span<co
     }
     count *= extent;
   }
-  for (std::size_t i = first; i < l.rank; ++i) {
-    for (std::size_t j = i + 1; j < l.rank; ++j) {
-      if (!share_bound(l.axes[i], l.axes[j])) continue;
-      leave_out(l.bounds[l.axes[i].bound], l.axes[i], index_units[i], l.axes[j], index_units[j]);
+  for (std::size_t i = first; i < moves.rank; ++i) {
+    for (std::size_t j = i + 1; j < moves.rank; ++j) {
+      if (!share_bound(moves.axes[i], moves.axes[j])) continue;
+      leave_out(moves.bounds[moves.axes[i].bound], moves.axes[i], index_units[i], moves.axes[j],
+                index_units[j]);
     }
   }
-  return find_runs(l, first, index_units);
+  return find_runs(moves, first, index_units);
 }
 
 /// Leaves out the units that are outside for two axes that share a bound.
@@ -112,12 +113,12 @@ inline void pattern_units::leave_out(const axis_bound& bound, const layout_axis&
 
 /// Finds the runs. Units share a run if only axes within the source_run lead from one to the other. Returns whether there
 /// is room for all runs.
-inline bool pattern_units::find_runs(const layout& l, std::size_t first,
+inline bool pattern_units::find_runs(const layout& moves, std::size_t first,
                                      const std::array<std::size_t, max_axes>& index_units) noexcept {
   constexpr source_bytes none{std::numeric_limits<std::int32_t>::max(), outside};
   std::size_t all = 1;
-  for (std::size_t i = first; i < l.rank; ++i) {
-    if (!l.in_source_run(l.axes[i])) all *= static_cast<std::size_t>(l.axes[i].extent);
+  for (std::size_t i = first; i < moves.rank; ++i) {
+    if (!moves.in_source_run(moves.axes[i])) all *= static_cast<std::size_t>(moves.axes[i].extent);
     if (all > most_runs) return false;
   }
   std::fill_n(runs.begin(), all, none);
@@ -125,9 +126,9 @@ inline bool pattern_units::find_runs(const layout& l, std::size_t first,
   for (std::size_t k = 0; k < count; ++k) {
     if (offsets[k] == outside) continue;
     std::size_t which = 0;
-    for (std::size_t i = first; all > 1 && i < l.rank; ++i) {
-      if (l.in_source_run(l.axes[i])) continue;
-      const auto extent = static_cast<std::size_t>(l.axes[i].extent);
+    for (std::size_t i = first; all > 1 && i < moves.rank; ++i) {
+      if (moves.in_source_run(moves.axes[i])) continue;
+      const auto extent = static_cast<std::size_t>(moves.axes[i].extent);
       which = which * extent + k / index_units[i] % extent;
     }
     runs[which] = {std::min(runs[which].begin, offsets[k]), std::max(runs[which].end, offsets[k] + unit)};

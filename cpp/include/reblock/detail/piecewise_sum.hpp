@@ -108,23 +108,24 @@ class piecewise_sum {
   tile_axis& phase_axis(std::size_t d) noexcept { return axes_[2 + d]; }
   tile_axis& place_axis(std::size_t d) noexcept { return axes_[2 + rank() + d]; }
 
-  /// Sets the piece along axis `d` to segment `s` of the phases `p`. `at` has the offsets from the axes before.
-  offsets set_out(std::size_t d, const phase_group& p, const segment& s, offsets at) noexcept {
+  /// Sets the piece along axis `d` to segment `s` of the phases `group`. `at` has the offsets from the axes before.
+  offsets set_out(std::size_t d, const phase_group& group, const segment& s, offsets at) noexcept {
     const gather_axis& axis = columns_.axes[d];
     const std::int64_t stride = sums_.place_strides[2 + d];
     const std::int64_t first = s.terms() > 0 ? s.first_term : 0;  // without terms its value has no effect
-    const std::int64_t block = s.begin - p.shift - first * p.advance;
-    const std::int64_t offset = p.first_offset + first * p.cycle;
-    phase_axis(d) = {p.count, axis.size_stride, sums_.phase_strides[d]};
+    const std::int64_t block = s.begin - group.shift - first * group.advance;
+    const std::int64_t offset = group.first_offset + first * group.cycle;
+    phase_axis(d) = {group.count, axis.size_stride, sums_.phase_strides[d]};
     place_axis(d) = {s.size(), axis.block_stride, stride};
     offsets_[d] = offset;
-    cycles_[d] = p.cycle;
-    terms_[d] = {s.terms(), wrapping_subtract(wrapping_multiply(p.cycle, axis.size_stride),
-                                              wrapping_multiply(p.advance, axis.block_stride))};
-    return {wrapping_add(at.source, wrapping_add(wrapping_multiply(block, axis.block_stride),
-                                                 wrapping_multiply(offset, axis.size_stride))),
-            wrapping_add(at.destination, wrapping_add(wrapping_multiply(s.begin - box_.first[2 + d], stride),
-                                                      wrapping_multiply(p.number, sums_.phase_strides[d])))};
+    cycles_[d] = group.cycle;
+    terms_[d] = {s.terms(), wrapping_subtract(wrapping_multiply(group.cycle, axis.size_stride),
+                                              wrapping_multiply(group.advance, axis.block_stride))};
+    return {
+        wrapping_add(at.source, wrapping_add(wrapping_multiply(block, axis.block_stride),
+                                             wrapping_multiply(offset, axis.size_stride))),
+        wrapping_add(at.destination, wrapping_add(wrapping_multiply(s.begin - box_.first[2 + d], stride),
+                                                  wrapping_multiply(group.number, sums_.phase_strides[d])))};
   }
 
   void sum_along(std::size_t d, offsets at) {
@@ -133,18 +134,18 @@ class piecewise_sum {
       return;
     }
     const gather_axis& axis = columns_.axes[d];
-    phase_group p;
-    for (std::int64_t offset = 0; offset < axis.summed_phases(); offset += p.count) {
-      p = axis.group_at(offset);
-      sum_segments(d, p, at);
+    phase_group group;
+    for (std::int64_t offset = 0; offset < axis.summed_phases(); offset += group.count) {
+      group = axis.group_at(offset);
+      sum_segments(d, group, at);
     }
   }
 
-  void sum_segments(std::size_t d, const phase_group& p, offsets at) {
-    const std::int64_t end = std::min(box_.first[2 + d] + box_.extents[2 + d], p.places);
+  void sum_segments(std::size_t d, const phase_group& group, offsets at) {
+    const std::int64_t end = std::min(box_.first[2 + d] + box_.extents[2 + d], group.places);
     for (std::int64_t begin = box_.first[2 + d]; begin < end;) {
-      const segment s = columns_.axes[d].segment_at(p, begin, end);
-      const offsets next = set_out(d, p, s, at);
+      const segment s = columns_.axes[d].segment_at(group, begin, end);
+      const offsets next = set_out(d, group, s, at);
       if (d + 1 == rank()) {
         sum_piece(next, {});
       } else {
@@ -169,17 +170,17 @@ class piecewise_sum {
     };
     const bool joined = has_period_ && follow(place_axis(d - 1));
     for (std::size_t i = 0; i < run_count_; ++i) {
-      const run& some = runs_[i];
-      const offsets next = set_out(d, last_, {some.begin, some.end, 0, last_.terms}, at);
-      terms_[d].mask_stride = some.mask_stride;
+      const run& found = runs_[i];
+      const offsets next = set_out(d, last_, {found.begin, found.end, 0, last_.terms}, at);
+      terms_[d].mask_stride = found.mask_stride;
       if (!joined) {
-        sum_piece(next, {some.mask, 0});
+        sum_piece(next, {found.mask, 0});
         continue;
       }
       tile_axis& rows = place_axis(d - 1);
       place_axis(d).extent *= rows.extent;
       const std::int64_t count = std::exchange(rows.extent, 1);
-      sum_piece(next, {some.mask, static_cast<std::size_t>(row)});
+      sum_piece(next, {found.mask, static_cast<std::size_t>(row)});
       rows.extent = count;
     }
     return true;
@@ -225,11 +226,11 @@ class piecewise_sum {
       if (!add_run(0, places)) run_count_ = 0;
       return;
     }
-    const std::int64_t some = ceil_divide(std::int64_t{sizeof(register_bytes)}, size);
-    bool fits = end - begin >= some;
-    if (fits && begin > 0) fits = add_run(0, std::max(begin, some));
+    const std::int64_t fill = ceil_divide(std::int64_t{sizeof(register_bytes)}, size);
+    bool fits = end - begin >= fill;
+    if (fits && begin > 0) fits = add_run(0, std::max(begin, fill));
     if (fits) runs_[run_count_++] = {begin, end};
-    if (fits && end < places) fits = add_run(std::min(end, places - some), places);
+    if (fits && end < places) fits = add_run(std::min(end, places - fill), places);
     if (!fits) run_count_ = 0;
   }
 

@@ -50,7 +50,7 @@ struct repetition {
 /// the tile of the leaf.
 struct plan : layout {
   plan() noexcept = default;
-  explicit plan(const layout& l) noexcept { take(l); }
+  explicit plan(const layout& moves) noexcept { take(moves); }
 
   std::size_t walked = 0;
   /// In the tile, the third axis from the end may be joined to this one of the innermost two axes.
@@ -115,46 +115,46 @@ constexpr layout plan::whole() const noexcept {
 }
 
 /// Removes the bounds that hold everywhere, so that their axes are free.
-constexpr void drop_idle_bounds(layout& l) noexcept {
-  for (std::size_t b = 0; b < l.bound_count; ++b) {
-    std::int64_t least = l.bounds[b].offset;
-    std::int64_t most = least;
-    for (std::size_t i = 0; i < l.rank; ++i) {
-      if (l.axes[i].bound != b) continue;
-      const std::int64_t reach = l.axes[i].bound_step * (l.axes[i].extent - 1);
-      (reach < 0 ? least : most) += reach;
+constexpr void drop_idle_bounds(layout& moves) noexcept {
+  for (std::size_t b = 0; b < moves.bound_count; ++b) {
+    std::int64_t lowest = moves.bounds[b].offset;
+    std::int64_t highest = lowest;
+    for (std::size_t i = 0; i < moves.rank; ++i) {
+      if (moves.axes[i].bound != b) continue;
+      const std::int64_t reach = moves.axes[i].bound_step * (moves.axes[i].extent - 1);
+      (reach < 0 ? lowest : highest) += reach;
     }
-    if (least < 0 || most >= l.bounds[b].extent) continue;
-    for (std::size_t i = 0; i < l.rank; ++i) {
-      if (l.axes[i].bound == b) l.axes[i].bound = no_bound;
+    if (lowest < 0 || highest >= moves.bounds[b].extent) continue;
+    for (std::size_t i = 0; i < moves.rank; ++i) {
+      if (moves.axes[i].bound == b) moves.axes[i].bound = no_bound;
     }
   }
 }
 
-constexpr void drop_single_indices(layout& l) noexcept {
-  for (std::size_t i = l.rank; i-- > 0;) {
-    if (l.axes[i].extent == 1 && !l.axes[i].bounded()) l.remove(i);
+constexpr void drop_single_indices(layout& moves) noexcept {
+  for (std::size_t i = moves.rank; i-- > 0;) {
+    if (moves.axes[i].extent == 1 && !moves.axes[i].bounded()) moves.remove(i);
   }
 }
 
 /// Makes all destination strides positive and orders the axes, the longest destination stride first.
-constexpr void order_by_destination(layout& l) noexcept {
-  for (std::size_t i = 0; i < l.rank; ++i) {
-    if (l.axes[i].destination_stride < 0) l.reverse(i);
+constexpr void order_by_destination(layout& moves) noexcept {
+  for (std::size_t i = 0; i < moves.rank; ++i) {
+    if (moves.axes[i].destination_stride < 0) moves.reverse(i);
     for (std::size_t j = i; j > 0; --j) {
-      if (l.axes[j - 1].destination_stride >= l.axes[j].destination_stride) break;
-      std::swap(l.axes[j - 1], l.axes[j]);
+      if (moves.axes[j - 1].destination_stride >= moves.axes[j].destination_stride) break;
+      std::swap(moves.axes[j - 1], moves.axes[j]);
     }
   }
 }
 
 /// Merges two neighbouring axes if, on both sides, the outer axis continues where the inner axis ends. It merges only axes
 /// that are both within the source_run, or both not.
-constexpr void merge_nested(layout& l) noexcept {
-  for (std::size_t i = l.rank; i-- > 1;) {
-    layout_axis& outer = l.axes[i - 1];
-    const layout_axis& inner = l.axes[i];
-    if (outer.bounded() || inner.bounded() || l.in_source_run(outer) != l.in_source_run(inner) ||
+constexpr void merge_nested(layout& moves) noexcept {
+  for (std::size_t i = moves.rank; i-- > 1;) {
+    layout_axis& outer = moves.axes[i - 1];
+    const layout_axis& inner = moves.axes[i];
+    if (outer.bounded() || inner.bounded() || moves.in_source_run(outer) != moves.in_source_run(inner) ||
         outer.source_stride != wrapping_multiply(inner.source_stride, inner.extent) ||
         outer.destination_stride != wrapping_multiply(inner.destination_stride, inner.extent)) {
       continue;
@@ -162,35 +162,35 @@ constexpr void merge_nested(layout& l) noexcept {
     outer.extent *= inner.extent;
     outer.source_stride = inner.source_stride;
     outer.destination_stride = inner.destination_stride;
-    l.remove(i);
+    moves.remove(i);
   }
 }
 
 /// Moves axis `from` to the place of axis `to` and shifts the axes between.
-constexpr void rotate_axis(layout& l, std::size_t from, std::size_t to) noexcept {
-  for (; from < to; ++from) std::swap(l.axes[from], l.axes[from + 1]);
-  for (; from > to; --from) std::swap(l.axes[from], l.axes[from - 1]);
+constexpr void rotate_axis(layout& moves, std::size_t from, std::size_t to) noexcept {
+  for (; from < to; ++from) std::swap(moves.axes[from], moves.axes[from + 1]);
+  for (; from > to; --from) std::swap(moves.axes[from], moves.axes[from - 1]);
 }
 
 /// Moves the axis along which the source is contiguous next to the innermost axis. Then the leaf reads and writes whole
 /// lines.
-constexpr void pair_contiguous_axes(layout& l, std::int64_t element_size) noexcept {
-  if (l.rank < 2) return;
-  const layout_axis& inner = l.axes[l.rank - 1];
+constexpr void pair_contiguous_axes(layout& moves, std::int64_t element_size) noexcept {
+  if (moves.rank < 2) return;
+  const layout_axis& inner = moves.axes[moves.rank - 1];
   if (inner.destination_stride != element_size || inner.source_stride == element_size) return;
-  for (std::size_t i = 0; i + 1 < l.rank; ++i) {
-    if (l.axes[i].source_stride != element_size || share_bound(l.axes[i], inner)) continue;
-    for (; i + 2 < l.rank; ++i) std::swap(l.axes[i], l.axes[i + 1]);
+  for (std::size_t i = 0; i + 1 < moves.rank; ++i) {
+    if (moves.axes[i].source_stride != element_size || share_bound(moves.axes[i], inner)) continue;
+    for (; i + 2 < moves.rank; ++i) std::swap(moves.axes[i], moves.axes[i + 1]);
     return;
   }
 }
 
 /// Finds an axis that continues one of the innermost two axes: a dense row of the source behind the outer axis, or a dense
 /// row of the destination behind the inner axis. Moves it next to these two and returns which of them it is joined to.
-constexpr tile::axis join_rows(layout& l, std::int64_t element_size) noexcept {
-  if (l.rank < 3) return tile::axis::neither;
-  const layout_axis& inner = l.axes[l.rank - 1];
-  const layout_axis& outer = l.axes[l.rank - 2];
+constexpr tile::axis join_rows(layout& moves, std::int64_t element_size) noexcept {
+  if (moves.rank < 3) return tile::axis::neither;
+  const layout_axis& inner = moves.axes[moves.rank - 1];
+  const layout_axis& outer = moves.axes[moves.rank - 2];
   if (outer.source_stride != element_size || inner.destination_stride != element_size || inner.bounded() ||
       outer.bounded() || !has_squares(element_size)) {
     return tile::axis::neither;
@@ -205,16 +205,16 @@ constexpr tile::axis join_rows(layout& l, std::int64_t element_size) noexcept {
   const bool few_inner = few_streams(inner, outer.destination_stride);
   const bool few_outer = few_streams(outer, inner.source_stride);
   if ((few_inner && is_long(outer)) || (few_outer && is_long(inner))) return tile::axis::neither;
-  const std::int64_t most = few_inner || few_outer ? 16 : stream_offsets::most;
-  for (std::size_t i = 0; i + 2 < l.rank; ++i) {
-    const layout_axis& rows = l.axes[i];
+  const std::int64_t limit = few_inner || few_outer ? 16 : stream_offsets::limit;
+  for (std::size_t i = 0; i + 2 < moves.rank; ++i) {
+    const layout_axis& rows = moves.axes[i];
     const auto joins = [&](std::int64_t extent, std::int64_t rows_stride, std::int64_t dense_stride) {
-      return !rows.bounded() && extent > 0 && rows.extent <= most / extent &&
+      return !rows.bounded() && extent > 0 && rows.extent <= limit / extent &&
              rows_stride == extent * element_size && dense_stride == rows.extent * rows_stride;
     };
     const bool outwards = joins(outer.extent, rows.source_stride, inner.source_stride);
     if (outwards || joins(inner.extent, rows.destination_stride, outer.destination_stride)) {
-      rotate_axis(l, i, l.rank - 3);
+      rotate_axis(moves, i, moves.rank - 3);
       return outwards ? tile::axis::outer : tile::axis::inner;
     }
   }
@@ -222,11 +222,11 @@ constexpr tile::axis join_rows(layout& l, std::int64_t element_size) noexcept {
 }
 
 /// Orders axes [0, count), the longest source stride first.
-constexpr void order_by_source(layout& l, std::size_t count) noexcept {
+constexpr void order_by_source(layout& moves, std::size_t count) noexcept {
   for (std::size_t i = 1; i < count; ++i) {
     for (std::size_t j = i; j > 0; --j) {
-      if (magnitude(l.axes[j - 1].source_stride) >= magnitude(l.axes[j].source_stride)) break;
-      std::swap(l.axes[j - 1], l.axes[j]);
+      if (magnitude(moves.axes[j - 1].source_stride) >= magnitude(moves.axes[j].source_stride)) break;
+      std::swap(moves.axes[j - 1], moves.axes[j]);
     }
   }
 }
@@ -237,103 +237,105 @@ constexpr bool compete(std::int64_t extent, std::int64_t stride, std::int64_t ot
                        std::int64_t other_stride) noexcept {
   constexpr std::int64_t page = 4096;
   constexpr std::int64_t line = 64;
-  constexpr int most = 4;  // neighbours of these lines, and the other side, need places as well
-  if (extent < 1 || extent > 256 || other_extent > 256 / extent || extent * other_extent <= most)
+  constexpr int limit = 4;  // neighbours of these lines, and the other side, need places as well
+  if (extent < 1 || extent > 256 || other_extent > 256 / extent || extent * other_extent <= limit)
     return false;
   std::array<int, page / line> streams{};
   for (std::int64_t i = 0; i < extent; ++i) {
     for (std::int64_t j = 0; j < other_extent; ++j) {
       const std::int64_t offset =
           wrapping_add(wrapping_multiply(i, stride), wrapping_multiply(j, other_stride));
-      if (++streams[static_cast<std::size_t>((offset & (page - 1)) / line)] > most) return true;
+      if (++streams[static_cast<std::size_t>((offset & (page - 1)) / line)] > limit) return true;
     }
   }
   return false;
 }
 
 /// Tells whether the source is read several times, and so may be in a cache.
-constexpr bool rereads(const layout& l, std::int64_t element_size) noexcept {
-  return total_bytes(l, element_size) >= 2 * source_reach(l, 0, element_size);
+constexpr bool rereads(const layout& moves, std::int64_t element_size) noexcept {
+  return total_bytes(moves, element_size) >= 2 * source_reach(moves, 0, element_size);
 }
 
-/// Tells whether the output is large enough to be written past the caches. Requires l.whole_bytes.
-constexpr bool goes_past_caches(const layout& l, std::int64_t element_size) noexcept {
-  return l.whole_bytes >= streamed_bytes &&
-         l.whole_bytes >= streamed_bytes * (rereads(l, element_size) ? 2 : 1);
+/// Tells whether the output is large enough to be written past the caches. Requires moves.whole_bytes.
+constexpr bool goes_past_caches(const layout& moves, std::int64_t element_size) noexcept {
+  return moves.whole_bytes >= streamed_bytes &&
+         moves.whole_bytes >= streamed_bytes * (rereads(moves, element_size) ? 2 : 1);
 }
 
 /// Orders the walked axes. If the tile's source is one dense row, rows are walked in the order of the source. The side with
 /// long rows, the image, decides how well caches work. Streams that compete are taken a few at a time, unless separated
 /// streams are so few that they go past the caches.
-constexpr void order_rows(layout& l, std::int64_t element_size) noexcept {
-  if (l.rank < 3) return;
-  const std::size_t rows = l.rank - 3;
-  const layout_axis& inner = l.axes[l.rank - 1];
-  const layout_axis& outer = l.axes[l.rank - 2];
+constexpr void order_rows(layout& moves, std::int64_t element_size) noexcept {
+  if (moves.rank < 3) return;
+  const std::size_t rows = moves.rank - 3;
+  const layout_axis& inner = moves.axes[moves.rank - 1];
+  const layout_axis& outer = moves.axes[moves.rank - 2];
   if (outer.source_stride != element_size || inner.destination_stride != element_size) return;
   const bool separates = inner.source_stride == outer.extent * element_size;
-  if (separates) order_by_source(l, rows + 1);
-  if (separates && may_stream_apart(outer.extent) && goes_past_caches(l, element_size)) {
+  if (separates) order_by_source(moves, rows + 1);
+  if (separates && may_stream_apart(outer.extent) && goes_past_caches(moves, element_size)) {
     std::int64_t places = inner.extent * element_size;
-    for (std::size_t i = 0; i + 1 < l.rank; ++i) places |= l.axes[i].destination_stride;
+    for (std::size_t i = 0; i + 1 < moves.rank; ++i) places |= moves.axes[i].destination_stride;
     if (places % std::int64_t{sizeof(register_bytes)} == 0) return;
   }
-  const layout_axis& next = l.axes[rows];
+  const layout_axis& next = moves.axes[rows];
   const bool is_crowded =
       separates ? compete(outer.extent, outer.destination_stride, next.extent, next.destination_stride)
                 : compete(inner.extent, inner.source_stride, next.extent, next.source_stride);
-  if (is_crowded && rows > 0) rotate_axis(l, rows, rows - 1);
+  if (is_crowded && rows > 0) rotate_axis(moves, rows, rows - 1);
 }
 
-constexpr void note_decisions(plan& p) noexcept {
-  for (std::size_t i = 0; i < p.rank; ++i) {
-    p.decides[i] = no_axis;
-    for (std::size_t j = i + 1; j < p.rank; ++j) {
-      if (share_bound(p.axes[i], p.axes[j])) p.decides[i] = j;
+constexpr void note_decisions(plan& planned) noexcept {
+  for (std::size_t i = 0; i < planned.rank; ++i) {
+    planned.decides[i] = no_axis;
+    for (std::size_t j = i + 1; j < planned.rank; ++j) {
+      if (share_bound(planned.axes[i], planned.axes[j])) planned.decides[i] = j;
     }
   }
 }
 
 /// Splits the axes into walked axes and the leaf's axes, and sets the members that the walk needs.
-constexpr void set_out_tile(plan& p, std::int64_t element_size, std::size_t least_walked = 0) noexcept {
-  const std::size_t most = tile_axes.size();
-  p.leaf_tile = {};
-  p.walked = p.rank;
-  for (std::size_t taken = 0; p.walked > least_walked && taken < most; ++taken) {
-    const layout_axis& next = p.axes[p.walked - 1];
+constexpr void set_out_tile(plan& planned, std::int64_t element_size, std::size_t least_walked = 0) noexcept {
+  const std::size_t limit = tile_axes.size();
+  planned.leaf_tile = {};
+  planned.walked = planned.rank;
+  for (std::size_t taken = 0; planned.walked > least_walked && taken < limit; ++taken) {
+    const layout_axis& next = planned.axes[planned.walked - 1];
     bool shares = false;
-    for (std::size_t i = p.walked; i < p.rank; ++i) shares = shares || share_bound(next, p.axes[i]);
+    for (std::size_t i = planned.walked; i < planned.rank; ++i)
+      shares = shares || share_bound(next, planned.axes[i]);
     if (shares) break;
-    --p.walked;
-    p.leaf_tile.*tile_axes[most - 1 - taken] = {next.extent, next.source_stride, next.destination_stride};
+    --planned.walked;
+    planned.leaf_tile.*
+        tile_axes[limit - 1 - taken] = {next.extent, next.source_stride, next.destination_stride};
   }
-  p.leaf_tile.element_size = static_cast<std::size_t>(element_size);
-  if (p.rank - p.walked >= 3) p.leaf_tile.joined = p.joined;
-  if (p.rank == 0) p.leaf_tile.inner = {1, element_size, element_size};
-  const std::size_t streams = p.leaf_tile.joined == tile::axis::neither ? 2 : 3;  // axes
-  p.extents_are_fixed = p.streams_are_fixed = true;
-  for (std::size_t i = p.walked; i < p.rank; ++i) {
-    if (!p.axes[i].bounded()) continue;
-    p.extents_are_fixed = false;
-    if (i + streams >= p.rank) p.streams_are_fixed = false;
+  planned.leaf_tile.element_size = static_cast<std::size_t>(element_size);
+  if (planned.rank - planned.walked >= 3) planned.leaf_tile.joined = planned.joined;
+  if (planned.rank == 0) planned.leaf_tile.inner = {1, element_size, element_size};
+  const std::size_t streams = planned.leaf_tile.joined == tile::axis::neither ? 2 : 3;  // axes
+  planned.extents_are_fixed = planned.streams_are_fixed = true;
+  for (std::size_t i = planned.walked; i < planned.rank; ++i) {
+    if (!planned.axes[i].bounded()) continue;
+    planned.extents_are_fixed = false;
+    if (i + streams >= planned.rank) planned.streams_are_fixed = false;
   }
 
-  p.dense_from = p.rank;
+  planned.dense_from = planned.rank;
   std::int64_t dense_bytes = element_size;
-  for (std::size_t i = p.rank; i-- > 0 && p.axes[i].destination_stride == dense_bytes;) {
-    dense_bytes *= p.axes[i].extent;
-    p.dense_from = i;
+  for (std::size_t i = planned.rank; i-- > 0 && planned.axes[i].destination_stride == dense_bytes;) {
+    dense_bytes *= planned.axes[i].extent;
+    planned.dense_from = i;
   }
-  note_decisions(p);
+  note_decisions(planned);
 }
 
-constexpr bool is_shifted(const plan& p, std::int64_t element_size) noexcept {
-  if (p.rank < 2 || p.rank - p.walked < 2) return false;
-  const layout_axis& inner = p.axes[p.rank - 1];
-  const layout_axis& outer = p.axes[p.rank - 2];
+constexpr bool is_shifted(const plan& planned, std::int64_t element_size) noexcept {
+  if (planned.rank < 2 || planned.rank - planned.walked < 2) return false;
+  const layout_axis& inner = planned.axes[planned.rank - 1];
+  const layout_axis& outer = planned.axes[planned.rank - 2];
   return inner.bounded() && inner.source_stride == element_size && inner.destination_stride == element_size &&
          inner.bound_step == 1 && outer.source_stride == outer.destination_stride &&
-         outer.source_stride == p.bounds[inner.bound].extent * element_size &&
+         outer.source_stride == planned.bounds[inner.bound].extent * element_size &&
          outer.destination_stride == inner.extent * element_size;
 }
 

@@ -24,23 +24,23 @@ namespace reblock::inline REBLOCK_NAMESPACE::detail {
 /// block_extents chooses how many indices of each axis a block has, so that runs on both sides have similar lengths.
 class block_extents {
  public:
-  block_extents(const layout& l, std::int64_t element_size, const axis_order& source,
+  block_extents(const layout& moves, std::int64_t element_size, const axis_order& source,
                 const axis_order& destination) noexcept
-      : layout_(l) {
+      : layout_(moves) {
     at_once.fill(1);
     for (std::int64_t bytes = element_size;;) {
       const std::size_t by_source = next(source);
       const std::size_t by_destination = next(destination);
       if (by_source == no_axis) break;  // then both are no_axis: all axes are whole
       const std::size_t axis = run(source) < run(destination) ? by_source : by_destination;
-      const std::int64_t grown = std::min(2 * at_once[axis], l.axes[axis].extent);
+      const std::int64_t grown = std::min(2 * at_once[axis], moves.axes[axis].extent);
       if (bytes / at_once[axis] * grown > block_buffer_bytes) break;
       bytes = bytes / at_once[axis] * grown;
       at_once[axis] = grown;
     }
-    for (std::size_t i = 0; i < l.rank; ++i) {
-      const std::int64_t pieces = (l.axes[i].extent - 1) / at_once[i] + 1;
-      at_once[i] = (l.axes[i].extent - 1) / pieces + 1;
+    for (std::size_t i = 0; i < moves.rank; ++i) {
+      const std::int64_t pieces = (moves.axes[i].extent - 1) / at_once[i] + 1;
+      at_once[i] = (moves.axes[i].extent - 1) / pieces + 1;
     }
   }
 
@@ -69,8 +69,8 @@ class block_extents {
 constexpr axis_order join_orders(const block_extents& block, const axis_order& first, std::size_t count,
                                  const axis_order& then) noexcept {
   axis_order joined;
-  const auto take = [&](const axis_order& from, std::size_t most) {
-    for (std::size_t k = 0; k < from.count && joined.count < most; ++k) {
+  const auto take = [&](const axis_order& from, std::size_t limit) {
+    for (std::size_t k = 0; k < from.count && joined.count < limit; ++k) {
       const std::uint8_t axis = from.axes[k];
       const auto end = joined.axes.begin() + joined.count;
       if (block.at_once[axis] > 1 && std::find(joined.axes.begin(), end, axis) == end)
@@ -83,14 +83,14 @@ constexpr axis_order join_orders(const block_extents& block, const axis_order& f
 }
 
 /// Plans both moves of a block through a buffer with this order of axes, and returns the cycles of a block.
-inline double offer_staged(staged_move& staged, const layout& l, std::int64_t element_size,
+inline double offer_staged(staged_move& staged, const layout& moves, std::int64_t element_size,
                            const block_extents& block, const axis_order& order, instruction_set set,
-                           double most) noexcept {
+                           double limit) noexcept {
   layout in;
   layout out;
   std::int64_t stride = element_size;
   for (std::size_t k = 0; k < order.count; ++k) {
-    const layout_axis& axis = l.axes[order.axes[k]];
+    const layout_axis& axis = moves.axes[order.axes[k]];
     const std::int64_t extent = block.at_once[order.axes[k]];
     in.add({extent, axis.source_stride, stride});
     out.add({extent, stride, axis.destination_stride});
@@ -98,10 +98,10 @@ inline double offer_staged(staged_move& staged, const layout& l, std::int64_t el
   }
   const std::int64_t in_size = simplify(in, element_size);
   const block_offer first = offer_block(in, in_size, set, buffered_side::destination);
-  if (first.cost >= most) return most;
+  if (first.cost >= limit) return limit;
   const std::int64_t out_size = simplify(out, element_size);
   const block_offer second = offer_block(out, out_size, set, buffered_side::source);
-  if (first.cost + second.cost >= most) return most;
+  if (first.cost + second.cost >= limit) return limit;
   staged.first = first.move;
   staged.second = second.move;
   return first.cost + second.cost;
@@ -109,29 +109,30 @@ inline double offer_staged(staged_move& staged, const layout& l, std::int64_t el
 
 /// Finds the cheapest way and returns its cost in cycles. Requires a simplified layout without bounds. `least`: only a
 /// lower cost than this matters.
-inline double plan_blocks(staged_move& best, const layout& l, std::int64_t element_size, instruction_set set,
-                          double least, buffered_side buffer) noexcept {
-  const block_offer direct = offer_block(l, element_size, set, buffer);
+inline double plan_blocks(staged_move& best, const layout& moves, std::int64_t element_size,
+                          instruction_set set, double least, buffered_side buffer) noexcept {
+  const block_offer direct = offer_block(moves, element_size, set, buffer);
   best.second = direct.move;
-  best.bytes = total_bytes(l, element_size);
+  best.bytes = total_bytes(moves, element_size);
   best.readable = element_size;
-  for (std::size_t i = 0; i < l.rank; ++i) {
-    const layout_axis& axis = l.axes[i];
-    if (!l.in_source_run(axis)) best.readable = 0;
+  for (std::size_t i = 0; i < moves.rank; ++i) {
+    const layout_axis& axis = moves.axes[i];
+    if (!moves.in_source_run(axis)) best.readable = 0;
     if (best.readable > 0) best.readable += std::max<std::int64_t>(0, axis.source_stride) * (axis.extent - 1);
   }
   best.is_staged = false;
   double cost = direct.cost;
   const auto bytes = static_cast<double>(best.bytes);
   const mover_costs costs = mover_costs::of(set);
-  if (l.rank < 3 || element_size > 64 || !costs.is_worth_search(std::min(cost, least), bytes)) return cost;
-  const axis_order source = order_of(l, &layout_axis::source_stride);
-  const axis_order destination = order_of(l, &layout_axis::destination_stride);
-  const block_extents block(l, element_size, source, destination);
+  if (moves.rank < 3 || element_size > 64 || !costs.is_worth_search(std::min(cost, least), bytes))
+    return cost;
+  const axis_order source = order_of(moves, &layout_axis::source_stride);
+  const axis_order destination = order_of(moves, &layout_axis::destination_stride);
+  const block_extents block(moves, element_size, source, destination);
   best.rank = 0;
   std::int64_t blocks = 1;
-  for (std::size_t i = 0; i < l.rank; ++i) {
-    const layout_axis& axis = l.axes[i];
+  for (std::size_t i = 0; i < moves.rank; ++i) {
+    const layout_axis& axis = moves.axes[i];
     const cut_axis cut({axis.extent, axis.source_stride, axis.destination_stride}, block.at_once[i]);
     blocks *= cut.pieces();
     if (cut.pieces() > 1) best.axes[best.rank++] = cut;
@@ -142,7 +143,7 @@ inline double plan_blocks(staged_move& best, const layout& l, std::int64_t eleme
     for (const auto& [first, then] : {std::pair(&destination, &source), std::pair(&source, &destination)}) {
       if (best.is_staged && of_block * count < costs.fair_byte * bytes) break;
       const double staged =
-          offer_staged(best, l, element_size, block, join_orders(block, *first, k, *then), set, of_block);
+          offer_staged(best, moves, element_size, block, join_orders(block, *first, k, *then), set, of_block);
       if (staged < of_block) {
         of_block = staged;
         best.is_staged = true;
@@ -153,19 +154,20 @@ inline double plan_blocks(staged_move& best, const layout& l, std::int64_t eleme
 }
 
 /// Estimates the cycles of looking up all pieces of a plan's pattern.
-inline double cost_of_pattern(const plan& p, const mover_costs& costs, double bytes) noexcept {
-  const repetition& r = p.repeated;
+inline double cost_of_pattern(const plan& planned, const mover_costs& costs, double bytes) noexcept {
+  const repetition& r = planned.repeated;
   const auto of_index = static_cast<double>(r.bytes * r.siblings.extent);
-  const std::int64_t rows = r.rows == no_axis ? 1 : std::min(r.rows_at_once, p.axes[r.rows].extent);
-  const double of_call = of_index * static_cast<double>(std::min(r.at_once, p.axes[r.along].extent) * rows);
+  const std::int64_t rows = r.rows == no_axis ? 1 : std::min(r.rows_at_once, planned.axes[r.rows].extent);
+  const double of_call =
+      of_index * static_cast<double>(std::min(r.at_once, planned.axes[r.along].extent) * rows);
   const double lookups =
       bytes / (of_index * static_cast<double>(r.extent)) * static_cast<double>(r.table.cost()) / 10;
   return costs.lookup_factor * lookups + costs.lookup_byte * bytes + costs.lookup_call * bytes / of_call;
 }
 
 /// Estimates the cycles that a leaf takes for a byte if the rows of its tiles change with bounds.
-inline double bounded_cost_per_byte(const plan& p, const mover_costs& costs) noexcept {
-  const tile& t = p.leaf_tile;
+inline double bounded_cost_per_byte(const plan& planned, const mover_costs& costs) noexcept {
+  const tile& t = planned.leaf_tile;
   const auto size = static_cast<std::int64_t>(t.element_size);
   const auto row = static_cast<double>(t.inner.extent * size);
   const bool is_run = t.inner.source_stride == size && t.inner.destination_stride == size;
@@ -179,39 +181,40 @@ inline double bounded_cost_per_byte(const plan& p, const mover_costs& costs) noe
     return costs.stream_byte[std::min(log_size, costs.stream_byte.size() - 1)] +
            costs.bounded_stream_row / row;
   }
-  const bool has_leaf =
-      p.streams_are_fixed && (interleaves(t) || separates(t)) && (few <= 4 || few == 8) && many * size >= 16;
+  const bool has_leaf = planned.streams_are_fixed && (interleaves(t) || separates(t)) &&
+                        (few <= 4 || few == 8) && many * size >= 16;
   return (has_leaf ? costs.few_streams_byte : costs.few_streams_element / static_cast<double>(size)) +
          costs.bounded_row / row;
 }
 
 /// Estimates the cycles of a plan of leaves and patterns. 0: nothing is better than this plan.
-inline double cost_of(const plan& p, const mover_costs& costs) noexcept {
-  const tile& t = p.leaf_tile;
+inline double cost_of(const plan& planned, const mover_costs& costs) noexcept {
+  const tile& t = planned.leaf_tile;
   const auto size = static_cast<std::int64_t>(t.element_size);
   constexpr std::int64_t least = 2048;  // bytes
-  const std::int64_t all = total_bytes(p.whole(), size);
-  if (p.staged || t.streamed || p.masked || p.shifted || p.rank < 2 || all < least) return 0;
+  const std::int64_t all = total_bytes(planned.whole(), size);
+  if (planned.staged || t.streamed || planned.masked || planned.shifted || planned.rank < 2 || all < least)
+    return 0;
   const auto bytes = static_cast<double>(all);
   const bool is_run = t.inner.source_stride == size && t.inner.destination_stride == size;
   const auto is_bounded = [](const layout_axis& axis) { return axis.bounded(); };
-  if (std::any_of(p.axes.begin(), p.axes.begin() + p.rank, is_bounded)) {
-    if (p.repeats())
-      return cost_of_pattern(p, costs, bytes) +
-             costs.table * static_cast<double>(count_tables(p, p.repeated.inner));
-    return bytes * bounded_cost_per_byte(p, costs);
+  if (std::any_of(planned.axes.begin(), planned.axes.begin() + planned.rank, is_bounded)) {
+    if (planned.repeats())
+      return cost_of_pattern(planned, costs, bytes) +
+             costs.table * static_cast<double>(count_tables(planned, planned.repeated.inner));
+    return bytes * bounded_cost_per_byte(planned, costs);
   }
-  if (size > 16 || (is_run && !p.repeats())) return 0;
+  if (size > 16 || (is_run && !planned.repeats())) return 0;
   if (size == 16) return bytes / costs.strided_16;
-  if (p.repeats()) return cost_of_pattern(p, costs, bytes);
+  if (planned.repeats()) return cost_of_pattern(planned, costs, bytes);
   const bool are_merged = interleaves(t);
   const std::int64_t streams = are_merged ? t.inner_extent() : t.outer_extent();
   const std::int64_t along = are_merged ? t.outer_extent() : t.inner_extent();
   const bool have_leaf = are_merged || separates(t);
-  const tile least_tile = p.least_tile();
+  const tile least_tile = planned.least_tile();
   const bool has_wide_leaf = are_merged ? choose_wide_leaf<false>(least_tile) != nullptr
                                         : choose_wide_leaf<true>(least_tile) != nullptr;
-  if (have_leaf && p.lookup_width == 64 && has_wide_leaf) return 0;
+  if (have_leaf && planned.lookup_width == 64 && has_wide_leaf) return 0;
   const bool are_few = streams <= 4 || streams == 8;
   if (!have_leaf || !are_few) return std::numeric_limits<double>::infinity();
   return bytes * (costs.leaf_byte + costs.leaf_row / static_cast<double>(along * streams * size));

@@ -17,45 +17,48 @@ namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
 /// Finds an axis whose indices are moved together with the pieces of a pattern, `most_bytes` at a time: each call for
 /// pieces loads a table. Requires that no walked axis is bounded: then their order is free.
-constexpr void set_out_rows(plan& p, std::int64_t most_bytes) noexcept {
-  repetition& r = p.repeated;
+constexpr void set_out_rows(plan& planned, std::int64_t most_bytes) noexcept {
+  repetition& r = planned.repeated;
   const std::size_t rows = r.inner - 1;
-  if (rows == r.along && rows > 0 && r.at_once >= p.axes[rows].extent) rotate_axis(p, r.along--, rows - 1);
+  if (rows == r.along && rows > 0 && r.at_once >= planned.axes[rows].extent)
+    rotate_axis(planned, r.along--, rows - 1);
   if (rows == r.along) return;
-  const std::int64_t extent = p.axes[rows].extent;
-  const std::int64_t bytes =
-      std::min(r.at_once, p.axes[r.along].extent) * static_cast<std::int64_t>(r.bytes * r.siblings.extent);
+  const std::int64_t extent = planned.axes[rows].extent;
+  const std::int64_t bytes = std::min(r.at_once, planned.axes[r.along].extent) *
+                             static_cast<std::int64_t>(r.bytes * r.siblings.extent);
   r.rows = rows;
   r.rows_at_once = std::max<std::int64_t>(1, ceil_divide(extent, ceil_divide(extent * bytes, most_bytes)));
 }
 
 /// Does the same for an axis without a bound, if other axes decide the range of the pieces' axis, and one call moves all
 /// pieces.
-constexpr void set_out_bounded_rows(plan& p, std::int64_t most_bytes) noexcept {
-  repetition& r = p.repeated;
-  if (!p.axes[r.along].bounded() || r.at_once < p.axes[r.along].extent) return;
+constexpr void set_out_bounded_rows(plan& planned, std::int64_t most_bytes) noexcept {
+  repetition& r = planned.repeated;
+  if (!planned.axes[r.along].bounded() || r.at_once < planned.axes[r.along].extent) return;
   std::size_t rows = no_axis;
   for (std::size_t i = 0; i < r.along; ++i) {
-    if (!p.axes[i].bounded() && (rows == no_axis || p.axes[i].extent > p.axes[rows].extent)) rows = i;
+    if (!planned.axes[i].bounded() && (rows == no_axis || planned.axes[i].extent > planned.axes[rows].extent))
+      rows = i;
   }
   if (rows == no_axis) return;
-  rotate_axis(p, rows, r.along);
+  rotate_axis(planned, rows, r.along);
   r.rows = r.along--;
-  const std::int64_t bytes = p.axes[r.along].extent * static_cast<std::int64_t>(r.bytes * r.siblings.extent);
+  const std::int64_t bytes =
+      planned.axes[r.along].extent * static_cast<std::int64_t>(r.bytes * r.siblings.extent);
   r.rows_at_once = std::max<std::int64_t>(1, most_bytes / bytes);
 }
 
 /// Finds the axis of [0, along) with the shortest stride in the source, if it can have siblings.
-inline sibling_axis find_siblings(const layout& l, std::size_t along) noexcept {
+inline sibling_axis find_siblings(const layout& moves, std::size_t along) noexcept {
   std::size_t nearest = no_axis;
   for (std::size_t i = 0; i <= along; ++i) {
-    const layout_axis& axis = l.axes[i];
+    const layout_axis& axis = moves.axes[i];
     if (axis.bounded()) return {};
     if (i == along || axis.source_stride <= 0) continue;
-    if (nearest == no_axis || axis.source_stride < l.axes[nearest].source_stride) nearest = i;
+    if (nearest == no_axis || axis.source_stride < moves.axes[nearest].source_stride) nearest = i;
   }
-  if (nearest == no_axis || !l.in_source_run(l.axes[nearest])) return {};
-  const layout_axis& axis = l.axes[nearest];
+  if (nearest == no_axis || !moves.in_source_run(moves.axes[nearest])) return {};
+  const layout_axis& axis = moves.axes[nearest];
   const std::int64_t extent = shared_extent(axis);
   if (extent == 1) return {};
   return {nearest, static_cast<std::size_t>(extent), static_cast<std::int32_t>(axis.source_stride),
@@ -63,31 +66,33 @@ inline sibling_axis find_siblings(const layout& l, std::size_t along) noexcept {
 }
 
 /// Removes the siblings from their axis. Returns whether nothing is left of the axis.
-constexpr bool take_siblings(layout& l, const sibling_axis& siblings) noexcept {
-  layout_axis& axis = l.axes[siblings.axis];
+constexpr bool take_siblings(layout& moves, const sibling_axis& siblings) noexcept {
+  layout_axis& axis = moves.axes[siblings.axis];
   const auto extent = static_cast<std::int64_t>(siblings.extent);
   axis.extent /= extent;
   axis.source_stride *= extent;
   axis.destination_stride *= extent;
   if (axis.extent > 1) return false;
-  l.remove(siblings.axis);
+  moves.remove(siblings.axis);
   return true;
 }
 
 /// Tells whether a pattern may pay: it reads whole registers, and making its table takes time.
-inline bool may_be_pattern(const layout& l, std::int64_t element_size, std::size_t lookup_width) noexcept {
+inline bool may_be_pattern(const layout& moves, std::int64_t element_size,
+                           std::size_t lookup_width) noexcept {
   constexpr std::int64_t least_total = 2048;  // bytes
-  return lookup_width != 0 && l.source_run > element_size && l.source_run >= pattern::least_window &&
-         total_bytes(l, element_size) >= least_total;
+  return lookup_width != 0 && moves.source_run > element_size && moves.source_run >= pattern::least_window &&
+         total_bytes(moves, element_size) >= least_total;
 }
 
 /// Tells whether tables for ranges inside bounds cost less than they save. The layout has the order of the walk.
-inline bool pays_for_tables(const plan& p, const layout& ordered, std::int64_t element_size,
+inline bool pays_for_tables(const plan& planned, const layout& ordered, std::int64_t element_size,
                             const pattern_axes& axes) noexcept {
   constexpr std::int64_t small_plane = 256;  // bytes
-  const tile& t = p.leaf_tile;
-  const bool is_long_run = p.shifted && t.outer.extent * t.outer.destination_stride > small_plane;
-  if (p.masked || is_long_run) return false;  // masks, and the ends of a run, take less time than tables
+  const tile& t = planned.leaf_tile;
+  const bool is_long_run = planned.shifted && t.outer.extent * t.outer.destination_stride > small_plane;
+  if (planned.masked || is_long_run)
+    return false;  // masks, and the ends of a run, take less time than tables
   // The leaf is faster where rows are long. Both limits are measured.
   const std::int64_t row = ordered.axes[ordered.rank - 1].extent;
   const std::int64_t least_uses = (33 + 5 * element_size) * row / (row + 30);
@@ -96,22 +101,22 @@ inline bool pays_for_tables(const plan& p, const layout& ordered, std::int64_t e
   return total_bytes(ordered, element_size) >= least + least_uses * made;
 }
 
-/// Plans to move the innermost axes of `l` as a pattern that repeats along another axis. `l` is in the order of the
-/// destination. Requires may_be_pattern(l). Returns whether there is a pattern; if not, `p` does not change.
-inline bool set_out_pattern(plan& p, const layout& l, std::int64_t element_size) noexcept {
-  const std::size_t lookup_width = p.lookup_width;
+/// Plans to move the innermost axes of `moves` as a pattern that repeats along another axis. `moves` is in the order of the
+/// destination. Requires may_be_pattern(moves). Returns whether there is a pattern; if not, `planned` does not change.
+inline bool set_out_pattern(plan& planned, const layout& moves, std::int64_t element_size) noexcept {
+  const std::size_t lookup_width = planned.lookup_width;
   // Gaps do not slow down leaves for runs and streams, but they slow down patterns (measured).
-  const tile& t = p.leaf_tile;
+  const tile& t = planned.leaf_tile;
   const bool are_runs = t.inner.source_stride == element_size && t.inner.destination_stride == element_size;
   const bool are_streams =
       has_squares(element_size) && (interleaves(t) || (separates(t) && t.outer_extent() >= 8));
   auto [inner, along, piece, bytes] =
-      choose_pattern(l, element_size, lookup_width, !are_runs && !are_streams);
+      choose_pattern(moves, element_size, lookup_width, !are_runs && !are_streams);
   if (along == no_axis) return false;
 
   // first the axes that decide a pattern's ranges, then others, then the axis along which it repeats
   layout ordered;
-  ordered.take(l);
+  ordered.take(moves);
   rotate_axis(ordered, along, inner - 1);
   along = inner - 1;
   bool bounded = false;  // by axes that are walked
@@ -120,21 +125,22 @@ inline bool set_out_pattern(plan& p, const layout& l, std::int64_t element_size)
     rotate_axis(ordered, i, first++);
     bounded = true;
   }
-  if (bounded && !pays_for_tables(p, ordered, element_size, {inner, along, piece, bytes})) return false;
+  if (bounded && !pays_for_tables(planned, ordered, element_size, {inner, along, piece, bytes})) return false;
 
-  repetition& r = p.repeated;
-  layout one;
-  one.take(ordered);
-  one.axes[along].extent = piece;
+  repetition& r = planned.repeated;
+  layout repeated_piece;
+  repeated_piece.take(ordered);
+  repeated_piece.axes[along].extent = piece;
   sibling_axis siblings = lookup_width == 64 ? find_siblings(ordered, along) : sibling_axis{};
-  if (!recent_patterns().make(r.table, lookup_width, one, along, element_size, siblings)) return false;
-  const std::int64_t reach = source_reach(one, along, element_size);
+  if (!recent_patterns().make(r.table, lookup_width, repeated_piece, along, element_size, siblings))
+    return false;
+  const std::int64_t reach = source_reach(repeated_piece, along, element_size);
   if (siblings.extent > 1 && take_siblings(ordered, siblings)) {
     --along;
     --inner;
   }
-  p.take(ordered);
-  p.joined = tile::axis::neither;
+  planned.take(ordered);
+  planned.joined = tile::axis::neither;
   r.along = along;
   r.inner = inner;
   r.bounded = bounded;
@@ -151,23 +157,23 @@ inline bool set_out_pattern(plan& p, const layout& l, std::int64_t element_size)
   // Axes that reach into the source of a pattern come next to it, unless ranges inside bounds would then change between
   // the pieces.
   const auto is_bounded = [](const layout_axis& other) { return other.bounded(); };
-  if (std::none_of(p.axes.begin(), p.axes.begin() + inner, is_bounded)) {
+  if (std::none_of(planned.axes.begin(), planned.axes.begin() + inner, is_bounded)) {
     const auto near = [reach](const layout_axis& other) { return magnitude(other.source_stride) <= reach; };
-    if (std::any_of(p.axes.begin(), p.axes.begin() + along, near)) {
-      order_by_source(p, along);
-      const std::int64_t step = wrapping_multiply(magnitude(p.axes[along].source_stride), r.at_once);
-      while (r.along > 0 && magnitude(p.axes[r.along - 1].source_stride) < step) {
-        rotate_axis(p, r.along, r.along - 1);
+    if (std::any_of(planned.axes.begin(), planned.axes.begin() + along, near)) {
+      order_by_source(planned, along);
+      const std::int64_t step = wrapping_multiply(magnitude(planned.axes[along].source_stride), r.at_once);
+      while (r.along > 0 && magnitude(planned.axes[r.along - 1].source_stride) < step) {
+        rotate_axis(planned, r.along, r.along - 1);
         --r.along;
       }
     }
-    set_out_rows(p, at_once / 2);
+    set_out_rows(planned, at_once / 2);
   } else {
-    set_out_bounded_rows(p, at_once / 2);
+    set_out_bounded_rows(planned, at_once / 2);
   }
-  set_out_tile(p, element_size, inner);
-  p.leaf = nullptr;
-  p.extents_are_fixed = p.streams_are_fixed = false;
+  set_out_tile(planned, element_size, inner);
+  planned.leaf = nullptr;
+  planned.extents_are_fixed = planned.streams_are_fixed = false;
   return true;
 }
 

@@ -46,10 +46,10 @@ class reduced_piece {
 
   explicit reduced_piece(const reducer& how) noexcept : how_(how), rows_(how) {}
 
-  void add(const axis& some) noexcept {
-    if (some.extent != 1) axes_[count_++] = some;
+  void add(const axis& next) noexcept {
+    if (next.extent != 1) axes_[count_++] = next;
   }
-  void add(const terms& some) noexcept { terms_[spatial_++] = some; }
+  void add(const terms& next) noexcept { terms_[spatial_++] = next; }
 
   /// `source` points to the first term of the first element.
   void reduce(const std::byte* source, std::byte* destination) noexcept {
@@ -137,9 +137,9 @@ class reduced_piece {
 
   /// Cuts the inner axes into rows of accumulators.
   void reduce_rows(const std::byte* source, std::byte* destination) noexcept {
-    const std::int64_t most = rows_.most_elements();
-    const std::int64_t columns = std::min(inner_.extent, most);
-    const std::int64_t rows = std::min(outer_.extent, most / columns);
+    const std::int64_t limit = rows_.most_elements();
+    const std::int64_t columns = std::min(inner_.extent, limit);
+    const std::int64_t rows = std::min(outer_.extent, limit / columns);
     for (std::int64_t j = 0; j < inner_.extent; j += columns) {
       has_weights_ = false;
       for (std::int64_t i = 0; i < outer_.extent; i += rows) {
@@ -194,8 +194,8 @@ class reduced_piece {
     std::array<std::int64_t, max_rank> chosen{};
     std::int64_t offset = 0;
     for (std::size_t done = 0; done < all;) {
-      const std::size_t some = std::min(at_once, all - done);
-      for (std::size_t t = 0; t < some; ++t) {
+      const std::size_t batch = std::min(at_once, all - done);
+      for (std::size_t t = 0; t < batch; ++t) {
         offsets_of_terms_[t] = offset;
         if (is_weighted()) {
           weights_of_terms_[t] = weights_ + t * weights_step_;
@@ -210,8 +210,8 @@ class reduced_piece {
           chosen[d - 1] = 0;
         }
       }
-      rows_.add(source, {offsets_of_terms_, some}, weights_of_terms_, vary);
-      done += some;
+      rows_.add(source, {offsets_of_terms_, batch}, weights_of_terms_, vary);
+      done += batch;
     }
     if (!fills) return;
     has_weights_ = all <= at_once;

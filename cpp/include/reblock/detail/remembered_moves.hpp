@@ -31,7 +31,7 @@ class remembered_moves {
            std::byte* destination) noexcept {
     if (is_empty(moves, element_size)) return;
     const planned& found = plan_of(moves, element_size, side);
-    run_blocks(found.moves, source + moves.source_offset, destination + moves.destination_offset);
+    run_blocks(found.blocks, source + moves.source_offset, destination + moves.destination_offset);
   }
 
  private:
@@ -40,28 +40,28 @@ class remembered_moves {
     std::int64_t element_size = 0;
     buffered_side side = buffered_side::none;
     std::array<layout_axis, max_axes> axes;
-    staged_move moves;
+    staged_move blocks;
 
-    bool is_for(const layout& l, std::int64_t size, buffered_side buffer) const noexcept {
-      return rank == l.rank && element_size == size && side == buffer &&
-             std::equal(axes.begin(), axes.begin() + rank, l.axes.begin());
+    bool is_for(const layout& moves, std::int64_t size, buffered_side buffer) const noexcept {
+      return rank == moves.rank && element_size == size && side == buffer &&
+             std::equal(axes.begin(), axes.begin() + rank, moves.axes.begin());
     }
   };
 
   const planned& plan_of(const layout& moves, std::int64_t element_size, buffered_side side) noexcept {
-    for (const planned& one : plans_) {
-      if (one.is_for(moves, element_size, side)) return one;
+    for (const planned& known : plans_) {
+      if (known.is_for(moves, element_size, side)) return known;
     }
     planned& next = plans_[next_++ % plans_.size()];
     next.rank = moves.rank;
     next.element_size = element_size;
     next.side = side;
     std::copy_n(moves.axes.begin(), moves.rank, next.axes.begin());
-    plan_unbounded(next.moves, moves, element_size, std::numeric_limits<double>::infinity(), side);
+    plan_unbounded(next.blocks, moves, element_size, std::numeric_limits<double>::infinity(), side);
     // the plan is for any place
-    next.moves.source_offset = wrapping_subtract(next.moves.source_offset, moves.source_offset);
-    next.moves.destination_offset =
-        wrapping_subtract(next.moves.destination_offset, moves.destination_offset);
+    next.blocks.source_offset = wrapping_subtract(next.blocks.source_offset, moves.source_offset);
+    next.blocks.destination_offset =
+        wrapping_subtract(next.blocks.destination_offset, moves.destination_offset);
     return next;
   }
 

@@ -156,8 +156,8 @@ void make_traced_doubles(const std::byte* source, std::byte* values, std::size_t
   for (std::size_t i = 0; i < count; ++i) {
     const T element = read_element<T>(source + i * sizeof(T));
     auto bits = static_cast<std::uint64_t>(element);
-    constexpr T most = T{1} << 53;
-    const bool is_exact = element <= most && (std::is_unsigned_v<T> || element >= static_cast<T>(0 - most));
+    constexpr T limit = T{1} << 53;
+    const bool is_exact = element <= limit && (std::is_unsigned_v<T> || element >= static_cast<T>(0 - limit));
     if (!is_exact && (bits & lost) != 0) bits = (bits & ~lost) | (lost + 1);
     write(values + i * sizeof(double), static_cast<double>(static_cast<T>(bits)));
   }

@@ -106,8 +106,8 @@ class single_terms {
     for (std::size_t i = 0; in_pieces && i < 2 + spatial && bytes > piece_bytes; ++i) {
       cut_axis& axis = axes[i].windows;
       const std::int64_t inner = bytes / axis.extent;
-      const std::int64_t most = std::clamp<std::int64_t>(piece_bytes / inner, 1, axis.extent);
-      const std::int64_t pieces = (axis.extent - 1) / most + 1;
+      const std::int64_t limit = std::clamp<std::int64_t>(piece_bytes / inner, 1, axis.extent);
+      const std::int64_t pieces = (axis.extent - 1) / limit + 1;
       axis.at_once = (axis.extent - 1) / pieces + 1;
       bytes = inner * axis.at_once;
     }

@@ -54,16 +54,16 @@ class term_list {
   term_masks masks() const noexcept { return masks_; }
   bool accumulates() const noexcept { return accumulates_; }
 
-  /// Returns up to `most` terms from `first` on.
+  /// Returns up to `limit` terms from `first` on.
   std::span<const term> from(std::size_t first) noexcept {
-    if (size_ > most) list(first);
-    return {terms_.data(), std::min(size_ - first, most)};
+    if (size_ > limit) list(first);
+    return {terms_.data(), std::min(size_ - first, limit)};
   }
-  [[gnu::visibility("hidden")]] static constexpr std::size_t most = 512;
+  [[gnu::visibility("hidden")]] static constexpr std::size_t limit = 512;
 
  private:
   void list(std::size_t first) noexcept {
-    const std::size_t end = std::min(size_ - first, most);
+    const std::size_t end = std::min(size_ - first, limit);
     const axis inner = axes_.back();
     auto index = static_cast<std::int64_t>(first);
     for (std::size_t k = 0; k < end;) {
@@ -87,15 +87,15 @@ class term_list {
   term_masks masks_;
   bool accumulates_;
   std::size_t size_ = 1;
-  std::array<term, most> terms_;
+  std::array<term, limit> terms_;
 };
 
 template <class Add>
 [[gnu::always_inline]] inline void for_each_term(term_list& terms, Add&& add) {
   for (std::size_t first = 0; first < terms.size();) {
-    const std::span<const term> some = terms.from(first);
-    for (const term& one : some) add(one);
-    first += some.size();
+    const std::span<const term> listed = terms.from(first);
+    for (const term& added : listed) add(added);
+    first += listed.size();
   }
 }
 
@@ -155,9 +155,10 @@ void sum_units(term_list& terms, const sum_place* places, std::size_t place_coun
       sources[i] = source + static_cast<std::int64_t>(i) * step.source;
       masks[i] = Masks == masking::each ? mask + static_cast<std::int64_t>(i) * step.mask : mask;
     }
-    for_each_term(terms, [&](const term& one) {
+    for_each_term(terms, [&](const term& added) {
       unrolled<Count>([&](auto i) {
-        const register_bytes next = load_masked<Unit, Masks>(sources[i] + one.offset, masks[i] + one.mask);
+        const register_bytes next =
+            load_masked<Unit, Masks>(sources[i] + added.offset, masks[i] + added.mask);
         if constexpr (half<T>) {
           const registers<2> wide = widen<T>(next);
           sums[2 * i] = add_lanes<float>(sums[2 * i], wide[0]);
@@ -192,9 +193,9 @@ template <class T>
       std::memcpy(&sum, &held, sizeof(sum));
     }
   }
-  for_each_term(terms, [&](const term& one) {
+  for_each_term(terms, [&](const term& added) {
     value next;
-    std::memcpy(&next, source + one.offset, sizeof(next));
+    std::memcpy(&next, source + added.offset, sizeof(next));
     sum = sum_traits<T>::add(sum, next);
   });
   if constexpr (half<T>) {
@@ -222,7 +223,7 @@ struct row_functions {
   std::size_t width;
   place_function along;
   place_function across;
-  place_function one;
+  place_function single;
 };
 
 template <class T, class Unit, bool Masked>
@@ -257,7 +258,7 @@ template <class T, bool Masked>
 template <class T, bool Masked>
 const row_functions& choose_row_functions(std::size_t size, const term_list& terms) noexcept {
   if constexpr (std::same_as<T, float16> || (adds_in_lanes<T> && wide_sum_bytes > sizeof(register_bytes))) {
-    const bool wide = usable_instruction_set() >= instruction_set::avx2 && terms.size() <= term_list::most;
+    const bool wide = usable_instruction_set() >= instruction_set::avx2 && terms.size() <= term_list::limit;
     if (wide && size >= wide_rows<T, Masked>.width) return wide_rows<T, Masked>;
   }
   if constexpr (sizeof(T) <= 2) {
@@ -314,7 +315,7 @@ inline void sum_rows(const tile& t, const row_functions& by, term_list& terms, c
 
   const auto along = static_cast<std::int64_t>(width);
   place_buffer blocks(by.along, terms, {along, along, along});
-  place_buffer ones(by.one, terms, {});
+  place_buffer ones(by.single, terms, {});
   for_each_row(t, source, destination, [&](const std::byte* from, std::byte* to) {
     for (std::int64_t row = 0; row < t.outer.extent; ++row) {
       const std::byte* first = from + row * t.outer.source_stride;
@@ -388,14 +389,14 @@ inline void accumulate_rows(const tile& t, const row_functions& by, term_list& t
   const sum_step step_across{across.source_stride, 0, across.destination_stride};
   sum_all(by.along, {along, 0, along}, 0, in_blocks, sums_at_once * width, 0, across.extent, 1);
   sum_all(by.across, step_across, in_blocks, in_registers, width, 0, together, at_once);
-  sum_all(by.one, {}, in_blocks, in_registers, width, together, across.extent, 1);
+  sum_all(by.single, {}, in_blocks, in_registers, width, together, across.extent, 1);
   if (in_registers == size) return;
   for_rows(0, across.extent, 1, [&](const std::byte* from, std::byte* to) {
     std::array<std::byte, std::max(wide_sum_bytes, sizeof(register_bytes))> done;
     const std::size_t last = size - width;
     const sum_place place{from + last, nullptr, to + last};
     std::memcpy(done.data(), to + last, in_registers - last);
-    by.one(terms, &place, 1, {});
+    by.single(terms, &place, 1, {});
     std::memcpy(to + last, done.data(), in_registers - last);
   });
 }
@@ -457,7 +458,7 @@ void sum_tile(const tile& t, term_list& terms, const std::byte* source, std::byt
     const bool runs = inner.source_stride == size && inner.destination_stride == size;
     const auto row = static_cast<std::size_t>(inner.extent * size);
     if constexpr (adds_in_lanes<part> && !std::same_as<part, bool>) {
-      const row_sum sum = !masked && runs && terms.size() <= term_list::most
+      const row_sum sum = !masked && runs && terms.size() <= term_list::limit
                               ? find_row_sum<part>(usable_instruction_set())
                               : nullptr;
       if (sum != nullptr) return sum(t, {terms.from(0), terms.accumulates()}, source, destination);

@@ -321,9 +321,9 @@ inline bool sum_sweep::may_grow(const sweep_chunk& chunk, std::size_t d) const n
 
 /// Doubles a count of the chunk: of n, c, or a spatial axis, then of windows, then of offsets. Returns whether it has grown.
 inline bool sum_sweep::grow(sweep_chunk& chunk, std::size_t which) const noexcept {
-  const auto doubled = [](std::int64_t& value, std::int64_t most) {
-    if (value >= most) return false;
-    value = std::min(2 * value, most);
+  const auto doubled = [](std::int64_t& value, std::int64_t limit) {
+    if (value >= limit) return false;
+    value = std::min(2 * value, limit);
     return true;
   };
   const std::size_t rank = places_.size();

@@ -58,16 +58,16 @@ class sweep_runner {
     for (std::size_t k = 0; k < rank_; ++k) {
       const std::size_t i = k < 2 ? 1 - k : rank_ + 1 - k;
       const std::int64_t along = sweep_.boxes_along(i);
-      part& p = parts_[i];
-      p.first = number % along * sweep_.chunk_.box[i];
-      p.count = std::min(sweep_.chunk_.box[i], sweep_.places_[i] - p.first);
+      part& own = parts_[i];
+      own.first = number % along * sweep_.chunk_.box[i];
+      own.count = std::min(sweep_.chunk_.box[i], sweep_.places_[i] - own.first);
       number /= along;
       if (i < 2) {
-        p.positions = {p.first, p.first + p.count};
+        own.positions = {own.first, own.first + own.count};
         continue;
       }
-      set_out_positions(axis_of(i), filled_part_[i - 2], p);
-      if (p.positions.begin >= p.positions.end) return;
+      set_out_positions(axis_of(i), filled_part_[i - 2], own);
+      if (own.positions.begin >= own.positions.end) return;
     }
     image += sweep_.output_offset_;
     if (sweep_.copies_) {
@@ -104,22 +104,22 @@ class sweep_runner {
   const sweep_axis& axis_of(std::size_t i) const noexcept { return sweep_.axes_[i - 2]; }
 
   /// Narrows a part to positions of the image.
-  static void set_out_positions(const sweep_axis& axis, const index_range& filled, part& p) noexcept {
-    p.positions = {p.first, p.first + p.count};
+  static void set_out_positions(const sweep_axis& axis, const index_range& filled, part& own) noexcept {
+    own.positions = {own.first, own.first + own.count};
     if (!axis.is_walked) {
-      p.first += axis.first_place();
+      own.first += axis.first_place();
       // it may wrap until the padding is subtracted
-      const std::int64_t end = wrapping_multiply(p.first + p.count, axis.stride);
-      p.positions = {p.first * axis.stride - axis.padding, wrapping_subtract(end, axis.padding)};
+      const std::int64_t end = wrapping_multiply(own.first + own.count, axis.stride);
+      own.positions = {own.first * axis.stride - axis.padding, wrapping_subtract(end, axis.padding)};
     }
-    p.positions = {std::max(filled.begin, p.positions.begin), std::min(filled.end, p.positions.end)};
-    if (axis.is_walked || p.positions.begin >= p.positions.end) return;
-    p.first = floor_divide(p.positions.begin + axis.padding, axis.stride);
-    p.count = floor_divide(p.positions.end - 1 + axis.padding, axis.stride) + 1 - p.first;
-    p.planes = axis.planes_with_terms(p.first, p.count);
-    const std::int64_t origin = p.first - axis.halo();
-    p.windows.begin = std::clamp<std::int64_t>(origin, 0, axis.windows);
-    p.windows.end = std::clamp<std::int64_t>(p.first + p.count, p.windows.begin, axis.windows);
+    own.positions = {std::max(filled.begin, own.positions.begin), std::min(filled.end, own.positions.end)};
+    if (axis.is_walked || own.positions.begin >= own.positions.end) return;
+    own.first = floor_divide(own.positions.begin + axis.padding, axis.stride);
+    own.count = floor_divide(own.positions.end - 1 + axis.padding, axis.stride) + 1 - own.first;
+    own.planes = axis.planes_with_terms(own.first, own.count);
+    const std::int64_t origin = own.first - axis.halo();
+    own.windows.begin = std::clamp<std::int64_t>(origin, 0, axis.windows);
+    own.windows.end = std::clamp<std::int64_t>(own.first + own.count, own.windows.begin, axis.windows);
   }
 
   /// Adds all terms of a box to the image, which has any values before.
@@ -173,18 +173,19 @@ class sweep_runner {
     axis_values moves;
     for (std::size_t i = 2; i < rank_; ++i) {
       const sweep_axis& axis = axis_of(i);
-      part& p = parts_[i];
+      part& own = parts_[i];
       const bool has_rest = !axis.is_walked && !axis.is_apart && axis.last_cycle() < axis.cycle;
       moves.push_back(has_rest ? 2 : 1);
       if (axis.is_walked) continue;
-      const std::int64_t origin = p.first - axis.halo();
+      const std::int64_t origin = own.first - axis.halo();
       index_range windows{0, 0};  // if there are none, they may be far away
-      if (p.windows.begin < p.windows.end) windows = {p.windows.begin - origin, p.windows.end - origin};
-      has_edges = has_edges || has_rest || windows.end - windows.begin < p.count + axis.halo() ||
+      if (own.windows.begin < own.windows.end)
+        windows = {own.windows.begin - origin, own.windows.end - origin};
+      has_edges = has_edges || has_rest || windows.end - windows.begin < own.count + axis.halo() ||
                   (!axis.is_apart && axis.cycle < axis.stride);
       // if windows lie elsewhere than before, there may be old terms beside them
-      if (windows == p.filled) continue;
-      p.filled = windows;
+      if (windows == own.filled) continue;
+      own.filled = windows;
       is_clean_ = false;
     }
     if (has_edges && !is_clean_) {
@@ -212,30 +213,31 @@ class sweep_runner {
     }
     for (std::size_t i = 2; i < rank_; ++i) {
       const sweep_axis& axis = axis_of(i);
-      const part& p = parts_[i];
-      const std::int64_t count = p.windows.end - p.windows.begin;
-      skip(p.windows.begin, axis.window_stride);
+      const part& own = parts_[i];
+      const std::int64_t count = own.windows.end - own.windows.begin;
+      skip(own.windows.begin, axis.window_stride);
       if (axis.is_walked) {
-        moves.add({count, axis.window_stride, p.window_stride});
-        moves.add({p.offsets.end - p.offsets.begin, axis.offset_stride, p.offset_stride});
-        skip(p.offsets.begin, axis.offset_stride);
+        moves.add({count, axis.window_stride, own.window_stride});
+        moves.add({own.offsets.end - own.offsets.begin, axis.offset_stride, own.offset_stride});
+        skip(own.offsets.begin, axis.offset_stride);
         continue;
       }
-      const std::int64_t step = axis.is_apart ? p.stride : axis.stride * p.stride;  // from window to window
+      const std::int64_t step =
+          axis.is_apart ? own.stride : axis.stride * own.stride;  // from window to window
       moves.add({count, axis.window_stride, step});
-      moves.destination_offset += p.filled.begin * step;
+      moves.destination_offset += own.filled.begin * step;
       if (axis.is_apart) {
-        moves.add({axis.offsets, axis.offset_stride, p.row_stride});
+        moves.add({axis.offsets, axis.offset_stride, own.row_stride});
         continue;
       }
       const std::int64_t plane = wrapping_multiply(axis.cycle, axis.offset_stride);
       const bool is_rest = rest[i - 2] != 0;
       const std::int64_t whole = axis.offsets / axis.cycle;  // planes
-      moves.add({is_rest ? axis.last_cycle() : axis.cycle, axis.offset_stride, axis.dilation * p.stride});
-      moves.add({is_rest ? 1 : whole, plane, p.row_stride});
+      moves.add({is_rest ? axis.last_cycle() : axis.cycle, axis.offset_stride, axis.dilation * own.stride});
+      moves.add({is_rest ? 1 : whole, plane, own.row_stride});
       if (!is_rest) continue;
       skip(whole, plane);
-      moves.destination_offset += whole * p.row_stride;
+      moves.destination_offset += whole * own.row_stride;
     }
     run(moves, columns, buffer_.data(), buffered_side::destination);
   }
@@ -245,16 +247,16 @@ class sweep_runner {
   void add_chunk(std::size_t i, std::int64_t from, const target& to) noexcept {
     while (i < rank_ && !sweep_.is_walked(i) && !axis_of(i).is_apart) ++i;
     if (i == rank_) return add_rows(from, to);
-    part& p = parts_[i];
+    part& own = parts_[i];
     if (axis_of(i).is_apart) {
-      for (p.chosen = 0; p.chosen < axis_of(i).cycle; ++p.chosen) {
-        add_chunk(i + 1, from + p.chosen * p.row_stride, to);
+      for (own.chosen = 0; own.chosen < axis_of(i).cycle; ++own.chosen) {
+        add_chunk(i + 1, from + own.chosen * own.row_stride, to);
       }
       return;
     }
-    for (std::int64_t o = p.offsets.begin; o < p.offsets.end; ++o) {
-      p.chosen = o;
-      add_chunk(i + 1, from + (o - p.offsets.begin) * p.offset_stride, to);
+    for (std::int64_t o = own.offsets.begin; o < own.offsets.end; ++o) {
+      own.chosen = o;
+      add_chunk(i + 1, from + (o - own.offsets.begin) * own.offset_stride, to);
     }
   }
 
@@ -264,48 +266,49 @@ class sweep_runner {
     std::int64_t place = -to.skipped;
     for (std::size_t k = 0; k < rank_; ++k) {
       const std::size_t i = sweep_.order_[k];
-      const part& p = parts_[i];
+      const part& own = parts_[i];
       if (i < 2) {
-        place = wrapping_add(place, wrapping_multiply(p.first, to.strides[i]));
-        rows.add({p.count, p.stride, to.strides[i]});
+        place = wrapping_add(place, wrapping_multiply(own.first, to.strides[i]));
+        rows.add({own.count, own.stride, to.strides[i]});
         continue;
       }
       const sweep_axis& axis = axis_of(i);
       if (sweep_.is_walked(i)) {
         terms[i - 2] = {1, 0};
-        index_range windows = axis.windows_at(p.chosen, p.positions);
-        windows.begin = std::max(windows.begin, p.windows.begin);
-        windows.end = std::min(windows.end, p.windows.end);
+        index_range windows = axis.windows_at(own.chosen, own.positions);
+        windows.begin = std::max(windows.begin, own.windows.begin);
+        windows.end = std::min(windows.end, own.windows.end);
         if (windows.begin >= windows.end) return;
-        const std::int64_t position = windows.begin * axis.stride + p.chosen * axis.dilation - axis.padding;
-        from += (windows.begin - p.windows.begin) * p.window_stride;
+        const std::int64_t position = windows.begin * axis.stride + own.chosen * axis.dilation - axis.padding;
+        from += (windows.begin - own.windows.begin) * own.window_stride;
         place = wrapping_add(place, wrapping_multiply(position, to.strides[i]));
         rows.add(
-            {windows.end - windows.begin, p.window_stride, wrapping_multiply(axis.stride, to.strides[i])});
+            {windows.end - windows.begin, own.window_stride, wrapping_multiply(axis.stride, to.strides[i])});
         continue;
       }
       if (axis.is_apart) {
-        const std::int64_t phase = p.chosen * axis.dilation % axis.stride;
-        const std::int64_t before = p.chosen * axis.dilation / axis.stride;  // windows before a place
+        const std::int64_t phase = own.chosen * axis.dilation % axis.stride;
+        const std::int64_t before = own.chosen * axis.dilation / axis.stride;  // windows before a place
         const std::int64_t moved = axis.padding - phase;
-        const std::int64_t begin = ceil_divide(p.positions.begin + moved, axis.stride);
-        const std::int64_t end = floor_divide(p.positions.end - 1 + moved, axis.stride) + 1;
+        const std::int64_t begin = ceil_divide(own.positions.begin + moved, axis.stride);
+        const std::int64_t end = floor_divide(own.positions.end - 1 + moved, axis.stride) + 1;
         if (begin >= end) return;
         const std::int64_t count =
-            std::clamp(axis.planes_of(p.chosen), p.planes.begin, p.planes.end) - p.planes.begin;
-        const std::int64_t step = axis.cycle * p.row_stride - axis.advance * p.stride;  // from plane to plane
-        from += (begin - before - (p.first - axis.halo())) * p.stride + p.planes.begin * step;
-        place += phase * to.phase_stride + (begin - p.first) * to.strides[i];
+            std::clamp(axis.planes_of(own.chosen), own.planes.begin, own.planes.end) - own.planes.begin;
+        const std::int64_t step =
+            axis.cycle * own.row_stride - axis.advance * own.stride;  // from plane to plane
+        from += (begin - before - (own.first - axis.halo())) * own.stride + own.planes.begin * step;
+        place += phase * to.phase_stride + (begin - own.first) * to.strides[i];
         terms[i - 2] = {count, step};
-        rows.add({end - begin, p.stride, to.strides[i]});
+        rows.add({end - begin, own.stride, to.strides[i]});
         continue;
       }
-      const std::int64_t step = axis.advance * axis.stride * p.stride;  // from plane to plane
-      const std::int64_t origin = (p.first - axis.halo()) * axis.stride - axis.padding;
-      from += (p.positions.begin - origin) * p.stride + p.planes.begin * (p.row_stride - step);
-      place = wrapping_add(place, wrapping_multiply(p.positions.begin, to.strides[i]));
-      terms[i - 2] = {p.planes.end - p.planes.begin, p.row_stride - step};
-      rows.add({p.positions.end - p.positions.begin, p.stride, to.strides[i]});
+      const std::int64_t step = axis.advance * axis.stride * own.stride;  // from plane to plane
+      const std::int64_t origin = (own.first - axis.halo()) * axis.stride - axis.padding;
+      from += (own.positions.begin - origin) * own.stride + own.planes.begin * (own.row_stride - step);
+      place = wrapping_add(place, wrapping_multiply(own.positions.begin, to.strides[i]));
+      terms[i - 2] = {own.planes.end - own.planes.begin, own.row_stride - step};
+      rows.add({own.positions.end - own.positions.begin, own.stride, to.strides[i]});
     }
     term_list all(std::span<const term_list::axis>(terms).first(rank_ - 2), {}, sweep_.accumulates_);
     rows.for_each([&](const tile& t, const std::byte* source,
@@ -313,14 +316,14 @@ class sweep_runner {
                   buffer_.data() + from, to.first + place, sweep_.element_size_);
   }
 
-  /// Sets the sums of a box to 0, at the positions `some` of axis `along`.
-  void clear(std::size_t along, const index_range& some, const target& to) noexcept {
-    if (some.begin >= some.end) return;
+  /// Sets the sums of a box to 0, at the positions `positions` of axis `along`.
+  void clear(std::size_t along, const index_range& positions, const target& to) noexcept {
+    if (positions.begin >= positions.end) return;
     tile_list rows;
     std::int64_t place = -to.skipped;
     for (std::size_t k = 0; k < rank_; ++k) {
       const std::size_t i = sweep_.order_[k];
-      const index_range range = i == along ? some : parts_[i].positions;
+      const index_range range = i == along ? positions : parts_[i].positions;
       place = wrapping_add(place, wrapping_multiply(range.begin, to.strides[i]));
       rows.add({range.end - range.begin, 0, to.strides[i]});
     }
@@ -344,18 +347,18 @@ class sweep_runner {
       for (std::size_t k = 0; k < rank_; ++k) {
         const std::size_t i = sweep_.order_[k];
         if (sweep_.is_walked(i) != walked) continue;
-        const part& p = parts_[i];
+        const part& own = parts_[i];
         to.strides[i] = stride;
         if (i >= 2 && axis_of(i).is_apart) {
           apart = i;
-          stride *= p.count;
+          stride *= own.count;
           continue;
         }
-        const std::int64_t count = p.positions.end - p.positions.begin;
+        const std::int64_t count = own.positions.end - own.positions.begin;
         moves.add({count, stride, sweep_.output_strides_[i]});
-        to.skipped += p.positions.begin * stride;
+        to.skipped += own.positions.begin * stride;
         moves.destination_offset = wrapping_add(
-            moves.destination_offset, wrapping_multiply(p.positions.begin, sweep_.output_strides_[i]));
+            moves.destination_offset, wrapping_multiply(own.positions.begin, sweep_.output_strides_[i]));
         stride *= count;
       }
     }
@@ -371,19 +374,19 @@ class sweep_runner {
   /// have fewer phases and need their own moves.
   void interleave(std::size_t i, const layout& others, const target& sums, std::byte* image) noexcept {
     const sweep_axis& axis = axis_of(i);
-    const part& p = parts_[i];
+    const part& own = parts_[i];
     const std::int64_t stride = sweep_.output_strides_[i];
-    for (std::int64_t position = p.positions.begin; position < p.positions.end;) {
+    for (std::int64_t position = own.positions.begin; position < own.positions.end;) {
       const std::int64_t place = floor_divide(position + axis.padding, axis.stride);
       const std::int64_t phase = position + axis.padding - place * axis.stride;
-      const std::int64_t left = p.positions.end - position;
+      const std::int64_t left = own.positions.end - position;
       const std::int64_t phases = std::min(axis.stride - phase, left);
       const std::int64_t places = phases == axis.stride ? left / axis.stride : 1;
       layout moves;
       moves.take(others);
       moves.add({places, sums.strides[i], wrapping_multiply(axis.stride, stride)});
       moves.add({phases, sums.phase_stride, stride});
-      moves.source_offset = (place - p.first) * sums.strides[i] + phase * sums.phase_stride;
+      moves.source_offset = (place - own.first) * sums.strides[i] + phase * sums.phase_stride;
       moves.destination_offset = wrapping_add(moves.destination_offset, wrapping_multiply(position, stride));
       run(moves, sums.first, image, buffered_side::source);
       position += places * phases;

@@ -57,9 +57,9 @@ struct tile {
 class stream_offsets {
  public:
   /// Rows are joined for at most this many streams.
-  static constexpr std::int64_t most = 64;
+  static constexpr std::int64_t limit = 64;
 
-  /// Lists the streams of the source, along the inner axis. A leaf asks for `some` streams at a time.
+  /// Lists the streams of the source, along the inner axis. A leaf asks for `streams` at a time.
   static stream_offsets of_source(const tile& t, std::size_t streams) noexcept {
     return {t.joined == tile::axis::inner, t.inner.extent, t.inner.source_stride, t.rows.extent,
             t.rows.source_stride,          streams};
@@ -70,7 +70,7 @@ class stream_offsets {
             t.rows.destination_stride,     streams};
   }
 
-  /// Requires Count <= some.
+  /// Requires that it lists at least Count streams.
   template <std::size_t Count>
   std::array<std::int64_t, Count> first() const noexcept {
     std::array<std::int64_t, Count> offsets;
@@ -109,7 +109,7 @@ class stream_offsets {
 
   bool joined_;
   std::int64_t stride_;
-  std::array<std::int64_t, most> offsets_;
+  std::array<std::int64_t, limit> offsets_;
 };
 
 /// A leaf moves a tile. `source` and `destination` point to the first element of the tile.
@@ -131,14 +131,14 @@ template <class Move>
   }
 }
 
-/// Calls `move(some, source, destination, next)` with the rows of a tile that are followed by other rows, along an axis
+/// Calls `move(part, source, destination, next)` with the rows of a tile that are followed by other rows, along an axis
 /// `next` for which goes_on(next). Then it calls `move` with the last rows and an empty `next`. If there is no such axis,
 /// all rows are last rows. The function has only one call of `move`, because `move` is inlined.
 template <class GoesOn, class Move>
 [[gnu::always_inline]] inline void for_following_rows(const tile& t, const std::byte* source,
                                                       std::byte* destination, GoesOn goes_on, Move move) {
   tile part = t;
-  tile_axis* followed = nullptr;  // an axis of `some`
+  tile_axis* followed = nullptr;  // an axis of `part`
   if (t.joined == tile::axis::neither) {
     followed = goes_on(t.rows) ? &part.rows : goes_on(t.slices) ? &part.slices : nullptr;
   }

@@ -19,36 +19,36 @@ namespace reblock::inline REBLOCK_NAMESPACE::detail {
 /// fill_outside sets destination elements to zero (all bits 0) if their source lies outside of the image.
 class fill_outside {
  public:
-  static void range(const plan& p, std::size_t axis, std::byte* destination, std::int64_t offset,
+  static void range(const plan& planned, std::size_t axis, std::byte* destination, std::int64_t offset,
                     std::int64_t begin, std::int64_t end) {
     if (begin >= end) return;
-    const std::int64_t stride = p.axes[axis].destination_stride;
+    const std::int64_t stride = planned.axes[axis].destination_stride;
     offset = wrapping_add(offset, wrapping_multiply(begin, stride));
-    if (axis >= p.dense_from) {
+    if (axis >= planned.dense_from) {
       zero(destination + offset, static_cast<std::size_t>((end - begin) * stride));
       return;
     }
     for (std::int64_t i = begin; i < end; ++i, offset = wrapping_add(offset, stride)) {
-      if (axis + 1 < p.rank) {
-        range(p, axis + 1, destination, offset, 0, p.axes[axis + 1].extent);
+      if (axis + 1 < planned.rank) {
+        range(planned, axis + 1, destination, offset, 0, planned.axes[axis + 1].extent);
       } else {
-        zero(destination + offset, p.leaf_tile.element_size);
+        zero(destination + offset, planned.leaf_tile.element_size);
       }
     }
   }
 
   /// Does the same for each index of `rows`, along the axis before.
-  static void ranges(const plan& p, std::size_t axis, std::byte* destination, std::int64_t offset,
+  static void ranges(const plan& planned, std::size_t axis, std::byte* destination, std::int64_t offset,
                      std::int64_t rows, std::int64_t begin, std::int64_t end) {
     if (begin >= end) return;
-    const std::int64_t row_stride = p.axes[axis - 1].destination_stride;
-    if (axis < p.dense_from) {
+    const std::int64_t row_stride = planned.axes[axis - 1].destination_stride;
+    if (axis < planned.dense_from) {
       for (std::int64_t i = 0; i < rows; ++i, offset = wrapping_add(offset, row_stride)) {
-        range(p, axis, destination, offset, begin, end);
+        range(planned, axis, destination, offset, begin, end);
       }
       return;
     }
-    const std::int64_t stride = p.axes[axis].destination_stride;
+    const std::int64_t stride = planned.axes[axis].destination_stride;
     std::byte* to = destination + wrapping_add(offset, wrapping_multiply(begin, stride));
     const auto size = static_cast<std::size_t>((end - begin) * stride);
     switch (size) {
@@ -89,9 +89,9 @@ class fill_outside {
 /// so no single element is tested.
 class traversal {
  public:
-  traversal(const plan& p, const std::byte* source, std::byte* destination) noexcept
-      : plan_(p), source_(source), destination_(destination) {
-    for (std::size_t i = 0; i < p.rank; ++i) ranges_[i] = {0, p.axes[i].extent};
+  traversal(const plan& planned, const std::byte* source, std::byte* destination) noexcept
+      : plan_(planned), source_(source), destination_(destination) {
+    for (std::size_t i = 0; i < planned.rank; ++i) ranges_[i] = {0, planned.axes[i].extent};
   }
 
   void run() noexcept {
@@ -356,9 +356,9 @@ class traversal {
 };
 
 /// Runs a plan. It is not inlined, so it does not increase the stack of its caller's other calls.
-[[gnu::noinline]] inline void traverse(const plan& p, const std::byte* source,
+[[gnu::noinline]] inline void traverse(const plan& planned, const std::byte* source,
                                        std::byte* destination) noexcept {
-  traversal(p, source, destination).run();
+  traversal(planned, source, destination).run();
 }
 
 }  // namespace reblock::inline REBLOCK_NAMESPACE::detail

@@ -116,22 +116,22 @@ class window_runner {
 /// A window_planner chooses how many indices of each axis a block has, and the block's part of the image.
 class window_planner {
  public:
-  window_planner(window_move& move, const layout& l, std::int64_t element_size) noexcept
+  window_planner(window_move& move, const layout& moves, std::int64_t element_size) noexcept
       : move_(move), element_size_(element_size) {
-    move.whole.take(l);
+    move.whole.take(moves);
     move.element_size = element_size;
-    for (std::size_t i = 0; i < l.rank; ++i) move.at_once[i] = is_window(i) ? l.axes[i].extent : 1;
+    for (std::size_t i = 0; i < moves.rank; ++i) move.at_once[i] = is_window(i) ? moves.axes[i].extent : 1;
   }
 
   /// Plans the move and returns the cost in cycles, or infinity if the buffer is too small.
   double plan(instruction_set set) noexcept {
-    const layout& l = move_.whole;
+    const layout& whole = move_.whole;
     if (part_bytes() > window_buffer_bytes) return std::numeric_limits<double>::infinity();
     grow();
     std::int64_t blocks = 1;
-    for (std::size_t i = 0; i < l.rank; ++i) {
-      const std::int64_t pieces = (l.axes[i].extent - 1) / move_.at_once[i] + 1;
-      move_.at_once[i] = (l.axes[i].extent - 1) / pieces + 1;
+    for (std::size_t i = 0; i < whole.rank; ++i) {
+      const std::int64_t pieces = (whole.axes[i].extent - 1) / move_.at_once[i] + 1;
+      move_.at_once[i] = (whole.axes[i].extent - 1) / pieces + 1;
       blocks *= pieces;
     }
     std::array<part_axis, max_axes> axes;
@@ -144,21 +144,21 @@ class window_planner {
  private:
   /// Tells whether axis `i` walks offsets within a window, not windows. It is the first of the two axes of a bound.
   bool is_window(std::size_t i) const noexcept {
-    const layout& l = move_.whole;
-    for (std::size_t j = i + 1; j < l.rank; ++j) {
-      if (share_bound(l.axes[i], l.axes[j])) return true;
+    const layout& whole = move_.whole;
+    for (std::size_t j = i + 1; j < whole.rank; ++j) {
+      if (share_bound(whole.axes[i], whole.axes[j])) return true;
     }
     return false;
   }
 
   /// Lists the axes of the part of the image under a block.
   std::size_t list_part(std::array<part_axis, max_axes>& axes) const noexcept {
-    const layout& l = move_.whole;
+    const layout& whole = move_.whole;
     std::size_t rank = 0;
     std::array<std::size_t, max_bounds> of_bound;
     of_bound.fill(max_axes);
-    for (std::size_t i = 0; i < l.rank; ++i) {
-      const layout_axis& axis = l.axes[i];
+    for (std::size_t i = 0; i < whole.rank; ++i) {
+      const layout_axis& axis = whole.axes[i];
       const std::int64_t reach = move_.at_once[i] - 1;
       if (!axis.bounded()) {
         axes[rank++] = {reach + 1, axis.source_stride, 0, no_bound, i};
@@ -185,9 +185,9 @@ class window_planner {
 
   /// Makes blocks as large as the buffer, with runs of similar lengths on both sides.
   void grow() noexcept {
-    const layout& l = move_.whole;
-    const axis_order orders[] = {order_of(l, &layout_axis::destination_stride),
-                                 order_of(l, &layout_axis::source_stride)};
+    const layout& whole = move_.whole;
+    const axis_order orders[] = {order_of(whole, &layout_axis::destination_stride),
+                                 order_of(whole, &layout_axis::source_stride)};
     std::array<bool, max_axes> is_full{};
     for (;;) {
       std::size_t best = no_axis;
@@ -197,7 +197,7 @@ class window_planner {
         for (std::size_t k = 0; k < order.count; ++k) {
           const std::size_t i = order.axes[k];
           run *= static_cast<double>(move_.at_once[i]);
-          if (move_.at_once[i] == l.axes[i].extent || is_full[i]) continue;
+          if (move_.at_once[i] == whole.axes[i].extent || is_full[i]) continue;
           if (best == no_axis || run < shortest) {
             best = i;
             shortest = run;
@@ -207,7 +207,7 @@ class window_planner {
       }
       if (best == no_axis) return;
       const std::int64_t before = move_.at_once[best];
-      move_.at_once[best] = std::min(2 * before, l.axes[best].extent);
+      move_.at_once[best] = std::min(2 * before, whole.axes[best].extent);
       if (part_bytes() <= window_buffer_bytes) continue;
       move_.at_once[best] = before;
       is_full[best] = true;
@@ -217,7 +217,7 @@ class window_planner {
   /// Returns the cycles of a block. The buffer has the axes in the order of the source, or else the axes that windows walk
   /// are innermost.
   double offer(std::array<part_axis, max_axes> axes, std::size_t rank, bool by_source, instruction_set set,
-               double most) noexcept {
+               double limit) noexcept {
     const auto is_inner = [by_source](const part_axis& a, const part_axis& b) {
       const bool differ = !by_source && (a.bound == no_bound) != (b.bound == no_bound);
       if (differ) return a.bound != no_bound;
@@ -235,9 +235,9 @@ class window_planner {
       in.add({axes[i].extent, axes[i].source_stride, axes[i].buffer_stride});
     }
     layout out;
-    const layout& l = move_.whole;
-    for (std::size_t i = 0; i < l.rank; ++i) {
-      const layout_axis& axis = l.axes[i];
+    const layout& whole = move_.whole;
+    for (std::size_t i = 0; i < whole.rank; ++i) {
+      const layout_axis& axis = whole.axes[i];
       const auto is_own = [&](const part_axis& other) {
         return axis.bounded() ? other.bound == axis.bound : other.bound == no_bound && other.axis == i;
       };
@@ -247,11 +247,11 @@ class window_planner {
     }
     const std::int64_t in_size = simplify(in, element_size_);
     const double in_cost = offer_block(in, in_size, set, buffered_side::destination).cost;
-    if (in_cost >= most) return most;
+    if (in_cost >= limit) return limit;
     const std::int64_t out_size = simplify(out, element_size_);
-    if (out.source_offset != 0 || out.destination_offset != 0) return most;
+    if (out.source_offset != 0 || out.destination_offset != 0) return limit;
     const block_offer moved = offer_block(out, out_size, set, buffered_side::source);
-    if (in_cost + moved.cost >= most) return most;
+    if (in_cost + moved.cost >= limit) return limit;
     move_.out = moved.move;
     move_.part = axes;
     move_.part_rank = rank;
@@ -264,14 +264,14 @@ class window_planner {
 };
 
 /// Tells whether the source is an image: both axes of each bound walk the same axis of the source, upwards.
-constexpr bool has_windows(const layout& l) noexcept {
-  for (std::size_t i = 0; i < l.rank; ++i) {
-    const layout_axis& axis = l.axes[i];
+constexpr bool has_windows(const layout& moves) noexcept {
+  for (std::size_t i = 0; i < moves.rank; ++i) {
+    const layout_axis& axis = moves.axes[i];
     if (axis.destination_stride < 0) return false;
     if (!axis.bounded()) continue;
     if (axis.bound_step <= 0 || axis.source_stride % axis.bound_step != 0) return false;
     for (std::size_t j = 0; j < i; ++j) {
-      const layout_axis& other = l.axes[j];
+      const layout_axis& other = moves.axes[j];
       if (!share_bound(axis, other) || axis.extent == 1 || other.extent == 1) continue;
       if (axis.source_stride / axis.bound_step != other.source_stride / other.bound_step) return false;
     }
@@ -280,10 +280,10 @@ constexpr bool has_windows(const layout& l) noexcept {
 }
 
 /// Plans a layout with bounds and returns the cost in cycles, or infinity if windows cannot be moved in this way.
-inline double plan_windows(window_move& move, const layout& l, std::int64_t element_size,
+inline double plan_windows(window_move& move, const layout& moves, std::int64_t element_size,
                            instruction_set set) noexcept {
-  if (!has_windows(l)) return std::numeric_limits<double>::infinity();
-  return window_planner(move, l, element_size).plan(set);
+  if (!has_windows(moves)) return std::numeric_limits<double>::infinity();
+  return window_planner(move, moves, element_size).plan(set);
 }
 
 }  // namespace reblock::inline REBLOCK_NAMESPACE::detail

@@ -18,7 +18,7 @@ namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
 /// Siblings are patterns that differ only in where they begin. They are looked up together.
 struct sibling_axis {
-  static constexpr std::size_t most = 4;
+  static constexpr std::size_t limit = 4;
 
   std::size_t axis = 0;  ///< axis of the layout that has the siblings
   std::size_t extent = 1;
@@ -53,7 +53,7 @@ class window_cover {
   /// Tells whether a window fits anywhere.
   bool fits() const noexcept { return fits_; }
 
-  /// Covers more of `units` and their siblings with at most `most` windows. Returns how many of the units are covered.
+  /// Covers more of `units` and their siblings with at most `limit` windows. Returns how many of the units are covered.
   std::size_t extend(std::span<const std::int32_t> units, std::size_t limit) noexcept {
     while (covered_ < units.size()) {
       const std::int32_t first = units[covered_];
