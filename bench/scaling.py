@@ -257,7 +257,7 @@ def overhead(client: distributed.Client) -> None:
 
 def main() -> int:
     """Print the tables; return whether a count is not what the formula says."""
-    # The scheduler is told that to send anything takes long, so that all is done where it lies.
+    # A small bandwidth keeps the scheduler from sending data to other workers.
     stay = {"distributed.scheduler.work-stealing": False, "distributed.scheduler.bandwidth": "1 kB"}
     with cluster(**stay) as client:
         same = compare(client)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// From Python's arguments to the core's values. Each function takes the argument's name for its
-// messages and raises TypeError for what is of the wrong kind, ValueError for what is out of range.
+// These functions convert Python's arguments to the core's values. Each function takes the argument's name for its
+// messages. It raises TypeError for a value of the wrong kind, and ValueError for a value out of range.
 #pragma once
 
 #include <pybind11/pybind11.h>

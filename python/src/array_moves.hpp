@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Moves between two NumPy arrays of any number of axes, as the axes that are left when all that merge are merged.
+// array_moves moves elements between two NumPy arrays of any number of axes. It first merges the axes that can be
+// merged.
 #pragma once
 
 #include <pybind11/numpy.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Patterns of rearrange and repeat, in the language of einops: "b (h p) c -> b h (p c)".
+// An axes_pattern holds a pattern of rearrange or repeat, in the language of einops: "b (h p) c -> b h (p c)".
 #pragma once
 
 #include <pybind11/pybind11.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Layouts by name: a letter for each axis of an array. Operators have their axes in one order, N, C and the spatial
-// ones, or N, C and L for columns; to read and write arrays of another order, their strides are permuted.
+// A layout names the axes of an array, a letter for each axis. Operators have their axes in one order: N, C and the
+// spatial axes, or N, C and L for columns. Permuted strides read and write arrays of another order.
 #pragma once
 
 #include <pybind11/pybind11.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The arguments dtype, scale and bias: a conversion of the elements while they move.
+// These functions read the arguments dtype, scale and bias: a conversion of the elements while they move.
 #pragma once
 
 #include <pybind11/numpy.h>

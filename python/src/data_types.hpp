@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// DirectML's data types and the words that others have for them.
+// These functions find DirectML's data types by their numbers, and by the names that other libraries use.
 #pragma once
 
 #include <pybind11/numpy.h>

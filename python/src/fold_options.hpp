@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What fold makes of the terms of an element, from Python's arguments.
+// These functions read the arguments of fold that say how the terms of an element become its value.
 #pragma once
 
 #include <pybind11/numpy.h>

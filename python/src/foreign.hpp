@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Arrays of other libraries than NumPy: those whose type has __dlpack__. They are read and written where
-// they lie, and results go back to the library that they came from.
+// These functions take arrays of other libraries: their types have __dlpack__. The arrays are read and written
+// without copying, and results go back to the library of the input.
 #pragma once
 
 #include <pybind11/numpy.h>
@@ -27,7 +27,7 @@ bool is_foreign(py::handle x);
 /// neither an ndarray nor foreign.
 void refuse_what_would_be_lost(py::handle x, const char* name);
 
-/// A view of another library's array. TypeError where it lies on a device, or NumPy cannot view it.
+/// A view of another library's array. TypeError if it is on a device, or NumPy cannot view it.
 py::array view_foreign(py::handle x, const char* name);
 
 /// As view_foreign; what is written into the view is written into `out`. It is read-only where `out` is.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Functions and methods that take their arguments by CPython's own convention, in place of pybind11's. That one looks
-// every name up anew, while a call on a small array costs little else; and it tells C++ types and whole buffers of
-// arguments that do not fit.
+// These functions and methods take their arguments by CPython's own convention, instead of pybind11's. pybind11 looks
+// up every name at each call, and on a small array this takes most of the time. Its errors also print C++ types and
+// whole buffers.
 #pragma once
 
 #include <pybind11/pybind11.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The one gate from NumPy's arrays to the core: what comes in is viewed where it lies, what goes out is
-// allocated or checked here, and bytes move without the GIL.
+// The gate leads from NumPy's arrays to the core. It views inputs without copying, and allocates or checks outputs.
+// It releases the GIL while bytes move.
 #pragma once
 
 #include <pybind11/numpy.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What windows find outside of an image, from Python's arguments.
+// These functions read the arguments that say what windows find outside of an image.
 #pragma once
 
 #include <pybind11/numpy.h>

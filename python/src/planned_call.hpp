@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// How an operator's function runs: by a plan that its thread remembers, or by a new one.
+// These functions run an operator: by a plan that the thread remembers, or by a new plan.
 #pragma once
 
 #include <cstddef>

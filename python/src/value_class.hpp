@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Python classes whose objects are values: made whole, never changed, equal where their parts are equal. pybind11's own
-// classes have objects before `__init__` gives them a value.
+// A value_class is a Python class whose objects are values. They are made whole and never change. Two of them are
+// equal if their parts are equal. Objects of pybind11's own classes exist before `__init__` gives them a value.
 #pragma once
 
 #include <pybind11/pybind11.h>

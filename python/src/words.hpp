@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Words of other libraries for what reblock calls by DirectML's names, so that an error can tell ours.
+// These tables have the words of other libraries for what reblock calls by DirectML's names. Errors suggest ours.
 #pragma once
 
 #include <pybind11/pybind11.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Tensors that lie anyhow in a buffer of their own, whose other bytes are guards.
+// Tensors with any strides, in a buffer of their own whose other bytes are guards.
 #pragma once
 
 #include <cstddef>

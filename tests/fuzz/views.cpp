@@ -86,7 +86,7 @@ void check(source& s, const axis_values& likely_input, const axis_values& likely
     input.extents[0] = 0;
     output.extents[0] = 0;
   }
-  // One after the other, or anyhow in the same places.
+  // The tensors follow each other, or share places.
   std::int64_t places = 0;
   if (s.between(0, 3) != 3) {
     output.start = near ? input.places() : 0;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Inputs and `out` are used where they lie, and no byte beside an element is written."""
+"""Inputs and `out` are used without copying, and no byte beside an element is written."""
 
 from __future__ import annotations
 

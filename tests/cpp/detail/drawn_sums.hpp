@@ -158,7 +158,7 @@ struct drawn_sums {
   }
 };
 
-/// Elements that lie anyhow in memory of their own.
+/// Elements with any strides, in memory of their own.
 class strided_bytes {
  public:
   template <class Values>

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Arrays of other libraries: read and written where they lie, results given back as theirs."""
+"""Arrays of other libraries are read and written without copying, and results are theirs."""
 
 from __future__ import annotations
 
