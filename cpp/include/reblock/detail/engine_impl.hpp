@@ -454,7 +454,7 @@ REBLOCK_ENGINE_FUNCTION void run_padded_sums(const detail::padded_sums& sums, co
 REBLOCK_ENGINE_FUNCTION void run_moves(const detail::move_plan& moves, const std::byte* source,
                                        std::byte* destination, const detail::executor_reference& by,
                                        std::int64_t concurrency) noexcept {
-  switch (moves.by) {
+  switch (moves.holds) {
     case detail::move_plan::kind::leaves:
       return detail::run_plan(moves.leaves, all_movers(), source, destination, by, concurrency);
     case detail::move_plan::kind::blocks:

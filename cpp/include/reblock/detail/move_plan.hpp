@@ -23,7 +23,7 @@ namespace reblock::inline REBLOCK_NAMESPACE::detail {
 /// A move_plan is trivially copyable.
 struct move_plan {
   enum class kind : std::uint8_t { leaves, blocks, windows };
-  kind by = kind::leaves;
+  kind holds = kind::leaves;
   union {
     plan leaves;
     staged_move blocks;
@@ -42,7 +42,7 @@ struct move_plan {
   }
 
   void run(const std::byte* source, std::byte* destination) const noexcept {
-    switch (by) {
+    switch (holds) {
       case kind::leaves: return leaves.empty ? void() : traverse(leaves, source, destination);
       case kind::blocks: return run_blocks(blocks, source, destination);
       case kind::windows: return run_windows(windows, source, destination);
@@ -62,10 +62,10 @@ struct move_plan {
     if (moves.bound_count > 0 && mover_costs::of(set).is_worth_search(least, bytes) &&
         plan_windows(by_windows, moves, element_size, set) < least) {
       new (&windows) window_move(by_windows);
-      by = kind::windows;
+      holds = kind::windows;
     } else if (fits) {
       new (&blocks) staged_move(in_blocks);
-      by = kind::blocks;
+      holds = kind::blocks;
     }
   }
 };
