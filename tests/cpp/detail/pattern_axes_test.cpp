@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <random>
@@ -9,6 +10,7 @@
 #include <reblock/detail/pattern_axes.hpp>
 
 #include "../draw.hpp"
+#include "../effort.hpp"
 
 namespace reblock {
 namespace {
@@ -53,6 +55,40 @@ TEST_CASE("the ranges of an axis that another one decides are counted, and the s
     CHECK(count_tables(l, 2) == 1);
     CHECK(count_inside(l, 0).least == 0);
   }
+}
+
+TEST_CASE("the ranges of a long axis are counted at its two ends") {
+  int exact = 0;
+  for (const unsigned seed : test::seeds(2000, 500)) {
+    INFO("seed ", seed);
+    std::mt19937 random(seed);
+    layout l;
+    l.add({draw(random, 60, 300), 1, 100, 0, draw(random, 1, 3)});
+    l.add({draw(random, 1, 20), 1, 1, 0, draw(random, 1, 3)});
+    const std::int64_t reach =
+        (l.axes[0].extent - 1) * l.axes[0].bound_step + (l.axes[1].extent - 1) * l.axes[1].bound_step + 1;
+    const std::int64_t before = draw(random, 0, 40);
+    l.bounds[0] = {-before, std::max<std::int64_t>(1, reach - before - draw(random, 0, 40))};
+    l.bound_count = 1;
+    inside_counts expected;
+    index_range last{};
+    for (std::int64_t i = 0; i < l.axes[0].extent; ++i) {
+      const index_range inside = range_inside(l.bounds[0], i * l.axes[0].bound_step, l.axes[1]);
+      const std::int64_t count = inside.end - inside.begin;
+      if (count > 0 && (expected.least == 0 || count < expected.least)) expected.least = count;
+      expected.ranges += i > 0 && inside != last ? 1 : 0;
+      last = inside;
+    }
+    const inside_counts counts = count_inside(l, 1);
+    if (counts.ranges == expected.ranges && counts.least == expected.least) {
+      ++exact;
+      continue;
+    }
+    // the ranges between the ends change: the worst is assumed
+    CHECK(counts.ranges == l.axes[0].extent);
+    CHECK(counts.least == 1);
+  }
+  CHECK(exact >= test::enough(400));
 }
 
 /// Windows of `size` every second row and column, of which the border is outside: (c, ky, kx, y, x).
