@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Move tensors between depth and space, and between images and columns.
 
-`depth_to_space`, `space_to_depth`, `unfold` (im2col) and `fold` (col2im) for NumPy arrays of any
-dtype, rank and strides, with the semantics of Microsoft's DirectML. `rearrange` and `repeat` do any
-other rearrangement, in the language of einops, and `copyto` copies between any strides.
+`depth_to_space`, `space_to_depth`, `unfold` (im2col) and `fold` (col2im) take NumPy arrays of any
+dtype and strides, and follow the definitions of Microsoft's DirectML. `rearrange` and `repeat` take
+patterns of einops for any other rearrangement, and `copyto` copies between any strides.
 
-Arrays of other libraries are read without copying: those on the CPU whose type has ``__dlpack__``.
-The result goes back to the library, by the function ``from_dlpack`` of the array's
-``__array_namespace__()``, or else of the package that its type or a base of it comes from, and to
-TensorFlow by its own. Where there is no such function it is an ndarray, as it is for lists and
-everything else that NumPy makes arrays of. What would lose a mask, the names of its axes, laziness
-or the trace of a transformation is refused.
+The functions read arrays of other libraries without copying, if the arrays are on the CPU and their
+type has ``__dlpack__``. They return arrays of the same library, by the function ``from_dlpack`` of
+the array's ``__array_namespace__()``, or of the package of its type or a base of its type. For
+TensorFlow they use its own function. Without ``from_dlpack`` the result is an ndarray. For lists
+and everything else that NumPy turns into arrays, it is an ndarray too. Arrays that would lose a
+mask, names of axes, laziness or the trace of a transformation raise an error.
 """
 
 import importlib
@@ -114,7 +114,7 @@ else:
     }
 
     def __getattr__(name: str) -> object:
-        """Import what few programs use when it is asked for; else tell what was meant."""
+        """Import rarely used names at their first use, and suggest a name for unknown ones."""
         if name in _LAZY:
             return getattr(importlib.import_module(_LAZY[name]), name)
         if name in ("dask", "onnx", "torch"):

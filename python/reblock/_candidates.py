@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Ways to turn one array into another: a call of an operator between changes of layout."""
+"""Hold ways to turn one array into another: a call of an operator between changes of layout."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NEAREST = 8  # candidates that are kept of those that differ from the sample
 
 
 class Step(NamedTuple):
-    """A change of layout: a method of arrays and its arguments, or an index where there is none."""
+    """A change of layout: a method of arrays and its arguments, or an index without a method."""
 
     method: str
     arguments: tuple[Any, ...]
@@ -47,13 +47,13 @@ class Candidate:
     Attributes
     ----------
     operator : str or None
-        The name of the function of `reblock`; None where layouts alone change.
+        The name of the function of `reblock`; None if only layouts change.
     arguments : tuple
         Its arguments after the input, by position.
     parameters : dict
-        Its other arguments, without those that have their defaults.
+        Its other arguments, except those with default values.
     before, after : tuple of Step
-        What changes the layout of the input and of the result.
+        The changes of layout of the input and of the result.
     """
 
     operator: str | None
@@ -63,7 +63,7 @@ class Candidate:
     after: tuple[Step, ...] = ()
 
     def __call__(self, x: npt.ArrayLike) -> Array:
-        """Return what becomes of an array of the same layout; its other sizes may be others."""
+        """Apply the candidate to an array of the same layout, of any sizes."""
         array = np.asarray(x)
         for step in self.before:
             array = step(array)
@@ -85,7 +85,7 @@ class Candidate:
 
     @property
     def simplicity(self) -> tuple[int, int, int, str]:
-        """What to order by: blocks, layouts, windows; then axes that are missing; then the text."""
+        """The key of the order: blocks, layouts, windows; then missing axes; then the text."""
         kind = 1 if self.operator is None else 2 if self.operator in ("unfold", "fold") else 0
         layouts = (self.parameters.get(name, "NC") for name in ("layout", "out_layout"))
         missing = sum(letter not in layout for layout in layouts for letter in "NC")
@@ -93,12 +93,12 @@ class Candidate:
 
 
 def number_or_tuple(values: Sequence[int]) -> int | Ints:
-    """Return the number that stands for every axis, or the one of each."""
+    """Return one number for all axes if they agree, else the number of each axis."""
     return values[0] if len(set(values)) == 1 else tuple(values)
 
 
 class Tried:
-    """What has been compared with a sample of the data."""
+    """The candidates that were compared with a sample of the data."""
 
     def __init__(self) -> None:
         self.agreeing: list[Candidate] = []
@@ -107,7 +107,7 @@ class Tried:
         self._nearest: list[tuple[float, int, Candidate]] = []
 
     def add(self, candidate: Candidate, share: float) -> None:
-        """Note which share of the sample the candidate gives."""
+        """Store the share of the sample that the candidate gives."""
         self.count += 1
         if share == 1:
             self.agreeing.append(candidate)
@@ -117,12 +117,12 @@ class Tried:
             heapq.heappop(self._nearest)
 
     def would_keep(self, share: float) -> bool:
-        """Whether it makes a difference to add a candidate with this share."""
+        """Whether `add` would keep a candidate with this share."""
         return share == 1 or len(self._nearest) < NEAREST or share > self._nearest[0][0]
 
     @property
     def nearest(self) -> list[tuple[float, Candidate]]:
-        """Those that differ least from the sample, with their shares, the largest first."""
+        """The candidates nearest to the sample, with their shares, the largest first."""
         kept = sorted(self._nearest, reverse=True)
         return [(share, candidate) for share, _, candidate in kept]
 
@@ -133,8 +133,8 @@ class Tried:
 class Image(NamedTuple):
     """An array read as (N, C, S_1, ..., S_k) with the channels along one of its axes.
 
-    `array` has all axes. `missing` counts those that the given array lacks: that of the batch, and
-    that of the channels.
+    `array` has all axes. `missing` counts the axes that the given array lacks: the batch, and the
+    channels.
     """
 
     array: Array
@@ -165,7 +165,7 @@ class Image(NamedTuple):
 
 
 def images(x: Array) -> Iterator[Image]:
-    """Yield every way to read an array as images: a batch, one of it, one of a single channel."""
+    """Yield every way to read an array as images: a batch, one image, one channel of an image."""
     if LEAST_AXES <= x.ndim <= MOST_AXES:
         for axis in range(1, x.ndim):
             yield Image(x, axis)
@@ -181,8 +181,8 @@ class Columns(NamedTuple):
     """An array read as columns: rows along one axis, window positions along the others.
 
     `array` has the batch and the rows first. `in_grid` tells whether the window positions have an
-    axis for each spatial axis; `rows_last` that the rows lie behind them; `missing` that the given
-    array lacks the batch.
+    axis for each spatial axis. `rows_last` tells whether the rows come after them. `missing` tells
+    whether the given array lacks the batch.
     """
 
     array: Array
@@ -242,9 +242,9 @@ def columns(x: Array, axes: int) -> Iterator[Columns]:
 def layout_parameters(
     operator: str, given: str, made: str
 ) -> tuple[dict[str, str], tuple[Step, ...]]:
-    """Return the layouts of an argument and a result as one writes them: none that is the default.
+    """Return the layouts of an argument and a result for a call, without defaults.
 
-    No operator leaves out a batch that it is given: a step behind the call does.
+    No operator leaves out a batch of its input. A step after the call leaves it out.
     """
     after: tuple[Step, ...] = ()
     if "N" in given and "N" not in made:
@@ -267,7 +267,7 @@ def layout_parameters(
 
 
 def equal(a: Array, b: Array) -> npt.NDArray[np.bool_]:
-    """Return which elements are equal, NaN and NaN among them. TypeError where none compare."""
+    """Return which elements are equal; NaN equals NaN. TypeError if elements cannot be compared."""
     if a.dtype.type is np.void and b.dtype.type is np.void:
         return np.asarray(a == b)  # bytes or fields, which ufuncs do not take
     alike: npt.NDArray[np.bool_] = np.asarray(np.equal(a, b))
@@ -277,17 +277,17 @@ def equal(a: Array, b: Array) -> npt.NDArray[np.bool_]:
 
 
 def rounds(x: Array, result: Array) -> bool:
-    """Whether sums are rounded, so that they depend on the order of addition."""
+    """Whether sums are rounded, and so depend on the order of addition."""
     return x.dtype.kind in "fc" and result.dtype.kind in "fc"
 
 
 def rounding(x: Array, result: Array) -> float:
-    """Return a bound of the relative error of an addition in the coarser of the dtypes."""
+    """Return a bound on the relative error of an addition in the coarser dtype."""
     return float(max(np.finfo(array.dtype).eps for array in (x, result)))
 
 
 def share_of(candidate: Candidate, x: Array, result: Array) -> float:
-    """Return which share of the elements of `result` the candidate gives."""
+    """Return the share of the elements of `result` that the candidate gives."""
     given = candidate(x)
     alike = equal(given, result)
     if candidate.operator == "fold" and not alike.all() and rounds(x, result):

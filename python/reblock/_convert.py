@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""An operator from file to file: .npy by memory map, images by Pillow.
+"""Run an operator from file to file: .npy by memory map, images by Pillow.
 
-Arrays in .npy files are mapped, not copied, a piece after the other: between two pieces the
-command can be interrupted. The memory it takes is what the system keeps of the mapped files, and
-takes back when it is needed elsewhere.
+The command maps .npy files and works on one piece after the other. A user can interrupt it between
+two pieces. The mapped files occupy memory only as long as the system does not need it elsewhere.
 """
 
 import errno
@@ -53,7 +52,7 @@ WIDEST = 8  # bytes of the integers that sums are checked in
 
 
 class Piece(NamedTuple):
-    """What part of the input becomes what part of the output, and by which call."""
+    """A part of the input, the part of the output that it becomes, and the call."""
 
     source: tuple[slice | EllipsisType, ...]
     target: tuple[slice | EllipsisType, ...]
@@ -63,9 +62,9 @@ class Piece(NamedTuple):
 class Work(NamedTuple):
     """An operator on an array of one shape: the result's shape, and how the work is cut.
 
-    `layout` has the letters of the result's axes, none where an image has other axes. `pieces`
+    `layout` has the letters of the result's axes, or is empty if an image has other axes. `pieces`
     takes the bytes of input and output together. `exact` refuses sums that the dtype does not hold.
-    `dtype` is the result's, None for that of the input.
+    `dtype` is that of the result; None means that of the input.
     """
 
     shape: Shape
@@ -79,7 +78,7 @@ Plan = Callable[[Shape], Work]
 
 
 class Axes(NamedTuple):
-    """Where the axes of the arrays lie, as the functions of reblock are told."""
+    """The order of the axes of the arrays, as arguments of the functions of reblock."""
 
     channel_axis: int = 1
     layout: str | None = None
@@ -109,7 +108,7 @@ class Axes(NamedTuple):
 
 
 class Conversion(NamedTuple):
-    """How elements change on the way, as the functions of reblock are told."""
+    """The conversion of the elements, as arguments of the functions of reblock."""
 
     dtype: np.dtype[Any] | None = None
     scale: Factor = None
@@ -163,7 +162,7 @@ def convert(
 
 @contextmanager
 def blaming(source: Path) -> Iterator[None]:
-    """Turn what an operator refuses into a CommandError that names the file."""
+    """Turn the errors of an operator into a CommandError that names the file."""
     try:
         yield
     except (TypeError, ValueError) as error:
@@ -172,7 +171,7 @@ def blaming(source: Path) -> Iterator[None]:
 
 
 def made_of(source: Path, x: Array, plan: Plan, threads: int | None) -> Array:
-    """Return what the operator makes of an array, in memory."""
+    """Return the result of the operator for an array, in memory."""
     with blaming(source):
         work = plan(x.shape)
         result = np.empty(work.shape, work.dtype or x.dtype)
@@ -181,7 +180,7 @@ def made_of(source: Path, x: Array, plan: Plan, threads: int | None) -> Array:
 
 
 def run(work: Work, x: Array, out: Array, threads: int | None = None) -> None:
-    """Fill `out`, with a bar on standard error where that is a terminal."""
+    """Fill `out`, with a progress bar on standard error if it is a terminal."""
     console = Console(stderr=True)
     checked = work.exact and x.dtype.kind in "iu" and x.itemsize < WIDEST
     size = (x.nbytes + out.nbytes) * (WIDEST // x.itemsize if checked else 1)
@@ -352,7 +351,7 @@ def as_picture(result: Array, layout: str) -> Image.Image:
 
 
 def reserve(path: Path) -> None:
-    """Take the room of a file on disk: to run out of it in a mapped file would kill the process."""
+    """Reserve a file's room on disk: a full disk under a mapped file would kill the process."""
     if hasattr(os, "posix_fallocate"):
         with path.open("r+b") as file:
             try:
@@ -425,7 +424,7 @@ def depth_space(
 
 
 class Window(NamedTuple):
-    """The parameters of unfold and fold, as they are given."""
+    """The parameters of unfold and fold, as given."""
 
     window_sizes: int | Ints
     strides: int | Ints
@@ -440,7 +439,7 @@ class Window(NamedTuple):
 
 
 class Padding(NamedTuple):
-    """What windows find outside of the input."""
+    """The elements that windows find outside of the input."""
 
     padding_mode: Literal["constant", "edge", "reflect", "symmetric", "wrap"] = "constant"
     padding_value: complex = 0
@@ -570,9 +569,9 @@ def fold(
 ) -> Work:
     """Return the work of fold, cut along the batch, the channels, then rows of the result.
 
-    Windows that reach into two pieces are read for both. Padding may add terms from anywhere, and
-    a part of the windows may have any: then a piece has all rows. Unless `wrap` allows it, sums of
-    integers that their dtype does not hold are refused.
+    Both pieces read the windows that reach into both. With a padding mode, or for a part of the
+    windows, any row may get terms from any window, so a piece has all rows. Unless `wrap` is set,
+    sums of integers that their dtype does not hold raise an error.
     """
     result = reblock.fold_shape(
         shape,

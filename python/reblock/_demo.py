@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What `reblock demo` does: a photo goes there and back through every operator.
+"""Run `reblock demo`, which sends a photo through every operator and its inverse.
 
 The sections follow the order in which they run: read, round trips, timing, table, picture.
 """
@@ -95,7 +95,7 @@ def as_rgb(image: Image.Image) -> Image.Image:
 
 @dataclass(frozen=True)
 class RoundTrip:
-    """What an operator made of the photo (`there`), and its inverse of that (`back`)."""
+    """The result of an operator for the photo (`there`), and of its inverse (`back`)."""
 
     name: str
     there: Array
@@ -134,7 +134,7 @@ def through_patches(photo: Array) -> RoundTrip:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What an operator is used for, and the same thing written in NumPy alone."""
+    """A use of an operator, and the same work in NumPy alone."""
 
     use: str
     call: str  # of reblock, as one writes it for an input `x`
@@ -277,13 +277,13 @@ def table(rows: Iterable[Comparison]) -> Table:
 
 
 def cores() -> str:
-    """Return how many threads each of them uses: NumPy moves by one."""
+    """Return how many threads reblock and NumPy use. NumPy uses one."""
     threads = get_num_threads()
     return "one thread" if threads == 1 else f"up to {threads} threads; NumPy uses one"
 
 
 def faster(ratio: float) -> str:
-    """Return how many times faster as text; what is no gain is not written as one."""
+    """Return how many times faster reblock is as text, or "no faster" for small ratios."""
     return f"{ratio:.1f}" if ratio >= NOTABLE else "no faster"
 
 

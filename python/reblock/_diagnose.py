@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Find the operator that turns one array into another, by trying all that fit.
 
-What the shapes allow is a candidate. A candidate is compared with a sample of the data first. Those
-that agree with the sample are run in full.
+Every call that the shapes allow is a candidate. Each candidate is compared with a sample of the
+data first. Candidates that agree with the sample are run in full.
 """
 
 from __future__ import annotations
@@ -43,26 +43,26 @@ PERMUTED_AXES = 5  # arrays of more axes are not permuted
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Diagnosis:
-    """What `diagnose` returns: printed it is text.
+    """The result of `diagnose`. `print` shows it as text.
 
     Attributes
     ----------
     matches : tuple of Candidate
-        Every way found that turns the input into the result, the shortest text first. `str` of one
-        is a call to evaluate for an array `x`, and the candidate can be called with an array.
+        Every call found that turns the input into the result, the shortest text first. `str` of a
+        candidate is an expression for an array `x`. A candidate can be called with an array.
     nearest : Candidate or None
-        The first match; where there is none, the candidate with most equal elements; None where no
+        The first match. Without a match, the candidate with most equal elements. None if no
         operator fits the shapes.
     share : float
-        Which share of the elements of the result `nearest` gives, from 0 to 1.
+        The share of the elements of the result that `nearest` gives, from 0 to 1.
     tried : int
         How many candidates fit the shapes and were compared with the data.
     complete : bool
-        Whether that is all within the limits of `diagnose`.
+        Whether all candidates within the limits of `diagnose` were tried.
     shapes : tuple of tuple of int
-        Those of the input and of the result.
+        The shapes of the input and of the result.
     either_order : bool
-        Whether a match does the same in DCR and in CRD order, as it does with a single channel.
+        Whether a match is the same in DCR and in CRD order, as with a single channel.
     """
 
     matches: tuple[Candidate, ...]
@@ -106,15 +106,15 @@ def diagnose(x: npt.ArrayLike, result: npt.ArrayLike) -> Diagnosis:
     x : array_like
         The input, of 2 to 8 axes. Any dtype without Python objects.
     result : array_like
-        What something made of it, of 2 to 8 axes. Its dtype may be another one: elements are
-        compared by ``==``, and NaN is equal to NaN. Sums of floating point in `fold` are equal
-        within the rounding of any order of addition.
+        The array that `x` became, of 2 to 8 axes, of any dtype. Elements are compared by ``==``,
+        and NaN equals NaN. Floating-point sums of `fold` are equal within the rounding of any order
+        of addition.
 
     Returns
     -------
     Diagnosis
-        A prompt or `print` shows a text. ``.matches`` has every way found. Where there is none,
-        ``.nearest`` is the best one, and ``.share`` tells which share of the elements it gives.
+        A prompt or `print` shows a text. ``.matches`` has every call found. If there is none,
+        ``.nearest`` is the best candidate, and ``.share`` is the share of the elements it gives.
 
     Raises
     ------
@@ -125,7 +125,7 @@ def diagnose(x: npt.ArrayLike, result: npt.ArrayLike) -> Diagnosis:
 
     Notes
     -----
-    These are tried:
+    `diagnose` tries these operators and layouts:
 
     - `depth_to_space` and `space_to_depth` with the block that the shapes give, in both orders,
       with the channels on any axis of `x` and on any axis of `result`;
@@ -135,14 +135,14 @@ def diagnose(x: npt.ArrayLike, result: npt.ArrayLike) -> Diagnosis:
     - permutations of up to 5 axes, and a plain ``reshape``, which is a frequent mistake.
 
     An image or columns may lack the axis of the batch, with up to 3 spatial axes. An image may lack
-    that of the channels too.
+    the axis of the channels too.
 
-    Dilations up to 8 and paddings up to 64 are tried, and no window lies in the padding alone.
-    Where too many windows fit, the simplest are tried, and ``.complete`` is False. Of ways that do
-    the same to every array of the shape, the simplest is told, and blocks rather than windows.
+    Dilations are at most 8, and paddings at most 64. No window lies only in the padding. If too
+    many windows fit, `diagnose` tries the simplest, and ``.complete`` is False. If several calls do
+    the same to every array of the shape, it returns the simplest, and blocks rather than windows.
 
-    It takes the time of some dozen calls of the operators, and for windows up to some seconds. A
-    call allocates arrays of the size of `result`.
+    It takes as long as some dozen calls of the operators, and for windows up to some seconds. It
+    allocates arrays of the size of `result`.
 
     Examples
     --------
@@ -156,7 +156,7 @@ def diagnose(x: npt.ArrayLike, result: npt.ArrayLike) -> Diagnosis:
     >>> np.array_equal(found.matches[0](x), result)
     True
 
-    Where nothing gives the result, the nearest is told.
+    If no call gives the result, `nearest` is the best candidate.
 
     >>> result[0, 0, 0, 0] = -1
     >>> found = reblock.diagnose(x, result)
@@ -187,7 +187,7 @@ def _checked(x: npt.ArrayLike, name: str) -> Array:
 
 
 def _judged(x: Array, result: Array, tried: Tried) -> Diagnosis:
-    """Run in full what agrees with the sample, and where that is nothing what is nearest to it."""
+    """Run the candidates that agree with the sample in full, or the nearest if none agrees."""
     agreeing = sorted(tried.agreeing, key=lambda candidate: candidate.simplicity)
     judged = [(share_of(candidate, x, result), candidate) for candidate in agreeing[:FULL_CHECKS]]
     equals = [candidate for share, candidate in judged if share == 1]
@@ -214,7 +214,7 @@ def _in_crd(candidate: Candidate) -> Candidate:
 
 
 def _distinct(candidates: list[Candidate], shape: Ints) -> list[Candidate]:
-    """Return the first of those that do the same to every array of the shape."""
+    """Return the first of all candidates that do the same to every array of the shape."""
     if len(candidates) < 2:
         return candidates
     dtype = np.uint64 if math.prod(shape) < LARGE else np.uint8
@@ -230,7 +230,7 @@ def _distinct(candidates: list[Candidate], shape: Ints) -> list[Candidate]:
 
 
 def _try_layouts(x: Array, result: Array, tried: Tried) -> None:
-    """Try what is no operator: the array itself, its axes permuted, a reshape."""
+    """Try changes without an operator: the array itself, its axes permuted, a reshape."""
     if x.size != result.size:
         return
     candidates = [Candidate(None, before=(Step("reshape", result.shape),))]
@@ -243,7 +243,7 @@ def _try_layouts(x: Array, result: Array, tried: Tried) -> None:
 
 
 def _permutations(source: Ints, target: Ints) -> Iterator[Candidate]:
-    """Yield the permutations that are no reshape: axes of one element alone change nothing."""
+    """Yield the permutations that a reshape cannot do: axes of one element do not count."""
     for axes in itertools.permutations(range(len(source))):
         moved = [axis for axis in axes if source[axis] > 1]
         if moved != sorted(moved) and tuple(source[axis] for axis in axes) == target:
@@ -270,7 +270,7 @@ def _try_blocks(x: Array, result: Array, tried: Tried) -> None:
 
 
 def _block(depth: Ints, space: Ints) -> Ints | None:
-    """Return how many times as long each axis of the space is, unless that is once for all."""
+    """Return the block along each spatial axis; None if none fits or all extents are equal."""
     block = tuple(long // short for short, long in zip(depth, space, strict=True))
     fits = all(short * b == long for short, long, b in zip(depth, space, block, strict=True))
     return block if fits and max(block) > 1 else None

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which elements of its input each element of an operator's result is made of, to look at.
+"""Show which elements of its input each element of an operator's result comes from.
 
-The map is found by running the operator on arrays of indices, so that it cannot differ from what
-the operator does. Of large tensors a corner is shown, and no more than the corner is run: a
-position depends on few others, batch items are alike, and so are the channels of windows.
+`explain` runs the operator on arrays of indices, so the map shows what the operator does. For large
+tensors, it shows and runs only a corner. A corner suffices, because a position depends on few
+others, and all batch items are equal. For windows, all channels are equal too.
 """
 
 from __future__ import annotations
@@ -63,14 +63,14 @@ DEFAULTS = {
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Explanation:
-    """What `explain` returns: shown it is text, and in a notebook coloured tables.
+    """The result of `explain`. A prompt shows text, and a notebook shows coloured tables.
 
     Attributes
     ----------
     sources : mapping of tuple to tuple of tuples
-        For the index of each element of the result that is shown, the indices of the elements of
-        the input that it is made of: one that is copied, none where it is padding, or those that
-        `fold` adds up, in the order in which it adds them.
+        For the index of each shown element of the result, the indices of its elements of the input:
+        one for a copied element, none for padding, and for `fold` all terms, in the order in which
+        it adds them.
     """
 
     sources: Sources
@@ -95,12 +95,12 @@ class Explanation:
             yield text
 
     def image(self) -> Image.Image:
-        """Return the map as a picture, to be saved or looked at; needs Pillow.
+        """Return the map as a picture, to save or show. Needs Pillow.
 
         Returns
         -------
         PIL.Image.Image
-            The input beside the result, each element in the colour of where it comes from.
+            The input beside the result. Each element has the colour of its source.
         """
         try:
             return _index_map.as_image(self._map)
@@ -171,25 +171,24 @@ def explain(
     operator: Callable[..., Any], shape: _Ints, *arguments: Any, **parameters: Any
 ) -> Explanation: ...
 def explain(operator: object, shape: _Ints, *arguments: Any, **parameters: Any) -> Explanation:
-    """Show which elements of its input each element of an operator's result is made of.
+    """Show which elements of its input each element of an operator's result comes from.
 
     Parameters
     ----------
     operator : {"depth_to_space", "space_to_depth", "unfold", "fold", "rearrange", "repeat"}
-        What is to be explained, by its name or as the function itself.
+        The operator, by its name or as the function itself.
     shape : sequence of int
-        The shape of the operator's input, of any size: of a large one a corner is shown.
+        The shape of the operator's input, of any size. For large shapes, a corner is shown.
     *arguments, **parameters : Any
-        The operator's own, as it takes them after the input: `block_size`, `order` and so on;
-        but not `out` and `threads`, which change nothing. Windows have all of their blocks, in CRD
-        order, with zeros outside of the image. `dtype`, `scale` and `bias` change no place: a line
-        tells what becomes of an element.
+        The operator's arguments after the input: `block_size`, `order` and so on, except `out` and
+        `threads`. Windows have all of their positions, in CRD order, with zeros outside of the
+        image. `dtype`, `scale` and `bias` move no element. A line tells how they change elements.
 
     Returns
     -------
     Explanation
-        A prompt or `print` shows a text, a notebook coloured tables. `.image()` is a picture, and
-        `.sources` has the map itself.
+        A prompt or `print` shows a text, and a notebook shows coloured tables. `.image()` is a
+        picture, and `.sources` is the map itself.
 
     Raises
     ------
@@ -560,7 +559,7 @@ def _names(
 def _letters(
     operator: str, layout: str | None, out_layout: str | None, spatial_axes: int
 ) -> tuple[str, str] | None:
-    """Return the letters of input and result, or None where no layout is given."""
+    """Return the letters of input and result, or None without a layout."""
     if layout is None and out_layout is None:
         return None
     return _layouts.resolve_layouts(operator, layout, out_layout, spatial_axes)
@@ -591,7 +590,7 @@ def _packed(extents: Extents) -> list[int]:
 
 
 def _numbered(shape: Extents) -> npt.NDArray[np.int64]:
-    """Return an array of the numbers from 1 on; what is 0 after a move was none of them."""
+    """Return an array of the numbers from 1 on. A 0 after a move comes from padding."""
     return np.arange(1, 1 + math.prod(shape), dtype=np.int64).reshape(shape)
 
 
@@ -604,7 +603,7 @@ def _named(number: np.int64, shape: Extents) -> tuple[Index, ...]:
 
 
 def _call(start: str, parameters: Mapping[str, Any], x: Tensor, result: Tensor) -> str:
-    """Return the call as one writes it, without what it would be anyway, and the two shapes."""
+    """Return the call as text, without default arguments, and the two shapes."""
     given = {
         name: value if isinstance(value, tuple) else np.asarray(value).tolist()
         for name, value in parameters.items()
@@ -626,7 +625,7 @@ def _equations(
 
 
 def _meaning(pixels: Pixels, indices: Sequence[Index], verb: str) -> Iterator[str]:
-    """Tell what a cell with one of these indices means, by the last of them."""
+    """Explain a cell with one of these indices, by the last index as an example."""
     for index in indices[-1:]:
         channel, position = pixels.split(index)
         text = f"channel {channel}, position {joined(position)}"

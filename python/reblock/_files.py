@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How the command fails, and how it writes files: whole or not at all."""
+"""Raise the command's errors, and write files whole or not at all."""
 
 import os
 import re
@@ -13,7 +13,7 @@ from PIL import Image
 
 
 class CommandError(Exception):
-    """A reason to stop, told in one line, and the exit status that goes with it."""
+    """A reason to stop, in one line, and its exit status."""
 
     def __init__(self, reason: str, exit_status: int = 2) -> None:
         super().__init__(reason)
@@ -21,7 +21,7 @@ class CommandError(Exception):
 
 
 def reason(error: Exception) -> str:
-    """Return what went wrong; of an OSError without the path, which the caller names already."""
+    """Return the message of an error, without the path of an OSError, which the caller names."""
     return getattr(error, "strerror", None) or str(error) or type(error).__name__
 
 
@@ -42,7 +42,7 @@ PARAMETERS = (
 
 
 def with_options(error: Exception) -> str:
-    """Return what went wrong with the names of options in the place of parameters."""
+    """Return the message of an error, with names of options instead of parameters."""
     # The others are words too, where they do not begin the line.
     names = rf"\b({'|'.join(PARAMETERS)})\b|^(dtype|scale|bias)\b"
     return re.sub(names, lambda name: f"--{name[0].replace('_', '-')}", str(error))
@@ -62,9 +62,9 @@ def name_of(path: Path, stream: Literal["input", "output"]) -> str:
 def written_whole(target: Path, *, force: bool) -> Iterator[Path]:
     """Yield a path to write to; the file there becomes `target` when the block ends well.
 
-    Until then `target` is as it was, and nothing is left of a block that fails or is interrupted.
-    Raises CommandError where `target` exists, unless it is a file and `force` allows to replace it,
-    and for whatever fails in the block.
+    Until then `target` does not change. If the block fails or is interrupted, nothing is left.
+    Raises CommandError for any failure in the block, and if `target` exists, unless it is a file
+    and `force` allows to replace it.
     """
     try:
         refuse_existing(target, force=force)
@@ -91,7 +91,7 @@ def refuse_existing(target: Path, *, force: bool) -> None:
 
 
 def write_picture(picture: Image.Image, path: Path) -> None:
-    """Write a picture, over what is there; CommandError if that fails."""
+    """Write a picture, over an existing file; CommandError if this fails."""
     try:
         save_picture(picture, path)
     except Exception as error:  # encoders fail in ways of their own

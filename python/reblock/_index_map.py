@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tables of labelled, coloured cells as text, as HTML and as a picture."""
+"""Draw tables of labelled, coloured cells as text, as HTML and as a picture."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def hue(number: int, tint: float = 0) -> Colour:
 
 
 class Cell(NamedTuple):
-    """What a cell says, and the colour below it."""
+    """The text of a cell, and its background colour."""
 
     text: str
     colour: Colour | None = None
@@ -118,7 +118,7 @@ class Part:
 
 @dataclass(frozen=True)
 class IndexMap:
-    """Two tensors, and what is to be said of them."""
+    """Two tensors, and the text about them."""
 
     title: str
     parts: tuple[Part, Part]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Hints for functions that are written in Python, as the compiled functions give them."""
+"""Give functions written in Python the hints of the compiled functions."""
 
 import functools
 import inspect

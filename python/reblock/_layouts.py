@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Layouts by name, for the modules that do with axes more than to hand their letters over.
+"""Handle layouts by name, for the modules that permute axes themselves.
 
-What the letters of a call are, and what is wrong with them, `resolve_layouts` tells.
+`resolve_layouts` returns the letters of a call, or raises an error for wrong ones.
 """
 
 from collections.abc import Sequence
@@ -49,7 +49,7 @@ def arrange(values: Sequence[_T], order: str, layout: str, missing: _T) -> list[
 def arrange_axes(array: Any, order: str, layout: str) -> Any:
     """View an array whose axes lie in `order` in another order.
 
-    What only one of them has must have an extent of 1.
+    An axis that only one of the two has must have an extent of 1.
     """
     new = [letter for letter in layout if letter not in order]
     array = array[(None,) * len(new)]

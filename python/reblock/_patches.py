@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The overlapping patches of an image, and the image that is blended from patches."""
+"""Cut an image into overlapping patches, and blend patches into an image."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ def profile(name: str, size: int) -> NDArray[np.float64]:
 
 
 class Patches:
-    """The patches of an image under a sliding window, and the way back.
+    """The patches of an image under a sliding window, and the inverse, `merge`.
 
-    Nothing is copied until a patch is asked for: the image may be a ``np.memmap`` larger than
-    memory. Patches have the axes of the image, in its layout.
+    Only reading a patch may copy it, so the image may be a ``np.memmap`` larger than memory.
+    Patches have the axes of the image, in its layout.
 
     Parameters
     ----------
@@ -45,17 +45,17 @@ class Patches:
     window_sizes : int or sequence of int
         Elements of a patch, for all spatial axes or one for each; at least 1.
     strides : int or sequence of int, optional
-        Elements from one patch to the next, at least 1; `window_sizes` where it is not given.
+        Elements from one patch to the next, at least 1. The default is `window_sizes`.
     layout : str, default "HWC"
-        The axes of the image, a letter each: ``C`` the channels, any other upper-case letter but
-        ``N`` a spatial axis. Without ``C`` there is one channel.
+        A letter for each axis of the image: ``C`` is the channels, and any other upper-case letter
+        but ``N`` is a spatial axis. Without ``C`` there is one channel.
     edges : {"pad", "shift", "drop"}, default "pad"
-        What happens where the last patch does not fit: it is padded, it is shifted inwards, or it
-        is left out, and with it what no other patch covers.
+        What happens if the last patch does not fit. "pad" pads it, "shift" moves it inwards, and
+        "drop" leaves it out, with the elements that no other patch covers.
     padding_mode : {"constant", "edge", "reflect", "symmetric", "wrap"}, default "constant"
-        What is found behind the image, as in ``np.pad``. For ``edges="pad"``.
+        The elements after the end of the image, as in ``np.pad``, for ``edges="pad"``.
     padding_value : scalar, default 0
-        What "constant" finds.
+        The value of the padding of "constant".
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ class Patches:
     Raises
     ------
     ValueError
-        For an argument out of range, or a window that does not fit where nothing pads it.
+        For an argument out of range, or a window larger than an image without padding.
     TypeError
         For an argument of the wrong kind.
 
@@ -145,7 +145,7 @@ class Patches:
     def __getitem__(self, index: SupportsIndex | tuple[SupportsIndex, ...]) -> _Array:
         """Return one patch: a view of the image, or a copy if it is padded.
 
-        An int for each spatial axis is a place in the grid; one int counts in C order.
+        An int for each spatial axis is a place in the grid. One int counts in C order.
         """
         where: list[slice] = [slice(None)] * self._image.ndim
         outside = [(0, 0)] * self._image.ndim
@@ -196,28 +196,28 @@ class Patches:
         dtype: DTypeLike | None = None,
         out: _Array | None = None,
     ) -> _Array:
-        """Blend patches into an image of exactly the first one's spatial sizes.
+        """Blend patches into an image with the spatial sizes of the first image.
 
-        The sums of as many rows of the image as a window has are kept, in float64, and nothing else
-        of the image's size but the result.
+        `merge` keeps float64 sums of as many rows of the image as a window has. Of the image's
+        size, it allocates only the result.
 
         Parameters
         ----------
         patches : array_like or iterable
             All patches in C order of the grid: an array of shape ``(len(self), *patch_shape)`` or
-            ``(*grid, *patch_shape)``, or an iterable of patches, or of arrays of several such as
-            `bands` has. The number of channels may be another one.
+            ``(*grid, *patch_shape)``, or an iterable of patches, or of arrays of several patches,
+            as from `bands`. The number of channels may differ from that of the image.
         weights : {"hann", "gaussian"} or array_like, optional
-            What each element of a patch counts, for "sum" and "mean": a name, or numbers as in
-            `fold`. All count once where it is not given.
+            The weight of each element of a patch, for "sum" and "mean": a name, or numbers as in
+            `fold`. The default is 1 for all elements.
         reduction : {"sum", "mean", "max", "min"}, default "mean"
-            What becomes of the elements of several patches, as in `fold`. Elements that no patch
+            How the elements of several patches are combined, as in `fold`. Elements that no patch
             covers become 0.
         dtype : dtype, optional
-            The dtype of the result; that of the first patch where it is not given. Integers are
-            rounded to nearest, ties to even; those beyond its range become the nearest value.
+            The dtype of the result. The default is that of the first patch. Integers are rounded to
+            nearest, ties to even. Values beyond its range become the nearest value.
         out : ndarray, optional
-            Where the result goes, of exactly its shape and dtype, such as a ``np.memmap``.
+            The array for the result, of exactly its shape and dtype, such as a ``np.memmap``.
 
         Returns
         -------
@@ -227,7 +227,7 @@ class Patches:
         Raises
         ------
         ValueError
-            For another number or shape of patches, or weights that `fold` refuses.
+            For a wrong number or shape of patches, or weights that `fold` refuses.
         """
         if reduction not in ("sum", "mean", "max", "min"):
             raise ValueError(f'reduction must be "sum", "mean", "max" or "min", got {reduction!r}')
@@ -300,7 +300,7 @@ class Patches:
 
 
 class _Merger:
-    """The sums of the rows that the last patches reach, and the image of those that are done."""
+    """The sums of the rows that the last patches reach, and the image of the finished rows."""
 
     def __init__(
         self,
@@ -431,7 +431,7 @@ class _Merger:
 
 
 def _ones(columns: _Array, channels: int) -> _Array:
-    """Return the columns of an image of ones with one channel, in no memory of their size."""
+    """Return the columns of an image of ones with one channel, without memory of their size."""
     return np.broadcast_to(np.float64(1), (len(columns), columns.shape[1] // max(channels, 1)))
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Patterns of `rearrange` and `repeat` on arrays of a known rank, as lists of their axes."""
+"""Read patterns of `rearrange` and `repeat` for arrays of a known rank, as lists of axes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Groups: TypeAlias = tuple[tuple[int, ...], ...]  # the axes that each axis of an
 class Cut:
     """An axis of the input along which a pattern can be applied to one part after the other.
 
-    It is done along `axis` of the pattern. `grain` elements along the axis of the input become
+    The cut is along `axis` of the pattern. `grain` elements along the axis of the input become
     `result_grain` elements along `result_axis`.
     """
 
@@ -40,7 +40,7 @@ class Axes:
 
     @classmethod
     def of(cls, pattern: str, use: Use, rank: int) -> Axes:
-        """Read a pattern; ValueError for what is none."""
+        """Read a pattern; ValueError if it is invalid."""
         return cls(*_core.pattern_axes(pattern, use, rank))
 
     @property
@@ -83,10 +83,10 @@ class Axes:
         return {f"a{axis}": values}
 
     def cuts(self, lengths: Sequence[int]) -> dict[int, Cut]:
-        """Return the axes of the input that can be cut, so that the result is cut alike.
+        """Return the axes of the input that can be cut, so that each part is a part of the result.
 
-        Of the axes that an axis of the input is made of, that is done along the outermost one; it
-        has to be the outermost one in the result too.
+        An axis of the input may combine several axes. The cut is along the outermost one, which
+        must be the outermost one of an axis of the result too.
         """
         if 0 in lengths:
             return {}
@@ -112,9 +112,9 @@ def lengths_in(
     given: Mapping[str, SupportsIndex],
     factors: tuple[object, object] = (None, None),
 ) -> tuple[int, ...]:
-    """Return the length of each axis of Axes; ValueError where the shape does not fit.
+    """Return the length of each axis of Axes; ValueError if the shape does not fit.
 
-    `factors` are a scale and a bias: ValueError and TypeError where they do not fit.
+    `factors` are a scale and a bias: ValueError and TypeError if they do not fit.
     """
     return _core.pattern_lengths(pattern, use, tuple(shape), dict(given), *factors)
 

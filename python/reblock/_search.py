@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The windows that could turn one array into another, compared with a sample of the data.
+"""Search for the windows that turn one array into another, by a sample of the data.
 
-The shapes of image and columns leave few products of window sizes and numbers of windows. For each
-of them the parameters along one axis are independent of those along the others. An array of
-parameters is made for each axis, and all combinations are compared at once.
+The shapes of image and columns allow few products of window sizes and numbers of windows. For each
+product, the parameters along one axis are independent of those along the others. The search makes
+an array of parameters for each axis, and compares all combinations at once.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class Hypothesis(NamedTuple):
 
     @property
     def oddity(self) -> tuple[int, int, float]:
-        """What to order by: all axes given, windows alike along every axis, and equally dense."""
+        """The key of the order: all axes given, windows equal along every axis, and equally dense."""
         missing = self.image.missing + self.columns.missing
         return missing, _spread(self.sizes), _unevenness(self.counts, self.image.sizes)
 
@@ -160,7 +160,7 @@ def _search(
 
 
 def _note(hypothesis: Hypothesis, parameters: list[Numbers], shares: Shares, tried: Tried) -> None:
-    """Note the combinations that agree with the sample, and the best of the others."""
+    """Store the combinations that agree with the sample, and the best of the others."""
     agreeing = np.flatnonzero(shares == 1)
     if len(agreeing) > AGREEING:
         tried.complete = False
@@ -217,7 +217,7 @@ def _unevenness(counts: Ints, extents: Ints) -> float:
 
 
 def _likeliest(found: Iterator[Ints], oddity: Callable[[Ints], float], tried: Tried) -> list[Ints]:
-    """Return the least odd ones; note whether there are more."""
+    """Return the least odd hypotheses, and store whether there are more."""
     shares = list(itertools.islice(found, FACTORS))
     if len(shares) > LIKELIEST or next(found, None) is not None:
         tried.complete = False
@@ -245,10 +245,10 @@ def _divisors(number: int) -> Ints:
 
 @lru_cache(maxsize=1024)
 def axis_parameters(extent: int, size: int, count: int) -> Numbers:
-    """Return what gives so many windows along an axis, the simplest first.
+    """Return the parameters for this number of windows along an axis, the simplest first.
 
-    A row is a stride, a dilation, the start and the end padding. Of end paddings that give the same
-    columns there is one: the start padding where it is among them, else the smallest.
+    A row is a stride, a dilation, the start and the end padding. Several end paddings may give the
+    same columns. Only one is returned: the start padding if it is one of them, else the smallest.
     """
     rows = []
     for dilation in range(1, (DILATION if size > 1 else 1) + 1):
@@ -298,7 +298,7 @@ def _combined(of_axes: Sequence[Array]) -> list[Array]:
 
 
 def _shares_of_moves(hypothesis: Hypothesis, parameters: list[Numbers]) -> Shares:
-    """Return which share of a sample of the columns each combination gives."""
+    """Return the share of a sample of the columns that each combination gives."""
     image, split = hypothesis.image.channels_second(), hypothesis.split()
     axes = len(parameters)
     item, channel, *index = sample = _sample(split.shape)
@@ -317,7 +317,7 @@ def _shares_of_moves(hypothesis: Hypothesis, parameters: list[Numbers]) -> Share
 
 
 def _shares_of_sums(hypothesis: Hypothesis, parameters: list[Numbers]) -> Shares:
-    """Return which share of a sample of the image each combination gives."""
+    """Return the share of a sample of the image that each combination gives."""
     image, split = hypothesis.image.channels_second(), hypothesis.split()
     alike: list[npt.NDArray[np.bool_]] = []
     for index in np.transpose(_sample(image.shape)).tolist():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The tensors that `explain` shows: which corner of them, in what tables, in what words."""
+"""Choose the corners of tensors that `explain` shows, their tables and their words."""
 
 from __future__ import annotations
 
@@ -209,7 +209,7 @@ class Columns(Tensor):
         return channels, min(self.windows.volume, ROWS), min(columns, COLUMNS)
 
     def legend(self) -> Iterator[str]:
-        """Tell what stands beside a row, by the last one of the first channel."""
+        """Explain the label of a row, by the last row of the first channel as an example."""
         channels, rows, _ = self.shown
         if channels:
             offset = joined(unrank(rows - 1, self.windows.window_sizes))

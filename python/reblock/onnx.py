@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""DepthToSpace, SpaceToDepth and Col2Im for ONNX's reference evaluator.
+"""Run DepthToSpace, SpaceToDepth and Col2Im in ONNX's reference evaluator.
 
 ``onnx.reference.ReferenceEvaluator(model, new_ops=reblock.onnx.ops)`` runs the nodes of these
-operators by reblock and all others as before. Each class serves every version of its operator: the
-model's opset tells which attributes there are and what they are by default, and it is an error if
-the operator or an attribute came later.
+operators by reblock, and all others by ONNX. Each class handles every version of its operator. The
+model's opset defines the attributes and their defaults. An operator or an attribute that is newer
+than the opset raises an error.
 
 ONNX's attributes are those of `reblock.depth_to_space`, `reblock.space_to_depth` and `reblock.fold`
 under other names: ``blocksize`` is `block_size`, ``mode`` is `order`, ``block_shape`` is
 `window_sizes`, ``image_shape`` is `output_sizes`, and ``pads`` has all of `start_padding` before
-all of `end_padding`. Errors tell reblock's names.
+all of `end_padding`. Errors have reblock's names.
 
-An input is read without copying. Each output is a new C-contiguous array of the same dtype, which
-shares no memory with the input; nothing else of its size is allocated, but for strings. As many
-threads move the bytes as `reblock.get_num_threads` says.
+The operators read an input without copying. Each output is a new C-contiguous array of the same
+dtype, and shares no memory with the input. Nothing else of its size is allocated, except for
+strings. `reblock.get_num_threads` returns the largest number of threads that move the bytes.
 """
 
 from collections.abc import Callable, Sequence
@@ -66,13 +66,13 @@ class DepthToSpace(_Versioned):
     node : onnx.NodeProto
         The node to run.
     run_params : dict
-        What the evaluator gives: it makes an object for each node.
+        The evaluator's parameters. It makes one object for each node.
 
     Raises
     ------
     ValueError
-        For an attribute that the opset does not have; when the node runs, for an input without 4
-        axes and as `reblock.depth_to_space`.
+        For an attribute that the opset does not have. When the node runs, also for an input without
+        4 axes, and as `reblock.depth_to_space`.
 
     Examples
     --------
@@ -102,13 +102,13 @@ class SpaceToDepth(_Versioned):
     node : onnx.NodeProto
         The node to run.
     run_params : dict
-        What the evaluator gives: it makes an object for each node.
+        The evaluator's parameters. It makes one object for each node.
 
     Raises
     ------
     ValueError
-        For an attribute that the opset does not have; when the node runs, for an input without 4
-        axes and as `reblock.space_to_depth`.
+        For an attribute that the opset does not have. When the node runs, also for an input without
+        4 axes, and as `reblock.space_to_depth`.
 
     Examples
     --------
@@ -133,24 +133,24 @@ class Col2Im(_Versioned):
 
     The inputs are the columns, of shape ``(N, C*K, L)``, then ``image_shape`` and ``block_shape``,
     one integer for each of 1 to 6 spatial axes; the output has shape ``(N, C, *image_shape)``.
-    ``K`` is the product of ``block_shape``, ``L`` the number of its positions. ``strides``
+    ``K`` is the product of ``block_shape``, and ``L`` the number of window positions. ``strides``
     and ``dilations`` are 1 and ``pads`` is 0 along every axis unless given.
 
     The dtypes are those that `reblock.fold` sums. float16 and bfloat16 are summed in float32 and
-    rounded once, where ONNX's own reference rounds each sum.
+    rounded once. ONNX's own reference rounds each sum.
 
     Parameters
     ----------
     node : onnx.NodeProto
         The node to run.
     run_params : dict
-        What the evaluator gives: it makes an object for each node.
+        The evaluator's parameters. It makes one object for each node.
 
     Raises
     ------
     ValueError
-        For an attribute that the opset does not have; when the node runs, for ``pads`` without
-        a start and an end for each axis and as `reblock.fold`.
+        For an attribute that the opset does not have. When the node runs, also for ``pads`` without
+        a start and an end for each axis, and as `reblock.fold`.
     TypeError
         As `reblock.fold`, when the node runs.
     onnx.defs.SchemaError

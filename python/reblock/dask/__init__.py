@@ -1,24 +1,23 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The operators on Dask arrays: larger than memory, or than one machine.
+"""Run the operators on Dask arrays, which may be larger than memory or than one machine.
 
-`depth_to_space`, `space_to_depth`, `unfold`, `fold`, `rearrange` and `repeat` take what the
-functions of the same names in `reblock` take, except ``out`` and ``accumulate``: a Dask array is
-never written into. They return lazy arrays and know the shape of every chunk. Errors in the
-arguments come at the call. The results are those of `reblock` on the whole array, bit for bit,
-however the array is chunked.
+`depth_to_space`, `space_to_depth`, `unfold`, `fold`, `rearrange` and `repeat` take the arguments of
+the functions of the same names in `reblock`, except ``out`` and ``accumulate``, because nothing
+writes into a Dask array. They return lazy arrays and know the shape of every chunk. The call raises
+the errors in its arguments. For any chunks, the results are those of `reblock` on the whole array,
+bit for bit.
 
-`threads` is how many threads each task may use: 1 unless given, since Dask runs as many tasks at
-once as there are cores.
+`threads` limits the threads of each task. The default is 1, because Dask runs as many tasks at once
+as there are cores.
 
-Most chunks are taken as they are. Where they cannot be, the array is rechunked along the axes
-concerned and no others, and a ``dask.array.PerformanceWarning`` tells which chunks would have
-fitted.
+The operators accept most chunks. If some do not fit, the call rechunks the array, only along the
+axes where they do not fit. A ``dask.array.PerformanceWarning`` then tells which chunks would fit.
 
-Nothing is computed at the call. A task reads its chunk without copying and allocates the chunk of
-the result. With a layout, chunks are views with their axes permuted. Where windows of `unfold` or
-`fold` reach into other chunks, tasks of their own cut off the edges of these chunks, and the task
-copies its chunk together with the edges. No task writes a chunk of the input, and no chunk of the
-result shares memory with one.
+The call computes no elements. A task reads its chunk without copying and allocates the chunk of the
+result. With a layout, chunks are views with permuted axes. If windows of `unfold` or `fold` reach
+into other chunks, separate tasks cut off the edges of these chunks, and the task copies its chunk
+together with the edges. No task writes a chunk of the input, and no chunk of the result shares
+memory with a chunk of the input.
 """
 
 try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What calls of the operators share: layouts by name, checks before any task runs."""
+"""Do the work that all calls share: layouts by name, checks before any task runs."""
 
 import operator
 from collections.abc import Callable, Mapping

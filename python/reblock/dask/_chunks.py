@@ -31,9 +31,9 @@ def known(x: Input, name: str) -> da.Array:
 
 
 def rechunk(name: str, x: da.Array, grains: Mapping[int, int]) -> da.Array:
-    """Make chunks along these axes multiples of a grain, and say so where they were not.
+    """Make chunks along these axes multiples of a grain, with a warning if they were not.
 
-    The borders between chunks move down to the next multiple: no more is moved than has to be.
+    Each border between chunks moves down to the next multiple, and no further.
     """
     chunks = {}
     for axis, grain in grains.items():
@@ -65,7 +65,7 @@ def ranges(extent: int, cuts: Iterable[int]) -> list[Range]:
 
 
 def borders(sizes: Sequence[int]) -> list[int]:
-    """Return where one chunk ends and the next begins, within the extent."""
+    """Return the indices where one chunk ends and the next begins, within the extent."""
     *inner, extent = accumulate(sizes)
     return [border for border in inner if 0 < border < extent]
 

@@ -47,7 +47,7 @@ def depth_to_space(
     x : dask.array.Array or array_like
         Shape ``(N, C*P, S_1, ..., S_k)``, with 1 to 6 spatial axes. Any dtype without Python
         objects; elements are moved bit for bit. Along the channels, CRD order needs chunks that are
-        multiples of ``P``, DCR order a single chunk; along the other axes, any chunks will do.
+        multiples of ``P``, and DCR order needs a single chunk. Other axes may have any chunks.
     block_size : int or sequence of int
         Elements of a block, for all spatial axes or one for each; at least 1.
     order : {"DCR", "CRD"} or DepthSpaceOrder, default "DCR"
@@ -57,31 +57,31 @@ def depth_to_space(
         The axis of the channels in `x` and in the result; any axis but 0. A negative one counts
         from the end.
     layout, out_layout : str, optional
-        The axes of the argument and of the result, a letter each, as in `reblock`: "NHWC", "CHW" or
-        "NLC". Not beside another `channel_axis` than 1.
+        A letter for each axis of the argument and of the result, as in `reblock`: "NHWC", "CHW" or
+        "NLC". `channel_axis` must then be 1.
     dtype, scale, bias : optional
         How elements are converted, as in `reblock`. Values for each channel need a single chunk
         along the channels.
     threads : int or None, default 1
-        How many threads each task may use, at least 1; where None, as many as
-        `reblock.get_num_threads` says where the task runs.
+        The largest number of threads of each task, at least 1. None means the number of
+        `reblock.get_num_threads` in the process of the task.
 
     Returns
     -------
     dask.array.Array
-        Shape ``(N, C, S_1*B_1, ..., S_k*B_k)``, of `dtype`, else of the dtype of `x`.
+        Shape ``(N, C, S_1*B_1, ..., S_k*B_k)``, of `dtype`, or else of the dtype of `x`.
 
     Raises
     ------
     ValueError
-        As `reblock.depth_to_space`, and for chunks of unknown sizes: at the call.
+        As `reblock.depth_to_space`, and for chunks of unknown sizes; raised at the call.
     TypeError
-        As `reblock.depth_to_space`: at the call.
+        As `reblock.depth_to_space`; raised at the call.
 
     Warns
     -----
     dask.array.PerformanceWarning
-        If `x` has to be rechunked.
+        If the call rechunks `x`.
 
     Examples
     --------
@@ -129,9 +129,9 @@ def space_to_depth(
     ----------
     x : dask.array.Array or array_like
         Shape ``(N, C, S_1*B_1, ..., S_k*B_k)``, with 1 to 6 spatial axes. Any dtype without Python
-        objects; elements are moved bit for bit. Along a spatial axis, chunks are needed that are
-        multiples of ``B_d``; along the channels, DCR order needs a single chunk and CRD order takes
-        any; along the batch, any chunks will do.
+        objects; elements are moved bit for bit. Along a spatial axis, chunks must be
+        multiples of ``B_d``. Along the channels, DCR order needs a single chunk. CRD order may have
+        any chunks there. The batch may have any chunks.
     block_size : int or sequence of int
         Elements of a block, for all spatial axes or one for each; at least 1.
     order : {"DCR", "CRD"} or DepthSpaceOrder, default "DCR"
@@ -141,31 +141,31 @@ def space_to_depth(
         The axis of the channels in `x` and in the result; any axis but 0. A negative one counts
         from the end.
     layout, out_layout : str, optional
-        The axes of the argument and of the result, a letter each, as in `reblock`: "NHWC", "CHW" or
-        "NLC". Not beside another `channel_axis` than 1.
+        A letter for each axis of the argument and of the result, as in `reblock`: "NHWC", "CHW" or
+        "NLC". `channel_axis` must then be 1.
     dtype, scale, bias : optional
         How elements are converted, as in `reblock`. Values for each channel need a single chunk
         along the channels.
     threads : int or None, default 1
-        How many threads each task may use, at least 1; where None, as many as
-        `reblock.get_num_threads` says where the task runs.
+        The largest number of threads of each task, at least 1. None means the number of
+        `reblock.get_num_threads` in the process of the task.
 
     Returns
     -------
     dask.array.Array
-        Shape ``(N, C*P, S_1, ..., S_k)``, of `dtype`, else of the dtype of `x`.
+        Shape ``(N, C*P, S_1, ..., S_k)``, of `dtype`, or else of the dtype of `x`.
 
     Raises
     ------
     ValueError
-        As `reblock.space_to_depth`, and for chunks of unknown sizes: at the call.
+        As `reblock.space_to_depth`, and for chunks of unknown sizes; raised at the call.
     TypeError
-        As `reblock.space_to_depth`: at the call.
+        As `reblock.space_to_depth`; raised at the call.
 
     Warns
     -----
     dask.array.PerformanceWarning
-        If `x` has to be rechunked.
+        If the call rechunks `x`.
 
     Examples
     --------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Padding by other elements than zeros: it is put around an array before windows are cut."""
+"""Put padding other than zeros around an array before windows are cut from it."""
 
 import math
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ _MODES = ("constant", "edge", "reflect", "symmetric", "wrap")  # by their number
 
 
 def has_zeros(mode: PaddingMode, value: complex = 0) -> bool:
-    """Tell whether the padding is what `reblock` takes it for by default: all bits 0."""
+    """Tell whether the padding is the default of `reblock`: all bits 0."""
     return mode in _CONSTANT and value == 0 and math.copysign(1, value.real) > 0
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A graph of one task for each part of an array; parts may overlap."""
+"""Make a graph with one task for each part of an array. Parts may overlap."""
 
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
@@ -28,10 +28,10 @@ def map_parts(
     chunks: Sequence[tuple[int, ...]],
     meta: Array,
 ) -> da.Array:
-    """Call a function on parts of an array that may overlap, each with keywords of its own.
+    """Call a function on each part of an array, with its own keywords. Parts may overlap.
 
-    The parts are ranges along the last of `source_axes`; their results lie side by side along the
-    last of `target_axes`. Along the axes that are not named, the arrays have one chunk.
+    The parts are ranges along the last of `source_axes`. Their results lie side by side along the
+    last of `target_axes`. Along all other axes, the arrays have one chunk.
     """
     token = tokenize(function, x, parts, source_axes, target_axes)
     name, edge = (f"{function.__name__}{kind}-{token}" for kind in ("", "-edge"))
@@ -63,13 +63,13 @@ def map_parts(
 
 
 def _key(name: str, rank: int, axes: Axes, block: Axes) -> tuple[str | int, ...]:
-    """Return the key of a block, given by its place along three axes: the first along any other."""
+    """Return the key of a Dask block by its place along `axes`; along others, the first."""
     place = dict(zip(axes, block, strict=True))
     return (name, *(place.get(axis, 0) for axis in range(rank)))
 
 
 def _overlaps(ends: Sequence[int], part: Range) -> list[tuple[int, slice]]:
-    """Return which of the chunks that end there a part has elements of, and which of each."""
+    """Return the chunks, given by their ends, that a part overlaps, and its range of each."""
     found = []
     for j in range(bisect_right(ends, part[0]), len(ends)):
         begin = ends[j - 1] if j else 0
@@ -84,7 +84,7 @@ def _along(axis: int, piece: slice) -> tuple[slice, ...]:
 
 
 def _cut(chunk: Array, index: tuple[slice, ...]) -> Array:
-    """Copy a part, so that the chunk need not be kept for it."""
+    """Copy a part, so that the chunk can be freed."""
     return chunk[index].copy()
 
 
@@ -95,7 +95,7 @@ def _call(
     within: tuple[int, tuple[slice, ...]],
     *sources: Array,
 ) -> Array:
-    """Call a function on the sources side by side; of one of them, only on what is within."""
+    """Call a function on the sources side by side, with only a part of one of them."""
     own, index = within
     pieces = [*sources[:own], sources[own][index], *sources[own + 1 :]]
     # Without a dtype, NumPy would give the native byte order.

@@ -36,35 +36,35 @@ def rearrange(
     x : dask.array.Array or array_like
         Any dtype without Python objects; elements are moved bit for bit. An axis that the pattern
         splits, ``(h p)``, needs chunks that are multiples of ``p``, or of the product of all names
-        behind the first. It needs a single chunk where its first name, of those of more than one
-        element, is not the first one of an axis of the result too.
+        after the first. Names with one element do not count. The axis needs a single chunk if its
+        first name is not also the first name of an axis of the result.
     pattern : str
         The axes of `x`, ``->``, the axes of the result, as in `reblock.rearrange`.
     dtype, scale, bias : optional
-        How elements are converted, as in `reblock.rearrange`. Numbers of an axis need no other
-        chunks than the pattern does: each chunk takes its part of them.
+        How elements are converted, as in `reblock.rearrange`. Numbers along an axis do not
+        restrict its chunks: each chunk takes its part of them.
     threads : int or None, default 1
-        How many threads each task may use, at least 1; where None, as many as
-        `reblock.get_num_threads` says where the task runs.
+        The largest number of threads of each task, at least 1. None means the number of
+        `reblock.get_num_threads` in the process of the task.
     **axes_lengths : int
         Lengths of axes of the pattern, by their names.
 
     Returns
     -------
     dask.array.Array
-        Of `dtype`, else of the dtype of `x`.
+        Of `dtype`, or else of the dtype of `x`.
 
     Raises
     ------
     ValueError
-        As `reblock.rearrange`, and for chunks of unknown sizes: at the call.
+        As `reblock.rearrange`, and for chunks of unknown sizes; raised at the call.
     TypeError
-        As `reblock.rearrange`: at the call.
+        As `reblock.rearrange`; raised at the call.
 
     Warns
     -----
     dask.array.PerformanceWarning
-        If `x` has to be rechunked.
+        If the call rechunks `x`.
 
     Examples
     --------
@@ -109,19 +109,19 @@ def repeat(
     Returns
     -------
     dask.array.Array
-        Of `dtype`, else of the dtype of `x`.
+        Of `dtype`, or else of the dtype of `x`.
 
     Raises
     ------
     ValueError
-        As `reblock.repeat`, and for chunks of unknown sizes: at the call.
+        As `reblock.repeat`, and for chunks of unknown sizes; raised at the call.
     TypeError
-        As `reblock.repeat`: at the call.
+        As `reblock.repeat`; raised at the call.
 
     Warns
     -----
     dask.array.PerformanceWarning
-        If `x` has to be rechunked.
+        If the call rechunks `x`.
 
     Examples
     --------
@@ -136,7 +136,7 @@ def repeat(
 
 
 class _Options(NamedTuple):
-    """What a call is given besides an array and a pattern."""
+    """The arguments of a call without the array and the pattern."""
 
     threads: SupportsIndex | None
     dtype: npt.DTypeLike | None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A window that slides over an image: its positions and the rows that they cover."""
+"""Compute the positions of a window that slides over an image, and the rows that they cover."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -61,7 +61,7 @@ class AxisWindow:
     def positions_of(self, rows: Range) -> tuple[Range, Self]:
         """Return the positions that cover these rows, and the window that slides along them.
 
-        There is one position at least, even if it does not reach the rows.
+        There is at least one position, even if it does not reach the rows.
         """
         begin, end = rows[0] + self.start_padding, rows[1] + self.start_padding
         # Padding is not negative: in a gap, the first position begins no later than the first row.
@@ -105,7 +105,7 @@ class SlidingWindow:
     def part(self, blocks: Blocks) -> tuple[list[Range], Self] | None:
         """Return the rows along each axis that a part of the positions covers, and its window.
 
-        None where the part has no positions.
+        None if the part has no positions.
         """
         each = [] if blocks is None or isinstance(blocks, slice) else list(blocks)
         if all(bound is None or isinstance(bound, SupportsIndex) for bound in each):

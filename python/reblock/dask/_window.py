@@ -60,8 +60,8 @@ def unfold(
 
     This is `reblock.unfold`, with ``K`` elements in the window and ``L`` positions of it.
 
-    The spatial axes are flattened in the result, which has a stripe for each chunk of the leading
-    spatial axis: the first one with more than one window position. A stripe has the positions that
+    The leading spatial axis is the first one with more than one window position. The result has one
+    chunk, called a stripe, for each chunk of `x` along it. A stripe has the window positions that
     would begin in its chunk without padding. The neighbours send the elements that these windows
     cover beyond the chunk.
 
@@ -69,8 +69,8 @@ def unfold(
     ----------
     x : dask.array.Array or array_like
         Shape ``(N, C, S_1, ..., S_k)``, with 1 to 6 spatial axes. Any dtype without Python objects;
-        elements are moved bit for bit. The spatial axes but the leading one need a single chunk;
-        along the other axes, any chunks will do.
+        elements are moved bit for bit. All spatial axes but the leading one need a single chunk.
+        The batch and the channels may have any chunks.
     window_sizes : int or sequence of int
         Elements of the window, for all spatial axes or one for each; at least 1. This holds for the
         following parameters too.
@@ -81,12 +81,12 @@ def unfold(
     start_padding, end_padding : int or sequence of int, default 0
         Implicit elements before and behind each spatial axis; at least 0.
     padding_mode : str or PaddingMode, default "constant"
-        What the implicit elements are, as in `reblock.unfold`. Other elements than zeros are taken
-        from the chunks that have them, and join the first and the last chunk of their axis.
+        What the implicit elements are, as in `reblock.unfold`. Elements other than zeros come from
+        the chunks that have them, and join the first and the last chunk of their axis.
     padding_value : number, default 0
-        What "constant" finds, as in `reblock.unfold`.
+        The value of the implicit elements of "constant", as in `reblock.unfold`.
     order : {"CRD", "DCR"} or DepthSpaceOrder, default "CRD"
-        Whether the channel (CRD) or the window's element (DCR) is the slow index in the rows; DCR
+        Whether the channel (CRD) or the window's element (DCR) is the slow index in the rows. DCR
         needs a single chunk along the channels or the rows.
     blocks : slice, (start, stop), or a sequence of these, optional
         The window positions to take, as in `reblock`. The default is all.
@@ -94,32 +94,32 @@ def unfold(
         The axis of the channels in `x`; any axis but 0. A negative one counts from the
         end.
     layout, out_layout : str, optional
-        The axes of the argument and of the result, a letter each, as in `reblock`: "NHWC", "CHW" or
-        "NLC". Not beside another `channel_axis` than 1.
+        A letter for each axis of the argument and of the result, as in `reblock`: "NHWC", "CHW" or
+        "NLC". `channel_axis` must then be 1.
     dtype, scale, bias : optional
         How elements are converted, as in `reblock`. The padding must then be 0. Values for each
         channel need a single chunk along the channels.
     threads : int or None, default 1
-        How many threads each task may use, at least 1; where None, as many as
-        `reblock.get_num_threads` says where the task runs.
+        The largest number of threads of each task, at least 1. None means the number of
+        `reblock.get_num_threads` in the process of the task.
 
     Returns
     -------
     dask.array.Array
-        Shape ``(N, C*K, L)``, of `dtype`, else of the dtype of `x`. Its chunks are larger than
-        those of `x` as it is larger than `x`.
+        Shape ``(N, C*K, L)``, of `dtype`, or else of the dtype of `x`. Its chunks are larger than
+        those of `x`, in the ratio of the two arrays.
 
     Raises
     ------
     ValueError
-        As `reblock.unfold`, and for chunks of unknown sizes: at the call.
+        As `reblock.unfold`, and for chunks of unknown sizes; raised at the call.
     TypeError
-        As `reblock.unfold`: at the call.
+        As `reblock.unfold`; raised at the call.
 
     Warns
     -----
     dask.array.PerformanceWarning
-        If `x` has to be rechunked.
+        If the call rechunks `x`.
 
     Examples
     --------
@@ -176,22 +176,22 @@ def fold(
 
     This is `reblock.fold`, with ``K`` elements in the window and ``L`` positions of it.
 
-    The result is chunked along the leading spatial axis, the first one with more than one window
-    position, and has one chunk along the others; `fold` of `unfold` gives the chunks of the image
-    back where they are multiples of the strides. Each chunk takes all columns that reach into it,
-    from its own chunk of `columns` and from the neighbours, so that its sums have the same terms in
-    the same order as those of `reblock.fold`.
+    The leading spatial axis is the first one with more than one window position. The result is
+    chunked along this axis, and has one chunk along the other spatial axes. `fold` of `unfold`
+    restores chunks of the image that are multiples of the strides. Each chunk takes all columns
+    that reach into it, from its own chunk of `columns` and from the neighbours. So its sums have
+    the same terms in the same order as in `reblock.fold`.
 
     Parameters
     ----------
     columns : dask.array.Array or array_like
-        Shape ``(N, C*K, L)``. A dtype that `reblock.fold` can sum. Along axis 1, chunks are needed
-        that are multiples of ``K``; along axis 2, multiples of the window positions per step
-        along the leading axis; along the batch, any chunks will do. `unfold` makes such chunks.
+        Shape ``(N, C*K, L)``. A dtype that `reblock.fold` can sum. Along axis 1, chunks must be
+        multiples of ``K``. Along axis 2, they must be multiples of the window positions for each
+        step along the leading axis. The batch may have any chunks. `unfold` makes chunks that fit.
     output_sizes : int or sequence of int
-        The spatial extents of the result, for all spatial axes or one for each. Where it is an int,
-        the first sequence among the parameters that follow tells the number of spatial axes;
-        without one there is a single axis.
+        The spatial extents of the result, for all spatial axes or one for each. If it is an int,
+        the first sequence among the following parameters gives the number of spatial axes. Without
+        a sequence there is one spatial axis.
     window_sizes : int or sequence of int
         Elements of the window, for all spatial axes or one for each; at least 1. This holds for the
         following parameters too.
@@ -205,40 +205,40 @@ def fold(
         What happens to the terms of implicit elements, as in `reblock.fold`. All modes but
         "constant" need `columns` with a single chunk along axis 2.
     order : {"CRD", "DCR"} or DepthSpaceOrder, default "CRD"
-        Whether the channel (CRD) or the window's element (DCR) is the slow index in the rows; DCR
+        Whether the channel (CRD) or the window's element (DCR) is the slow index in the rows. DCR
         needs a single chunk along the channels or the rows.
     blocks : slice, (start, stop), or a sequence of these, optional
         The window positions to take, as in `reblock`. The default is all.
     reduction : {"sum", "mean", "max", "min"}, default "sum"
-        What becomes of the terms of an element, as in `reblock.fold`.
+        How the terms of an element are combined, as in `reblock.fold`.
     weights, dtype : optional
         The weights of the window's elements, and the dtype of the result, as in `reblock.fold`.
     channel_axis : int, default 1
         The axis of the channels in the result; any axis but 0. A negative one counts from the
         end.
     layout, out_layout : str, optional
-        The axes of the argument and of the result, a letter each, as in `reblock`: "NHWC", "CHW" or
-        "NLC". Not beside another `channel_axis` than 1.
+        A letter for each axis of the argument and of the result, as in `reblock`: "NHWC", "CHW" or
+        "NLC". `channel_axis` must then be 1.
     threads : int or None, default 1
-        How many threads each task may use, at least 1; where None, as many as
-        `reblock.get_num_threads` says where the task runs.
+        The largest number of threads of each task, at least 1. None means the number of
+        `reblock.get_num_threads` in the process of the task.
 
     Returns
     -------
     dask.array.Array
-        Shape ``(N, C, *output_sizes)``, of `dtype`, else of the dtype of `columns`.
+        Shape ``(N, C, *output_sizes)``, of `dtype`, or else of the dtype of `columns`.
 
     Raises
     ------
     ValueError
-        As `reblock.fold`, and for chunks of unknown sizes: at the call.
+        As `reblock.fold`, and for chunks of unknown sizes; raised at the call.
     TypeError
-        As `reblock.fold`: at the call.
+        As `reblock.fold`; raised at the call.
 
     Warns
     -----
     dask.array.PerformanceWarning
-        If `columns` has to be rechunked.
+        If the call rechunks `columns`.
 
     Examples
     --------

@@ -1,26 +1,26 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The four operators for PyTorch's tensors on the CPU, as custom operators of PyTorch.
+"""Run the four operators on PyTorch's tensors on the CPU, as custom operators of PyTorch.
 
 `depth_to_space`, `space_to_depth`, `unfold` and `fold` take the arguments of the functions of the
 same names in `reblock`, except ``out`` and ``accumulate``, and return tensors. They have gradients
-of any order, because each operator is linear and another one is its adjoint. They work under
+of any order, because each operator is linear and the adjoint of another one. They work under
 ``torch.compile``, ``torch.export``, ``torch.vmap``, ``torch.func``, ``torch.fx`` and
 ``torch.jit.trace``, and do not change their input. ``torch.jit.script`` is not supported.
 
 Elements of any dtype are moved bit for bit. `fold` adds: it takes bool (logical or), integers
-(which wrap around), floating point (float16 and bfloat16 are summed in float32 and rounded once)
-and complex64 and complex128.
+(which wrap around), floating point (float16 and bfloat16 are summed in float32 and rounded once),
+complex64 and complex128.
 
-`rearrange` and `repeat` are functions of patterns, with the same properties.
+`rearrange` and `repeat` take patterns, and have the same properties.
 
-`dtype`, `scale` and `bias` convert elements. A plain call does so in one pass with the move. Where
-PyTorch records the call, for gradients, transforms or the compiler, its own operators convert.
+`dtype`, `scale` and `bias` convert elements. A plain call converts and moves in one pass. If
+PyTorch records the call, for gradients, transforms or the compiler, PyTorch's operators convert.
 
-A tensor is read without copying, whatever its strides. Each result is a new tensor of the same
-dtype, which shares no memory with the input. Nothing else of its size is allocated. NumPy allocates
-the memory of a result, as in `reblock`: its storage cannot be resized. The input is copied first in
-two cases: where its conjugation or negation has been put off by PyTorch, and where ``torch.vmap``
-maps over an axis that does not merge with the batch.
+An operator reads a tensor of any strides without copying. Each result is a new tensor, and shares
+no memory with the input. Its dtype is that of the input unless `dtype` is given. Nothing else of
+its size is allocated. NumPy allocates the memory of a result, so its storage cannot be resized. The
+input is copied first in two cases: if PyTorch has delayed its conjugation or negation, and if
+``torch.vmap`` maps over an axis that does not merge with the batch.
 
 `reblock.torch.nn` has the modules of PyTorch for these operators, and `accelerate` puts them into
 a model.
@@ -105,23 +105,24 @@ def depth_to_space(
         The axis of the channels in `x` and in the result; any axis but 0. A negative one counts
         from the end.
     layout, out_layout : str, optional
-        The axes of the argument and of the result, a letter each, as in `reblock.depth_to_space`:
-        "NHWC", "CHW" or "NLC". Not beside another `channel_axis` than 1.
+        A letter for each axis of the argument and of the result, as in `reblock.depth_to_space`:
+        "NHWC", "CHW" or "NLC". `channel_axis` must then be 1.
     dtype : torch.dtype, optional
-        The dtype of the result: bool, integer or floating point; that of `x` where it is not given.
+        The dtype of the result: bool, integer or floating point. The default is that of `x`.
     scale, bias : float, sequence of float or torch.Tensor, optional
         Each element becomes ``cast(x * scale + bias, dtype)``, as in `reblock.depth_to_space`.
-        They are constants, without gradients. With them or a dtype the result is contiguous.
+        They are constants, without gradients. With them or a dtype, the result is contiguous.
     threads : int, optional
-        How many threads may move the bytes, at least 1; where it is not given, as many as
-        `reblock.get_num_threads` says. PyTorch's own number is another one.
+        The largest number of threads that may move the bytes, at least 1. The default is that of
+        `reblock.get_num_threads`, not that of PyTorch.
 
     Returns
     -------
     torch.Tensor
-        Shape ``(N, C, S_1*B_1, ..., S_k*B_k)``, of the dtype of `x`. It is contiguous in the memory
-        format ``channels_last`` or ``channels_last_3d`` where `x` is that and not contiguous, and
-        `channel_axis` is 1; else contiguous, as it is with a layout.
+        Shape ``(N, C, S_1*B_1, ..., S_k*B_k)``, of `dtype`, or else of the dtype of `x`. If `x` has
+        the memory format ``channels_last`` or ``channels_last_3d`` and is not contiguous, and
+        `channel_axis` is 1, the result has the same format. Otherwise, and with a layout, it is
+        contiguous.
 
     Raises
     ------
@@ -193,22 +194,22 @@ def space_to_depth(
         The axis of the channels in `x` and in the result; any axis but 0. A negative one counts
         from the end.
     layout, out_layout : str, optional
-        The axes of the argument and of the result, a letter each, as in `reblock.space_to_depth`:
-        "NHWC", "CHW" or "NLC". Not beside another `channel_axis` than 1.
+        A letter for each axis of the argument and of the result, as in `reblock.space_to_depth`:
+        "NHWC", "CHW" or "NLC". `channel_axis` must then be 1.
     dtype : torch.dtype, optional
-        The dtype of the result: bool, integer or floating point; that of `x` where it is not given.
+        The dtype of the result: bool, integer or floating point. The default is that of `x`.
     scale, bias : float, sequence of float or torch.Tensor, optional
         Each element becomes ``cast(x * scale + bias, dtype)``, as in `reblock.space_to_depth`.
-        They are constants, without gradients. With them or a dtype the result is contiguous.
+        They are constants, without gradients. With them or a dtype, the result is contiguous.
     threads : int, optional
-        How many threads may move the bytes, at least 1; where it is not given, as many as
-        `reblock.get_num_threads` says. PyTorch's own number is another one.
+        The largest number of threads that may move the bytes, at least 1. The default is that of
+        `reblock.get_num_threads`, not that of PyTorch.
 
     Returns
     -------
     torch.Tensor
-        Shape ``(N, C*P, S_1, ..., S_k)``, of the dtype of `x`, in the memory format that
-        `depth_to_space` would choose.
+        Shape ``(N, C*P, S_1, ..., S_k)``, of `dtype`, or else of the dtype of `x`. The rule for the
+        memory format is that of `depth_to_space`.
 
     Raises
     ------
@@ -293,31 +294,31 @@ def unfold(
         What the implicit elements are, as in `reblock.unfold`: "constant", "edge" (PyTorch's
         "replicate"), "reflect", "symmetric" or "wrap" ("circular").
     padding_value : number, default 0
-        What "constant" finds; the dtype of `x` must hold it exactly.
+        The value of the implicit elements of "constant". The dtype of `x` must hold it exactly.
     order : {"CRD", "DCR"} or DepthSpaceOrder, default "CRD"
-        Whether the channel (CRD) or the window position (DCR) is the slow index in the rows.
+        Whether the channel (CRD) or the window's element (DCR) is the slow index in the rows.
     blocks : slice, (start, stop), or a sequence of these, optional
-        Which blocks to take: positions along all spatial axes, or a range for each. All where it is
-        not given.
+        The window positions to take: one range for all spatial axes, or one for each. The default
+        is all.
     channel_axis : int, default 1
         The axis of the channels in `x`; any axis but 0. A negative one counts from the
         end.
     layout, out_layout : str, optional
-        The axes of the argument and of the result, a letter each, as in `reblock.unfold`:
-        "NHWC", "CHW" or "NLC". Not beside another `channel_axis` than 1.
+        A letter for each axis of the argument and of the result, as in `reblock.unfold`:
+        "NHWC", "CHW" or "NLC". `channel_axis` must then be 1.
     dtype : torch.dtype, optional
-        The dtype of the result: bool, integer or floating point; that of `x` where it is not given.
+        The dtype of the result: bool, integer or floating point. The default is that of `x`.
     scale, bias : float, sequence of float or torch.Tensor, optional
         Each element becomes ``cast(x * scale + bias, dtype)``, as in `reblock.unfold`.
-        They are constants, without gradients. With them or a dtype the result is contiguous.
+        They are constants, without gradients. With them or a dtype, the result is contiguous.
     threads : int, optional
-        How many threads may move the bytes, at least 1; where it is not given, as many as
-        `reblock.get_num_threads` says. PyTorch's own number is another one.
+        The largest number of threads that may move the bytes, at least 1. The default is that of
+        `reblock.get_num_threads`, not that of PyTorch.
 
     Returns
     -------
     torch.Tensor
-        Shape ``(N, C*K, L)``, of the dtype of `x`, contiguous.
+        Shape ``(N, C*K, L)``, of `dtype`, or else of the dtype of `x`; contiguous.
 
     Raises
     ------
@@ -370,7 +371,7 @@ def fold(
     out_layout: str | None = None,
     threads: SupportsIndex | None = None,
 ) -> torch.Tensor:
-    """Add the columns up where their windows lie (col2im), the adjoint of `unfold`.
+    """Add up overlapping windows into an image (col2im), the adjoint of `unfold`.
 
     This is `reblock.fold`, with ``K`` elements in the window and ``L`` positions of it. With two
     spatial axes, it is ``torch.nn.functional.fold``.
@@ -380,9 +381,9 @@ def fold(
     columns : torch.Tensor
         Shape ``(N, C*K, L)``, on the CPU; any strides, and any dtype that has a sum.
     output_sizes : int or sequence of int
-        The spatial extents of the result, for all spatial axes or one for each. Where it is an int,
-        the first sequence among the parameters that follow tells the number of spatial axes;
-        without one there is a single axis.
+        The spatial extents of the result, for all spatial axes or one for each. If it is an int,
+        the first sequence among the following parameters gives the number of spatial axes. Without
+        a sequence there is one spatial axis.
     window_sizes : int or sequence of int
         Elements of the window, for all spatial axes or one for each; at least 1. This holds for the
         following parameters too.
@@ -396,26 +397,26 @@ def fold(
         What happens to the terms of implicit elements, as in `reblock.fold`: "constant" leaves them
         out, the other modes add them to the elements that `unfold` takes.
     order : {"CRD", "DCR"} or DepthSpaceOrder, default "CRD"
-        Whether the channel (CRD) or the window position (DCR) is the slow index in the rows.
+        Whether the channel (CRD) or the window's element (DCR) is the slow index in the rows.
     blocks : slice, (start, stop), or a sequence of these, optional
-        Which blocks to take: positions along all spatial axes, or a range for each. All where it is
-        not given.
+        The window positions to take: one range for all spatial axes, or one for each. The default
+        is all.
     reduction : {"sum", "mean", "max", "min"}, default "sum"
-        What becomes of the terms of an element, as in `reblock.fold`. Sums and means have
-        gradients, of any order; the others have none.
+        How the terms of an element are combined, as in `reblock.fold`. Sums and means have
+        gradients of any order. "max" and "min" have none.
     weights : array_like, optional
         A weight for each element of the window, as in `reblock.fold`; constant for gradients.
     dtype : torch.dtype, optional
-        The dtype of the result and of the arithmetic; that of `columns` where it is not given.
+        The dtype of the result and of the arithmetic. The default is that of `columns`.
     channel_axis : int, default 1
         The axis of the channels in the result; any axis but 0. A negative one counts from the
         end.
     layout, out_layout : str, optional
-        The axes of the argument and of the result, a letter each, as in `reblock.fold`:
-        "NHWC", "CHW" or "NLC". Not beside another `channel_axis` than 1.
+        A letter for each axis of the argument and of the result, as in `reblock.fold`:
+        "NHWC", "CHW" or "NLC". `channel_axis` must then be 1.
     threads : int, optional
-        How many threads may move the bytes, at least 1; where it is not given, as many as
-        `reblock.get_num_threads` says. PyTorch's own number is another one.
+        The largest number of threads that may move the bytes, at least 1. The default is that of
+        `reblock.get_num_threads`, not that of PyTorch.
 
     Returns
     -------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Arguments as PyTorch's operators take them: ints, lists of one int for each axis, an order."""
+"""Turn arguments into those of PyTorch's operators: ints, lists of ints for axes, an order."""
 
 from __future__ import annotations  # docs/conf.py mocks torch, of which | makes no union
 
@@ -19,8 +19,8 @@ ALL_BLOCKS = (0, sys.maxsize)  # what a range of blocks is where it is not given
 def operands(parameters: Sequence[str], values: Sequence[Any], rank: int) -> list[Any]:
     """Return the arguments of a call on a tensor of this rank as its operator takes them.
 
-    The arguments come by place. All kinds that `reblock` takes are taken, and any int may be a
-    torch.SymInt. Whether an int is in range is left to the operator.
+    Arguments are positional. They may have all types that `reblock` takes, and any int may be a
+    torch.SymInt. The operator checks the ranges of ints.
     """
     result = {n: _READ.get(n, _sizes)(n, v) for n, v in zip(parameters, values, strict=True)}
     _refuse_two_places_of_channels(result)
@@ -108,7 +108,7 @@ def _mode(name: str, value: object) -> str:
 
 
 def _number(name: str, value: object) -> Any:
-    """Return a number as a Scalar of PyTorch holds it."""
+    """Return a number as a Scalar of PyTorch."""
     if isinstance(value, (bool, int, float, complex)):
         return value
     number = value.item() if isinstance(value, (np.generic, torch.Tensor)) else None
@@ -128,7 +128,7 @@ def _as_given(_name: str, value: object) -> Any:
 
 
 def _bounds(blocks: Any, axes: int) -> list[Any] | None:
-    """Return where the ranges of blocks start and stop, one after the other."""
+    """Return the start and the stop of each range of window positions, in one list."""
     if blocks is None:
         return None
     ranges = [_range(blocks)] * max(axes, 1)
@@ -147,7 +147,7 @@ def _bounds(blocks: Any, axes: int) -> list[Any] | None:
 
 
 def _range(given: object) -> tuple[Any, Any] | None:
-    """Return where a slice or a pair starts and stops, or None for anything else."""
+    """Return the start and the stop of a slice or a pair, or None for anything else."""
     pair: Sequence[Any]
     if isinstance(given, slice):
         if given.step not in (None, 1):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""dtype, scale and bias of the functions in `reblock.torch`.
+"""Apply dtype, scale and bias for the functions in `reblock.torch`.
 
-A plain call converts while it moves. Where PyTorch records the call, for gradients, transforms or
-the compiler, the same arithmetic is done by PyTorch's operators beside the move.
+A plain call converts while it moves. If PyTorch records the call, for gradients, transforms or the
+compiler, PyTorch's operators do the same arithmetic before or after the move.
 """
 
 from __future__ import annotations  # docs/conf.py mocks torch, of which | makes no union
@@ -30,7 +30,7 @@ _PEERS = {
 
 
 class Conversion(NamedTuple):
-    """What a call asks for; the functions of this file are called where that is something."""
+    """The dtype, scale and bias of a call. Calls without any do not use this file."""
 
     dtype: torch.dtype | None
     scale: Any
@@ -40,7 +40,7 @@ class Conversion(NamedTuple):
         return not all(value is None for value in self)
 
     def checked(self, x: object, peer: str) -> dict[str, Any]:
-        """Return the arguments for the functions of `reblock`; errors for what they cannot be."""
+        """Return the arguments for the functions of `reblock`, or raise for invalid ones."""
         require_dense_on_the_cpu("x", x, peer)
         if not isinstance(self.dtype, torch.dtype | None):
             raise TypeError(
@@ -62,7 +62,7 @@ def of_channels(
     arguments: Mapping[str, Any],
     move: Callable[[torch.Tensor], torch.Tensor],
 ) -> torch.Tensor:
-    """Call depth_to_space, space_to_depth or unfold; `move` does so without a conversion."""
+    """Call depth_to_space, space_to_depth or unfold. `move` is the call without a conversion."""
     keywords = conversion.checked(x, f"torch.nn.functional.{_PEERS[name]}")
     conversion = Conversion(**keywords)
     if is_plain(x):
@@ -92,7 +92,7 @@ def of_pattern(
     lengths: Mapping[str, Any],
     threads: int | np.integer[Any] | None,
 ) -> torch.Tensor:
-    """Call rearrange or repeat; `move` does so without a conversion."""
+    """Call rearrange or repeat. `move` is the call without a conversion."""
     keywords = conversion.checked(x, f"einops.{use}")
     conversion = Conversion(**keywords)
     if is_plain(x):
@@ -150,7 +150,7 @@ def _plain(
 
 
 def _numbers(factor: Any) -> Any:
-    """Return numbers of Python, which a compiled function takes for constants."""
+    """Return numbers of Python. A compiled function treats them as constants."""
     if isinstance(factor, Mapping):
         return {name: _numbers(values) for name, values in factor.items()}
     return factor.tolist() if isinstance(factor, torch.Tensor | np.ndarray | np.generic) else factor

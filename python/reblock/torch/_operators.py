@@ -60,7 +60,7 @@ def _space_to_depth_shape(
 
 
 def _blocks_in(start: int, stop: int, count: int) -> int:
-    """Return how many of `count` blocks there are from `start` to `stop`."""
+    """Return how many of `count` window positions lie from `start` to `stop`."""
     start = start + count if start < 0 else start
     if stop == ALL_BLOCKS[1]:
         stop = count
@@ -94,7 +94,7 @@ def _fold_shape(
 
 
 def _pairs(blocks: Sequence[int]) -> list[tuple[int, int]]:
-    """Return ranges from the flat list that an operator's schema has of them."""
+    """Return ranges from the flat list of an operator's schema."""
     return list(zip(blocks[::2], blocks[1::2], strict=True))
 
 
@@ -102,7 +102,7 @@ def _pairs(blocks: Sequence[int]) -> list[tuple[int, int]]:
 
 
 def _layouts(name: str, rank: int, arguments: dict[str, Any]) -> tuple[str, str] | None:
-    """Return both layouts of a call on a tensor of this rank, or None where it has none."""
+    """Return both layouts of a call on a tensor of this rank, or None if it has none."""
     axes = len(arguments["output_sizes"]) if name == "fold" else rank - 2
     both: tuple[str, str] | None = resolve_layouts(
         name, arguments["layout"], arguments["out_layout"], axes
@@ -115,10 +115,10 @@ def _layouts(name: str, rank: int, arguments: dict[str, Any]) -> tuple[str, str]
 
 @dataclass(frozen=True)
 class Operator:
-    """A custom operator, with arguments as its schema has them, all by place.
+    """A custom operator, with the arguments of its schema, all positional.
 
-    `kernel` computes the result. `adjoint` is given the shape of the tensor before the other
-    arguments. `operands` are the names of these.
+    `kernel` computes the result. `adjoint` takes the shape of the tensor before the other
+    arguments. `operands` are the names of the other arguments.
     """
 
     kernel: Callable[..., torch.Tensor]
@@ -138,7 +138,7 @@ class Operator:
         return result
 
     def derivative(self, tangent: torch.Tensor, *operands: Any) -> torch.Tensor:
-        """Return the operator's derivative: itself, with zeros where it finds a value."""
+        """Return the operator's derivative: the operator itself, with zeros as padding."""
         if "padding_value" in self.operands:
             at = self.operands.index("padding_value")
             operands = (*operands[:at], 0, *operands[at + 1 :])
@@ -155,7 +155,7 @@ def define_operator(
     adjoint: Callable[..., torch.Tensor],
     operands: tuple[str, ...] = (),
 ) -> Operator:
-    """Define ``torch.ops.reblock.name``, with `parameters` in its schema behind the tensor.
+    """Define ``torch.ops.reblock.name``, with `parameters` in its schema after the tensor.
 
     `make` returns a tensor like the result, whose elements have any values. `run_batches` is the
     rule for vmap. `kernel`, `adjoint` and `operands` are as in `Operator`.
@@ -187,9 +187,9 @@ def define_operator(
 
 @dataclass(frozen=True)
 class Function:
-    """A function of `reblock` on tensors, with arguments as it takes them, all by place.
+    """A function of `reblock` on tensors, with the same arguments, all positional.
 
-    `run` computes the result, `peer` names the function of PyTorch.
+    `run` computes the result. `peer` names the function of PyTorch.
     """
 
     parameters: tuple[str, ...]
@@ -210,7 +210,7 @@ class Function:
 
 @dataclass(frozen=True)
 class _Call:
-    """An operator and its arguments, which are not to be taken for inputs of their own."""
+    """An operator and its arguments, as one value: PyTorch must not take them for inputs."""
 
     operator: Operator
     operands: tuple[Any, ...]
@@ -219,8 +219,8 @@ class _Call:
 class _Linear(torch.autograd.Function):  # type: ignore[misc] # the types of torch are left out
     """Give an operator the transforms of torch.func and forward mode.
 
-    PyTorch has neither for custom operators: torch.func.grad raises an error, and forward mode
-    takes every derivative for zero.
+    PyTorch supports neither for custom operators: torch.func.grad raises an error, and forward
+    mode returns zero for every derivative.
     """
 
     generate_vmap_rule = True
@@ -246,7 +246,7 @@ class _Linear(torch.autograd.Function):  # type: ignore[misc] # the types of tor
 
 
 def _as_given(arguments: dict[str, Any]) -> dict[str, Any]:
-    """Leave `channel_axis` out where a layout says where the channels are."""
+    """Leave `channel_axis` out if a layout places the channels."""
     told = _has_layout(arguments) and arguments["channel_axis"] == 1
     return {k: v for k, v in arguments.items() if not (told and k == "channel_axis")}
 
@@ -256,7 +256,7 @@ def _has_layout(arguments: dict[str, Any]) -> bool:
 
 
 def _of_schema(arguments: dict[str, Any]) -> dict[str, Any]:
-    """Return the arguments of a custom operator as the functions of reblock take them."""
+    """Turn the arguments of a custom operator into those of the functions of reblock."""
     given = _as_given(arguments)
     if given.get("blocks") is not None:
         given["blocks"] = _pairs(given["blocks"])
@@ -269,7 +269,7 @@ def _symbols(
     shape: Sequence[int],
     geometry: dict[str, Any],
 ) -> Sequence[int]:
-    """Return the result's shape, by one of the formulas for symbols."""
+    """Return the result's shape by one of the formulas for symbols."""
     layouts = _layouts(name, len(shape), geometry)
     geometry = {
         k: v for k, v in geometry.items() if k not in ("padding_mode", "layout", "out_layout")
@@ -290,7 +290,7 @@ def _function(
     adjoint: Callable[..., torch.Tensor],
     peer: str,
 ) -> Function:
-    """Define a function and its operator with the parameters of that in `reblock`, tensor first."""
+    """Define a function and its operator, with the parameters of the function in `reblock`."""
     types = {
         "padding_mode": "str",
         "padding_value": "Scalar",
@@ -305,7 +305,7 @@ def _function(
     function, shape_function = getattr(reblock, name), getattr(reblock, f"{name}_shape")
 
     def make(x: torch.Tensor, *values: Any) -> torch.Tensor:
-        """Make what the operator gives, but for its elements."""
+        """Make a tensor like the operator's result, whose elements have any values."""
         arguments = dict(zip(parameters[1:], values, strict=True))
         form = _form_of(x, arguments)
         geometry = {
@@ -317,7 +317,7 @@ def _function(
         return empty(x, shape_function(x.shape, **_of_schema(geometry)), form)
 
     def compute(x: torch.Tensor, arguments: dict[str, Any]) -> torch.Tensor:
-        """Compute in memory that the function allocates: large results come in large pages."""
+        """Compute into memory that the function allocates, with huge pages for large results."""
         source = array(x)
         form = _form_of(x, arguments)
         if "padding_value" in arguments:
@@ -335,7 +335,7 @@ def _function(
         return compute(x, _of_schema(dict(zip(parameters[1:], values, strict=True))))
 
     def run_batches(_info: Any, in_dims: Sequence[int], x: torch.Tensor, *values: Any) -> Any:
-        """Run on the samples of all batches at once: along N, or with an N where there is none."""
+        """Run on the samples of all batches at once: along N, or along a new N."""
         arguments = dict(zip(parameters[1:], values, strict=True))
         layouts = _layouts(name, x.ndim - 1, arguments)
         layout, out_layout = layouts or ("N", "N")
@@ -377,7 +377,7 @@ def _form_of(x: torch.Tensor, arguments: dict[str, Any]) -> torch.memory_format:
 def _on_last_axis(
     function: Callable[..., npt.NDArray[Any]], x: npt.NDArray[Any], **arguments: Any
 ) -> npt.NDArray[Any]:
-    """Call the function with the channels of axis 1 on the last one, as they are in memory."""
+    """Call the function with the channels moved from axis 1 to the last axis, as in memory."""
     middle = range(1, x.ndim - 1)
     last = x.transpose(0, *(axis + 1 for axis in middle), 1)
     try:
@@ -397,7 +397,7 @@ _UNFOLD = (*WINDOW_PARAMETERS, "padding_mode", "padding_value", "order", "blocks
 def _swapped(
     name: str, rank: int, parameters: Sequence[str], values: Sequence[Any]
 ) -> dict[str, Any]:
-    """Return the arguments with the layouts of what goes in and what comes out swapped."""
+    """Return the arguments with the layouts of input and result swapped."""
     arguments = dict(zip(parameters, values, strict=True))
     layouts = _layouts(name, rank, arguments)
     if layouts is not None:

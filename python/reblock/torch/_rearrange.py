@@ -43,20 +43,20 @@ def rearrange(
     pattern : str
         The axes of `x`, ``->``, the axes of the result, as in `reblock.rearrange`.
     dtype : torch.dtype, optional
-        The dtype of the result: bool, integer or floating point; that of `x` where it is not given.
+        The dtype of the result: bool, integer or floating point. The default is that of `x`.
     scale, bias : float or {str: sequence of float}, optional
         Each element becomes ``cast(x * scale + bias, dtype)``, as in `reblock.rearrange`. They are
         constants, without gradients.
     threads : int, optional
-        How many threads may move the bytes, at least 1; where it is not given, as many as
-        `reblock.get_num_threads` says. PyTorch's own number is another one.
+        The largest number of threads that may move the bytes, at least 1. The default is that of
+        `reblock.get_num_threads`, not that of PyTorch.
     **axes_lengths : int
         Lengths of axes of the pattern, by their names.
 
     Returns
     -------
     torch.Tensor
-        Of the dtype of `x`, contiguous.
+        Contiguous, of `dtype`, or else of the dtype of `x`.
 
     Raises
     ------
@@ -65,7 +65,7 @@ def rearrange(
     TypeError
         As `reblock.rearrange`.
     NotImplementedError
-        For a tensor that is sparse, quantized or on a device.
+        For a tensor that is sparse, quantized or on another device than the CPU.
 
     Examples
     --------
@@ -110,7 +110,7 @@ def repeat(
     Returns
     -------
     torch.Tensor
-        Of the dtype of `x`, contiguous.
+        Contiguous, of `dtype`, or else of the dtype of `x`.
 
     Raises
     ------
@@ -119,7 +119,7 @@ def repeat(
     TypeError
         As `reblock.repeat`.
     NotImplementedError
-        For a tensor that is sparse, quantized or on a device.
+        For a tensor that is sparse, quantized or on another device than the CPU.
 
     Examples
     --------
@@ -158,7 +158,7 @@ def _apply(
 
 
 class _Call(NamedTuple):
-    """What the operator is given besides the tensor."""
+    """The operator's arguments without the tensor."""
 
     pattern: str
     use: Use
@@ -176,7 +176,7 @@ class _Call(NamedTuple):
 
 
 def _make(x: torch.Tensor, *values: Any) -> torch.Tensor:
-    """Make what the operator gives, but for its elements."""
+    """Make a tensor like the operator's result, whose elements have any values."""
     axes, lengths = _Call(*values).resolved(x.shape)
     return x.new_empty(shape_of(axes.right, lengths))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""fold of PyTorch's tensors with a reduction, weights or a dtype."""
+"""Fold PyTorch's tensors with a reduction, weights or a dtype."""
 
 from __future__ import annotations  # docs/conf.py mocks torch, of which | makes no union
 
@@ -28,7 +28,7 @@ def fold(
     dtype: torch.dtype | None,
     **window: Any,
 ) -> torch.Tensor:
-    """Fold by `plain`, and by `reblock.fold` what is no plain sum; `unfold` is the adjoint."""
+    """Fold plain sums by `plain`, and others by `reblock.fold`. `unfold` is the adjoint."""
     if dtype is not None and not isinstance(dtype, torch.dtype):
         raise TypeError(f"dtype must be a torch.dtype, got {dtype!r}")
     if reduction == "sum" and weights is None and dtype in (None, columns.dtype):
@@ -105,7 +105,7 @@ class _Call:
         return both or ("NCL"[-columns.ndim :], "")
 
     def divisor(self, columns: torch.Tensor, gradient: torch.Tensor) -> torch.Tensor:
-        """Return what a mean divides by, at each place of an image of one channel."""
+        """Return the divisors of a mean, as an image of one channel."""
         ones = torch.ones((), dtype=torch.float64).expand(columns.shape)
         how = {**self.how, "reduction": "sum", "dtype": None}
         counts = _Call(self.unfold, self.output_sizes, how, self.window)

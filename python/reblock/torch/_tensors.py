@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which tensors the operators take, and how these become arrays and arrays become tensors."""
+"""Check the tensors that operators take, turn them into arrays, and arrays into tensors."""
 
 from __future__ import annotations  # docs/conf.py mocks torch, of which | makes no union
 
@@ -31,9 +31,9 @@ _PLAIN_TYPES = (torch.Tensor, torch.nn.Parameter)
 
 
 def is_plain(x: Any) -> bool:
-    """Whether PyTorch does no more in a call on `x` than to run the operator.
+    """Whether PyTorch only runs the operator in a call on `x`.
 
-    Then the dispatcher can be left out, which takes longer than a small call does.
+    Then the call can skip the dispatcher, which takes longer than a small call.
     """
     if torch.compiler.is_compiling() or type(x) not in _PLAIN_TYPES:
         return False
@@ -50,15 +50,15 @@ def is_plain(x: Any) -> bool:
 
 
 def is_dense(x: torch.Tensor) -> bool:
-    """Whether the elements lie in memory at strides, as numbers of their own."""
+    """Whether the elements are separate numbers in memory, at strides."""
     return x.layout is torch.strided and not (x.is_nested or x.is_quantized)
 
 
 def require_dense_on_the_cpu(name: str, x: object, peer: str) -> None:
-    """Raise an error for what no operator takes.
+    """Raise an error for tensors that no operator takes.
 
-    `peer` names the function that takes tensors on other devices. The device "meta" is
-    not refused: there the result has no elements either.
+    `peer` names the function that takes tensors on other devices. The device "meta" is allowed,
+    because there the result has no elements either.
     """
     if not isinstance(x, torch.Tensor):
         raise TypeError(f"{name} must be a torch.Tensor, got {type(x).__name__}")
@@ -82,13 +82,13 @@ _BITS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 
 
 def bits(x: torch.Tensor) -> _Array:
-    """View the elements as integers, where these have the same size, to be moved."""
+    """View the elements as integers of the same size, if there are any, to move them."""
     array: _Array = x.detach().view(_BITS.get(x.itemsize, x.dtype)).numpy()
     return array
 
 
 def element(value: complex, dtype: torch.dtype) -> Any:
-    """Return a number as an element of `bits`; ValueError where the dtype does not hold it."""
+    """Return a number as an element of `bits`; ValueError if the dtype does not hold it."""
     if isinstance(value, int) and value == 0:
         return 0
     held = torch.empty(1, dtype=dtype)
@@ -102,7 +102,7 @@ def element(value: complex, dtype: torch.dtype) -> Any:
 
 
 def numbers(columns: torch.Tensor, name: str = "columns") -> _Array:
-    """View the elements as they are, to be added or converted."""
+    """View the elements with their own dtype, to add or convert them."""
     if columns.dtype == torch.bfloat16:
         try:
             import ml_dtypes  # noqa: PLC0415 - of use to bfloat16 alone
@@ -130,9 +130,9 @@ def tensor(array: _Array, dtype: torch.dtype) -> torch.Tensor:
 
 
 def memory_format(x: torch.Tensor, channel_axis: int) -> torch.memory_format:
-    """Return channels_last or channels_last_3d where `x` is contiguous in that format alone.
+    """Return channels_last or channels_last_3d if `x` is contiguous only in this format.
 
-    They are formats of tensors with the channels on axis 1: all others have the default one.
+    Both are formats of tensors with the channels on axis 1. All others have the default format.
     """
     form = torch.contiguous_format
     if channel_axis in (1, 1 - x.ndim) and not x.is_contiguous():

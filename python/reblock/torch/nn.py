@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""PyTorch's modules PixelShuffle, PixelUnshuffle, Unfold and Fold, on the CPU by `reblock`.
+"""Run PyTorch's modules PixelShuffle, PixelUnshuffle, Unfold and Fold on the CPU by `reblock`.
 
-Each derives from the class of the same name in ``torch.nn``. It has the same arguments, attributes
-and results, and takes every dtype that the function of `reblock.torch` takes. It has no parameters
-and adds nothing to a ``state_dict``. `reblock.torch.accelerate` replaces PyTorch's modules in a
-model.
+Each module derives from the class of the same name in ``torch.nn``. It has the same arguments,
+attributes and results, and takes every dtype that the function of `reblock.torch` takes. It has no
+parameters and adds nothing to a ``state_dict``. `reblock.torch.accelerate` replaces PyTorch's
+modules in a model.
 
-PyTorch's own functions still do the rest: tensors on other devices, sparse, quantized and nested
-tensors, numbers of axes that PyTorch refuses, and everything that ``torch.jit.script``,
+PyTorch's own functions handle everything else: tensors on other devices, sparse, quantized and
+nested tensors, numbers of axes that PyTorch refuses, and everything that ``torch.jit.script``,
 ``torch.jit.trace`` and ``torch.onnx.export`` record.
 """
 
@@ -117,7 +117,7 @@ class Unfold(torch.nn.Unfold):  # type: ignore[misc] # as above
 
 
 class Fold(torch.nn.Fold):  # type: ignore[misc] # as above
-    """Add the columns up where their windows lie, as ``torch.nn.Fold``.
+    """Add up overlapping windows into an image, as ``torch.nn.Fold``.
 
     This is `reblock.torch.fold` for images, with or without a batch: an input of shape
     ``(N, C*K, L)`` gives a new tensor of shape ``(N, C, *output_size)``. float16 and bfloat16 are
@@ -158,10 +158,10 @@ OWN = {
 def accelerate(model: torch.nn.Module) -> dict[str, torch.nn.Module]:
     """Replace PixelShuffle, PixelUnshuffle, Unfold and Fold in a model by those of `reblock`.
 
-    Each such module of `model`, and `model` itself if it is one, gets the class of the same name in
+    Each of these modules in `model`, or `model` itself, gets the class of the same name in
     `reblock.torch.nn`. It stays the same object, with its hooks and its place in the model. Modules
-    of derived classes and calls of ``torch.nn.functional`` stay as they are. On other devices
-    PyTorch goes on doing the work.
+    of derived classes and calls of ``torch.nn.functional`` do not change. On other devices, PyTorch
+    still does the work.
 
     Parameters
     ----------
@@ -171,13 +171,13 @@ def accelerate(model: torch.nn.Module) -> dict[str, torch.nn.Module]:
     Returns
     -------
     dict of str to torch.nn.Module
-        The modules that are `reblock`'s now, by their names in the model, as
-        ``model.named_modules`` has them; empty where there is nothing to replace.
+        The modules that now have classes of `reblock`, by their names in ``model.named_modules``;
+        empty if there was nothing to replace.
 
     Raises
     ------
     TypeError
-        If `model` is no torch.nn.Module.
+        If `model` is not a torch.nn.Module.
 
     Examples
     --------
@@ -215,7 +215,7 @@ def _is_own(x: torch.Tensor, ranks: range) -> bool:
 def _with_one_batch_axis(
     function: Callable[[torch.Tensor], torch.Tensor], x: torch.Tensor, axes: int
 ) -> torch.Tensor:
-    """Apply a function to `x`, of which the last `axes` axes belong to one item of the batch."""
+    """Apply a function to `x`, with all but the last `axes` axes as one batch axis."""
     if x.ndim == axes + 1:
         return function(x)
     result = function(x.reshape(math.prod(x.shape[:-axes]), *x.shape[-axes:]))
