@@ -85,7 +85,7 @@ class Hypothesis(NamedTuple):
 
     @property
     def oddity(self) -> tuple[int, int, float]:
-        """The key of the order: all axes given, windows equal along every axis, and equally dense."""
+        """The key of the order: all axes given, equal and equally dense windows on all axes."""
         missing = self.image.missing + self.columns.missing
         return missing, _spread(self.sizes), _unevenness(self.counts, self.image.sizes)
 
