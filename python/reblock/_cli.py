@@ -44,7 +44,7 @@ app.add_typer(
 
 @contextmanager
 def refusals() -> Iterator[None]:
-    """Turn what cannot be done into a line on standard error and an exit status."""
+    """Turn errors into a line on standard error and an exit status."""
     try:
         yield
     except _files.CommandError as error:
@@ -77,7 +77,7 @@ def ranges(text: str) -> list[tuple[int, int | None]]:
 
 
 def number(text: str) -> complex:
-    """Return an int where there is one, else a float or a complex number."""
+    """Return an int if the text is one, else a float or a complex number."""
     for kind in (int, float, complex):
         with contextlib.suppress(ValueError):
             return kind(text)
@@ -274,7 +274,7 @@ def info() -> None:
 
 
 def optional_packages() -> dict[str, list[str]]:
-    """Return the packages that each extra for users is made of."""
+    """Return the packages of each extra for users."""
     extras: dict[str, list[str]] = {}
     try:
         requirements = importlib.metadata.requires("reblock") or []
