@@ -96,6 +96,8 @@ struct sum_costs {
   static constexpr double call = 256;
   /// Bytes of a run of the image up to which a box may grow along it first.
   static constexpr std::int64_t first_run = 256;
+  /// Single terms become sums on their way from runs of so many bytes on, else after they have moved.
+  static constexpr std::int64_t least_summed_run = 128;
   /// The share of the image that windows side by side must cover from inside, so that moves bring them.
   static constexpr double mostly_inside = 0.75;
 };

@@ -14,6 +14,7 @@
 #include <reblock/detail/blocks.hpp>
 #include <reblock/detail/checked.hpp>
 #include <reblock/detail/configuration.hpp>
+#include <reblock/detail/costs.hpp>
 #include <reblock/detail/layout.hpp>
 #include <reblock/detail/move_plan.hpp>
 #include <reblock/detail/movers.hpp>
@@ -24,8 +25,6 @@ namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
 /// Bytes of a piece: it stays in the second-level cache.
 inline constexpr std::int64_t piece_bytes = 64 * 1024;
-/// Runs of so many bytes become sums on their way.
-inline constexpr std::int64_t least_summed_run = 128;
 
 /// Moves the terms. If terms are not sums already, it moves a piece of the image at a time, and then makes sums of the
 /// piece's terms in place: 0 + term. If windows have one element and make long runs, it makes the sums while it moves. A
@@ -85,7 +84,7 @@ class single_terms {
         source_offset_(windows.source_offset),
         destination_offset_(windows.destination_offset),
         add_to_zero_(add_to_zero),
-        are_runs_(add_to_zero != nullptr && run_of(axes, rank_, element_size) >= least_summed_run),
+        are_runs_(add_to_zero != nullptr && run_of(axes, rank_, element_size) >= sum_costs::least_summed_run),
         moves_(piece_of(windows, axes), element_size, by) {}
 
   /// Lists the axes of the image, the outermost first. Cuts them into pieces, if wanted.
