@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Layouts that are moved block by block, with and without bounds, planned for each instruction set that the processor has.
-// Sources begin and end with their elements, so that a sanitizer sees what is read beyond them.
+// Layouts without bounds that are moved block by block, planned for each instruction set that the processor has.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -18,7 +17,6 @@
 #include <reblock/detail/layout.hpp>
 #include <reblock/detail/plan_blocks.hpp>
 #include <reblock/detail/simd/instruction_sets.hpp>
-#include <reblock/detail/window_blocks.hpp>
 #include <reblock/window.hpp>
 
 #include "../draw.hpp"
@@ -26,100 +24,21 @@
 #include "../executors.hpp"
 #include "../oracle.hpp"
 #include "../strided_tensor.hpp"
+#include "drawn_moves.hpp"
 #include "layout_oracle.hpp"
 
 namespace reblock {
 namespace {
 
 using namespace detail;
+using test::all_instruction_sets;
 using test::draw;
+using test::draw_element_size;
+using test::draw_permutation;
+using test::draw_ranges;
+using test::drawn_windows;
 using test::flip_coin;
-
-constexpr std::int64_t element_sizes[] = {1, 2, 3, 4, 8, 12, 16};
-
-std::int64_t draw_element_size(std::mt19937& random) { return element_sizes[draw(random, 0, 6)]; }
-
-std::vector<instruction_set> all_instruction_sets() {
-  std::vector<instruction_set> sets;
-  for (int i = 0; i <= static_cast<int>(detect_instruction_set()); ++i) {
-    sets.push_back(static_cast<instruction_set>(i));
-  }
-  return sets;
-}
-
-/// From the first byte to the end of the last one, of one side of a layout: both count from its own offset.
-struct reach {
-  std::int64_t begin = 0;
-  std::int64_t end = 0;
-};
-
-reach reach_of(const layout& l, std::int64_t layout_axis::* stride, std::int64_t element_size) {
-  reach r{0, element_size};
-  for (std::size_t i = 0; i < l.rank; ++i) {
-    const std::int64_t far = l.axes[i].*stride * (l.axes[i].extent - 1);
-    (far < 0 ? r.begin : r.end) += far;
-  }
-  return r;
-}
-
-/// A layout without bounds whose source buffer has nothing but what lies between the first and the last element.
-test::moves in_tight_buffers(layout l, std::int64_t element_size) {
-  constexpr std::int64_t margin = 64;
-  const reach source = reach_of(l, &layout_axis::source_stride, element_size);
-  const reach destination = reach_of(l, &layout_axis::destination_stride, element_size);
-  l.source_offset = -source.begin;
-  l.destination_offset = margin - destination.begin;
-  return {l, element_size, static_cast<std::size_t>(source.end - source.begin),
-          static_cast<std::size_t>(destination.end - destination.begin + 2 * margin)};
-}
-
-/// Extents whose product is about as large as drawn, no more than `most`.
-axis_values draw_extents(std::mt19937& random, std::size_t axes, std::int64_t most) {
-  axis_values extents = axis_values::repeat(axes, 1);
-  std::int64_t room = most;
-  for (const std::size_t i : test::draw_order(random, axes)) {
-    const auto even_share = static_cast<std::int64_t>(
-        std::pow(static_cast<double>(room), 1.0 / static_cast<double>(draw(random, 1, 4))));
-    extents[i] = draw(random, 2, std::max<std::int64_t>(2, std::min<std::int64_t>(even_share, 400)));
-    room /= extents[i];
-    if (room < 2) break;
-  }
-  return extents;
-}
-
-/// Strides, in bytes, of axes that lie in a random order: without gaps, or else with few.
-axis_values draw_strides(std::mt19937& random, const axis_values& extents, std::int64_t element_size,
-                         bool has_gaps = false) {
-  axis_values strides = extents;
-  std::int64_t stride = element_size;
-  for (const std::size_t i : test::draw_order(random, extents.size())) {
-    strides[i] = stride;
-    stride = stride * extents[i] + (has_gaps && draw(random, 0, 2) == 0 ? draw(random, 1, 20) : 0);
-  }
-  return strides;
-}
-
-/// Turns some of the axes round.
-void turn(std::mt19937& random, axis_values& strides) {
-  for (std::size_t i = 0; i < strides.size(); ++i) {
-    if (draw(random, 0, 9) == 0) strides[i] = -strides[i];
-  }
-}
-
-/// A permutation of axes, usually dense on both sides; some axes run backwards.
-test::moves draw_permutation(std::mt19937& random, std::int64_t most_bytes) {
-  const std::int64_t element_size = draw_element_size(random);
-  const axis_values extents =
-      draw_extents(random, static_cast<std::size_t>(draw(random, 3, 7)), most_bytes / element_size);
-  axis_values source = draw_strides(random, extents, element_size, draw(random, 0, 5) == 0);
-  axis_values destination = draw_strides(random, extents, element_size, draw(random, 0, 5) == 0);
-  turn(random, source);
-  turn(random, destination);
-  layout l;
-  for (std::size_t i = 0; i < extents.size(); ++i) l.add({extents[i], source[i], destination[i]});
-  if (flip_coin(random)) l.source_run = dense_run(extents, source, element_size);
-  return in_tight_buffers(l, element_size);
-}
+using test::trial;
 
 /// As plan_unbounded(), for any instruction set.
 staged_move plan_for(const test::moves& moves, instruction_set set,
@@ -133,33 +52,6 @@ staged_move plan_for(const test::moves& moves, instruction_set set,
   plan_blocks(blocks, simple, size, set, std::numeric_limits<double>::infinity(), buffer);
   return blocks;
 }
-
-/// Buffers for some moves, and what they should make of the destination.
-struct trial {
-  test::moves moves;
-  std::vector<std::byte> source;
-  std::vector<std::byte> before;
-  std::vector<std::byte> expected;
-
-  trial(std::mt19937& random, const test::moves& drawn)
-      : moves(drawn),
-        source(test::draw_bytes(random, drawn.source_bytes)),
-        before(test::draw_bytes(random, drawn.destination_bytes)),
-        expected(drawn.expected(source, before, true)) {}
-
-  template <class Run>
-  bool is_moved(const Run& run) const {
-    std::vector<std::byte> destination = before;
-    run(source.data(), destination.data());
-    return destination == expected;
-  }
-  bool is_moved_by(const staged_move& blocks) const {
-    return is_moved([&](const std::byte* from, std::byte* to) { run_blocks(blocks, from, to); });
-  }
-  bool is_moved_by(const window_move& windows) const {
-    return is_moved([&](const std::byte* from, std::byte* to) { run_windows(windows, from, to); });
-  }
-};
 
 enum class mover_kind : std::uint8_t {
   words,
@@ -219,7 +111,7 @@ TEST_CASE("any layout without bounds is moved in blocks") {
     INFO("seed ", seed);
     std::mt19937 random(seed);
     const test::moves drawn = test::draw_moves(random, 0);
-    const trial t(random, in_tight_buffers(drawn.layout, drawn.element_size));
+    const trial t(random, test::in_tight_buffers(drawn.layout, drawn.element_size));
     for (const instruction_set set : all_instruction_sets()) {
       INFO("instruction set ", std::string(name_of(set)));
       CHECK(t.is_moved_by(plan_for(t.moves, set)));
@@ -315,22 +207,6 @@ TEST_CASE("a layout with a bound that does not always hold is not for blocks") {
   CHECK(std::isinf(cost()));
 }
 
-/// Cuts an axis of `extent` indices into ranges of at least `at_once`, in random order.
-std::vector<index_range> draw_ranges(std::mt19937& random, std::int64_t extent, std::int64_t at_once) {
-  std::vector<index_range> ranges;
-  std::int64_t begin = 0;
-  for (std::int64_t parts = std::min<std::int64_t>(extent / at_once, draw(random, 2, 4)); parts > 0;
-       --parts) {
-    const std::int64_t most = extent - begin - (parts - 1) * at_once;
-    const std::int64_t size = parts == 1 ? most : draw(random, at_once, most);
-    ranges.push_back({begin, begin + size});
-    begin += size;
-  }
-  std::vector<index_range> shuffled;
-  for (const std::size_t i : test::draw_order(random, ranges.size())) shuffled.push_back(ranges[i]);
-  return shuffled;
-}
-
 TEST_CASE("the parts of an axis that is gone through in pieces give the whole when they are run apart") {
   int staged = 0;
   int direct = 0;
@@ -358,145 +234,6 @@ TEST_CASE("the parts of an axis that is gone through in pieces give the whole wh
   }
   CHECK(staged >= test::enough(20));
   CHECK(direct >= test::enough(20));
-}
-
-/// Moves from an image to its columns, both in any order in memory.
-struct windows {
-  axis_values image;
-  reblock::window window;
-  std::size_t channel_axis = 1;
-};
-
-windows draw_windows(std::mt19937& random, std::int64_t most_columns) {
-  for (;;) {
-    const auto axes = static_cast<std::size_t>(draw(random, 1, 3));
-    const std::int64_t longest = axes == 1 ? 200 : axes == 2 ? 40 : 10;
-    const axis_values spatial = test::draw_values(random, axes, 1, longest);
-    const window w{.sizes = test::draw_values(random, axes, 1, axes == 3 ? 3 : 5),
-                   .strides = test::draw_values(random, axes, 1, 3),
-                   .dilations = test::draw_values(random, axes, 1, 2),
-                   .start_padding = test::draw_values(random, axes, 0, 3),
-                   .end_padding = test::draw_values(random, axes, 0, 3)};
-    const axis_values counts = oracle::block_counts(spatial, w);
-    if (std::count(counts.begin(), counts.end(), 0) != 0) continue;
-    const auto axis = static_cast<std::size_t>(draw(random, 1, static_cast<std::int64_t>(axes) + 1));
-    const axis_values image = oracle::join(draw(random, 1, 2), draw(random, 1, 24), spatial, axis);
-    if (oracle::volume(oracle::columns_extents(image, w, axis)) > most_columns) continue;
-    return {image, w, axis};
-  }
-}
-
-/// The moves of unfold; the source buffer has nothing but what lies between the first and the last element of the image.
-test::moves moves_of(std::mt19937& random, const windows& drawn, std::int64_t element_size) {
-  const auto geometry = window_geometry::make(
-      drawn.image, drawn.window, static_cast<std::int64_t>(drawn.channel_axis), element_size, "input");
-  REQUIRE(static_cast<bool>(geometry));
-  axis_values strides = draw_strides(random, drawn.image, element_size, draw(random, 0, 5) == 0);
-  turn(random, strides);
-  const axis_values columns_strides = draw_strides(random, geometry->columns(), element_size);
-  layout image;
-  for (std::size_t i = 0; i < strides.size(); ++i) image.add({drawn.image[i], strides[i], 0});
-  const reach source = reach_of(image, &layout_axis::source_stride, element_size);
-  const layout l = geometry->moves(strides, columns_strides, element_size);
-  test::moves moves = test::with_buffers(l, element_size);
-  moves.layout.source_offset = l.source_offset - source.begin;
-  moves.source_bytes = static_cast<std::size_t>(source.end - source.begin);
-  return moves;
-}
-
-TEST_CASE("windows of an image are moved block by block, with zeros where they reach beyond it") {
-  int planned = 0;
-  int reaching_out = 0;
-  int in_several = 0;
-  for (const unsigned seed : test::seeds(3000, 150)) {
-    INFO("seed ", seed);
-    std::mt19937 random(seed);
-    const windows drawn = draw_windows(random, draw(random, 0, 4) == 0 ? 30000 : 6000);
-    const trial t(random, moves_of(random, drawn, draw_element_size(random)));
-    const layout& l = t.moves.layout;
-    for (const instruction_set set : all_instruction_sets()) {
-      INFO("instruction set ", std::string(name_of(set)));
-      window_move windows{};
-      if (!std::isfinite(plan_windows(windows, l, t.moves.element_size, set))) continue;
-      ++planned;
-      layout free;
-      free.take(l);
-      drop_idle_bounds(free);
-      for (std::size_t i = 0; i < l.rank; ++i) {
-        if (!free.axes[i].bounded()) continue;
-        ++reaching_out;
-        break;
-      }
-      for (std::size_t i = 0; i < l.rank; ++i) {
-        if (windows.at_once[i] == l.axes[i].extent) continue;
-        ++in_several;
-        break;
-      }
-      CHECK(t.is_moved_by(windows));
-    }
-  }
-  CHECK(planned >= test::enough(2000));
-  CHECK(reaching_out >= test::enough(1000));
-  CHECK(in_several >= test::enough(500));
-}
-
-TEST_CASE("windows that are moved in parts, in any order, give all of the columns") {
-  int cut = 0;
-  for (const unsigned seed : test::seeds(1500, 80)) {
-    INFO("seed ", seed);
-    std::mt19937 random(seed);
-    const trial t(random, moves_of(random, draw_windows(random, 6000), draw_element_size(random)));
-    window_move whole{};
-    if (!std::isfinite(plan_windows(whole, t.moves.layout, t.moves.element_size, detect_instruction_set())))
-      continue;
-    for (std::size_t i = 0; i < whole.whole.rank; ++i) {
-      const std::int64_t extent = whole.whole.axes[i].extent;
-      if (extent < 2 * whole.at_once[i]) continue;
-      INFO("axis ", i);
-      ++cut;
-      const auto ranges = draw_ranges(random, extent, whole.at_once[i]);
-      CHECK(t.is_moved([&](const std::byte* from, std::byte* to) {
-        for (const index_range& range : ranges) {
-          window_move part = whole;
-          part.whole.narrow(i, range.begin, range.end);
-          run_windows(part, from, to);
-        }
-      }));
-    }
-  }
-  CHECK(cut >= test::enough(20));
-}
-
-/// (channels, offsets within a window, windows) of floats, windows of 4 every 4 elements of a row of 32, without padding.
-layout side_by_side() {
-  layout l;
-  l.add({16, 128, 128});
-  l.add({4, 4, 32, 0, 1});
-  l.add({8, 16, 4, 0, 4});
-  l.bound_count = 1;
-  l.bounds[0] = {0, 32};
-  return l;
-}
-
-TEST_CASE("only windows that walk an image upwards are moved as such") {
-  const auto cost = [](const layout& l) {
-    window_move windows{};
-    return plan_windows(windows, l, 4, instruction_set::baseline);
-  };
-  CHECK(std::isfinite(cost(side_by_side())));
-  layout l = side_by_side();
-  l.swap_sides();  // the source are columns, of which a window's offsets and the windows do not walk the same axis
-  CHECK(std::isinf(cost(l)));
-  l = side_by_side();
-  l.reverse(2);
-  CHECK(std::isinf(cost(l)));
-  l = side_by_side();
-  l.axes[0].destination_stride = -128;
-  CHECK(std::isinf(cost(l)));
-  l = side_by_side();
-  l.axes[0].extent = 1 << 20;
-  l.axes[1].extent = 1 << 20;  // the part under a single window is larger than the buffer
-  CHECK(std::isinf(cost(l)));
 }
 
 /// The elements of a tensor as they lie in memory: the axes in some order, the outermost first, without gaps.
@@ -531,7 +268,7 @@ std::vector<T> in_memory(const oracle::tensor<T>& tensor, const axis_values& str
 }
 
 /// An image of two axes with channels second, and windows over it. In one of four trials they lie side by side.
-windows draw_fold(std::mt19937& random, std::int64_t most_columns) {
+drawn_windows draw_fold(std::mt19937& random, std::int64_t most_columns) {
   for (;;) {
     const axis_values spatial = test::draw_values(random, 2, 1, 40);
     window w{.sizes = test::draw_values(random, 2, 1, 5),
@@ -562,7 +299,7 @@ windows draw_fold(std::mt19937& random, std::int64_t most_columns) {
 /// chunks there were at most.
 template <class T>
 std::size_t check_fold_in_every_order(std::mt19937& random, std::int64_t most_columns) {
-  const windows drawn = draw_fold(random, most_columns);
+  const drawn_windows drawn = draw_fold(random, most_columns);
   const axis_values& image = drawn.image;
   const axis_values extents = oracle::columns_extents(image, drawn.window, 1);
   CAPTURE(image);

@@ -39,7 +39,8 @@ struct mover_costs {
   double leaf_byte = 0.08;
   double leaf_row = 5;
   /// Leaves whose rows change with bounds: an element that is moved alone or among few streams, a byte of few streams that
-  /// have a leaf, of other streams of elements of 1, 2, 4, 8 and 16 bytes, and of runs, each row, and each row of streams.
+  /// have a leaf, of other streams of elements of 1, 2, 4, 8 and 16 bytes, and of runs, each row, each row of streams, and
+  /// each tile.
   double element = 0.85;
   double few_streams_element = 2.5;
   double few_streams_byte = 0.11;
@@ -47,6 +48,7 @@ struct mover_costs {
   double bounded_run_byte = 0.085;
   double bounded_row = 9;
   double bounded_stream_row = 3;
+  double bounded_tile = 60;
   /// Making a table for the elements inside bounds.
   double table = 4000;
   /// Looking bytes up: a factor for a table's own cost, an additional cost of a byte, and a call for some pieces.
@@ -55,7 +57,9 @@ struct mover_costs {
   double lookup_call = 70;
   /// A factor for the moves of windows: at the edges of an image, their buffers are filled anew.
   double windows_factor = 1.5;
-  /// A byte of a plan that can hardly be better, a byte of a plan that is good enough to end a search, and the search.
+  /// A byte of the best plans, a byte of a plan that can hardly be better, a byte of a plan that is good enough to end a
+  /// search, and the search.
+  double best_byte = 0.08;
   double good_byte = 0.16;
   double fair_byte = 0.25;
   double search = 8000;
@@ -63,6 +67,10 @@ struct mover_costs {
   /// Tells whether a longer search is worth its time if the best known plan takes `cost` cycles.
   constexpr bool is_worth_search(double cost, double bytes) const noexcept {
     return cost - good_byte * bytes > search;
+  }
+  /// Tells the same of a search for moves of windows inside the image, which have no bounds.
+  constexpr bool is_worth_split(double cost, double bytes) const noexcept {
+    return cost - best_byte * bytes > 2 * search;
   }
 
   static constexpr mover_costs of(instruction_set set) noexcept {

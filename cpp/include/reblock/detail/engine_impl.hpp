@@ -25,6 +25,7 @@
 #include <reblock/detail/padded_windows.hpp>
 #include <reblock/detail/plan_moves.hpp>
 #include <reblock/detail/single_terms.hpp>
+#include <reblock/detail/split_windows.hpp>
 #include <reblock/detail/sum_sweep.hpp>
 #include <reblock/detail/summation.hpp>
 #include <reblock/detail/sweep_runner.hpp>
@@ -43,6 +44,7 @@ inline constexpr std::int64_t least_chunk_bytes = 64 * 1024;
 struct any_plan {
   enum class kind : std::uint8_t {
     moves,
+    split_windows,
     sums,
     sum_sweep,
     single_terms,
@@ -54,6 +56,7 @@ struct any_plan {
   kind holds;
   union {
     move_plan moves;
+    split_windows split;
     gather sums;
     sum_sweep sweep;
     single_terms single;
@@ -65,6 +68,7 @@ struct any_plan {
 
   any_plan(const layout& described, std::int64_t element_size, const movers& by) noexcept
       : holds(kind::moves), moves(described, element_size, by) {}
+  explicit any_plan(const split_windows& planned) noexcept : holds(kind::split_windows), split(planned) {}
   any_plan(const sum_request& request, const sum_functions* sum) noexcept
       : holds(kind::sums), sums(request, sum) {}
   explicit any_plan(const sum_sweep& planned) noexcept : holds(kind::sum_sweep), sweep(planned) {}
@@ -208,16 +212,18 @@ inline void run_chunks_of_blocks(const staged_move& moves, const std::byte* sour
       });
 }
 
-inline void run_chunks_of_windows(const window_move& moves, const std::byte* source, std::byte* destination,
+inline void run_chunks_of_windows(const layout& whole, std::int64_t element_size, const window_block& block,
+                                  const std::byte* source, std::byte* destination,
                                   const executor_reference& executor, std::int64_t concurrency) {
-  if (concurrency == 1) return run_windows(moves, source, destination);
+  if (concurrency == 1) return run_windows(whole, element_size, block, source, destination);
   run_shared(
-      executor, concurrency, moves.whole.rank, total_bytes(moves.whole, moves.element_size),
-      [&](std::size_t i) { return shared_pieces{moves.whole.axes[i].extent, moves.at_once[i]}; },
+      executor, concurrency, whole.rank, total_bytes(whole, element_size),
+      [&](std::size_t i) { return shared_pieces{whole.axes[i].extent, block.at_once[i]}; },
       [&](std::size_t i, const index_range& range) {
-        window_move part = moves;
-        if (part.whole.rank > 0) part.whole.narrow(i, range.begin, range.end);
-        run_windows(part, source, destination);
+        layout part;
+        part.take(whole);
+        if (part.rank > 0) part.narrow(i, range.begin, range.end);
+        run_windows(part, element_size, block, source, destination);
       });
 }
 
@@ -296,10 +302,23 @@ inline void run_chunks_of_sweep(const sum_sweep& sweep, const std::byte* source,
   }
 }
 
+/// Plans windows inside the image and at its edges apart, if this costs less than `least` cycles. It is not inlined, because
+/// it needs much stack.
+[[gnu::noinline]] inline void place_split(void* room, const layout& moves, std::int64_t element_size,
+                                          const movers& by, double least) noexcept {
+  const split_windows split(moves, element_size, by, usable_instruction_set(), least);
+  if (split.cost() < least) new (room) any_plan(split);
+}
+
 /// Makes a plan in `room`, which has the bytes of an operation.
 inline void place_moves(void* room, const layout& moves, std::int64_t element_size,
                         const movers& by) noexcept {
-  new (room) any_plan(moves, element_size, by);
+  const auto* placed = new (room) any_plan(moves, element_size, by);
+  const double cost = placed->moves.cost();
+  const auto costs = mover_costs::of(usable_instruction_set());
+  if (moves.bound_count == 0 || cost == 0) return;
+  if (costs.is_worth_split(cost, static_cast<double>(total_bytes(moves, element_size))))
+    place_split(room, moves, element_size, by, cost);
 }
 
 /// Plans a fold whose windows lie side by side, or returns false. It is not inlined, because it needs much stack.
@@ -460,7 +479,8 @@ REBLOCK_ENGINE_FUNCTION void run_moves(const detail::move_plan& moves, const std
     case detail::move_plan::kind::blocks:
       return detail::run_chunks_of_blocks(moves.blocks, source, destination, by, concurrency);
     case detail::move_plan::kind::windows:
-      return detail::run_chunks_of_windows(moves.windows, source, destination, by, concurrency);
+      return detail::run_chunks_of_windows(moves.windows.whole, moves.windows.element_size,
+                                           moves.windows.block, source, destination, by, concurrency);
   }
 }
 
@@ -486,6 +506,11 @@ REBLOCK_ENGINE_DEFINITION void run(const void* operation, const void* source, vo
   if (concurrency == 0) return;  // the executor threw
   if (how.holds == detail::any_plan::kind::sums) {
     detail::run_chunks_of_sums(how.sums, from, to, by, concurrency);
+  } else if (how.holds == detail::any_plan::kind::split_windows) {
+    run_moves(how.split.inside(), from, to, by, concurrency);
+    how.split.for_each_edge([&](const detail::layout& part, const detail::window_block& block) {
+      detail::run_chunks_of_windows(part, how.split.element_size(), block, from, to, by, concurrency);
+    });
   } else if (how.holds == detail::any_plan::kind::sum_sweep) {
     detail::run_chunks_of_sweep(how.sweep, from, to, by, concurrency);
   } else if (how.holds == detail::any_plan::kind::padded_sums) {

@@ -146,6 +146,13 @@ struct layout {
   }
 };
 
+/// Returns a layout without elements.
+[[nodiscard]] inline layout no_moves() noexcept {
+  layout nothing;
+  nothing.add({0, 0, 0});
+  return nothing;
+}
+
 constexpr std::int64_t magnitude(std::int64_t stride) noexcept { return stride < 0 ? -stride : stride; }
 
 /// Counts the bytes from the first to the last that axes [first, rank) reach in the source.

@@ -3,8 +3,10 @@
 // A move_plan moves in blocks, or by leaves and patterns: it takes the cheaper way.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <new>
 #include <type_traits>
 
@@ -36,10 +38,12 @@ struct move_plan {
     const instruction_set set = usable_instruction_set();
     set_out_moves(leaves, moves, element_size, available, set);
     if (leaves.empty) return;
-    const double least = cost_of(leaves, mover_costs::of(set));
-    if (least == 0) return;
-    offer(moves, element_size, set, least);
+    cost_ = cost_of(leaves, mover_costs::of(set));
+    if (cost_ > 0) offer(moves, element_size, set);
   }
+
+  /// The estimated cycles. 0: nothing is better than this plan.
+  double cost() const noexcept { return cost_; }
 
   void run(const std::byte* source, std::byte* destination) const noexcept {
     switch (holds) {
@@ -51,23 +55,27 @@ struct move_plan {
 
  private:
   /// Tries moves in blocks and windows. It is not inlined, because it needs much stack.
-  [[gnu::noinline]] void offer(const layout& moves, std::int64_t element_size, instruction_set set,
-                               double least) noexcept {
+  [[gnu::noinline]] void offer(const layout& moves, std::int64_t element_size, instruction_set set) noexcept {
     staged_move in_blocks;
-    const double cost = offer_blocks(in_blocks, moves, element_size, least);
-    const bool fits = cost < least;
-    if (fits) least = cost;
-    window_move by_windows;
+    const double by_blocks = offer_blocks(in_blocks, moves, element_size, cost_);
+    const double least = std::min(by_blocks, cost_);
     const auto bytes = static_cast<double>(total_bytes(moves, element_size));
-    if (moves.bound_count > 0 && mover_costs::of(set).is_worth_search(least, bytes) &&
-        plan_windows(by_windows, moves, element_size, set) < least) {
-      new (&windows) window_move(by_windows);
+    window_move in_windows;
+    const bool may_have_windows = moves.bound_count > 0 && mover_costs::of(set).is_worth_search(least, bytes);
+    const double by_windows = may_have_windows ? plan_windows(in_windows, moves, element_size, set)
+                                               : std::numeric_limits<double>::infinity();
+    if (by_windows < least) {
+      new (&windows) window_move(in_windows);
       holds = kind::windows;
-    } else if (fits) {
+      cost_ = by_windows;
+    } else if (by_blocks < cost_) {
       new (&blocks) staged_move(in_blocks);
       holds = kind::blocks;
+      cost_ = by_blocks;
     }
   }
+
+  double cost_ = 0;
 };
 static_assert(std::is_trivially_copyable_v<move_plan>);
 

@@ -260,13 +260,6 @@ inline layout padded_move::out_of_buffer() const noexcept {
   return out;
 }
 
-/// Plans nothing.
-[[nodiscard]] inline layout no_moves() noexcept {
-  layout nothing;
-  nothing.add({0, 0, 0});
-  return nothing;
-}
-
 inline padded_move::padded_move(const padded_request& request, const movers& available,
                                 const conversion_request* converted) noexcept
     : element_size_(request.element_size),

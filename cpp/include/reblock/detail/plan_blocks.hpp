@@ -187,6 +187,11 @@ inline double bounded_cost_per_byte(const plan& planned, const mover_costs& cost
          costs.bounded_row / row;
 }
 
+constexpr double bytes_of(const tile& t) noexcept {
+  return static_cast<double>(t.outer.extent * t.inner.extent * t.rows.extent * t.slices.extent) *
+         static_cast<double>(t.element_size);
+}
+
 /// Estimates the cycles of a plan of leaves and patterns. 0: nothing is better than this plan.
 inline double cost_of(const plan& planned, const mover_costs& costs) noexcept {
   const tile& t = planned.leaf_tile;
@@ -202,7 +207,7 @@ inline double cost_of(const plan& planned, const mover_costs& costs) noexcept {
     if (planned.repeats())
       return cost_of_pattern(planned, costs, bytes) +
              costs.table * static_cast<double>(count_tables(planned, planned.repeated.inner));
-    return bytes * bounded_cost_per_byte(planned, costs);
+    return bytes * bounded_cost_per_byte(planned, costs) + costs.bounded_tile * bytes / bytes_of(t);
   }
   if (size > 16 || (is_run && !planned.repeats())) return 0;
   if (size == 16) return bytes / costs.strided_16;

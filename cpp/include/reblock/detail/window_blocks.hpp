@@ -30,15 +30,23 @@ struct part_axis {
   std::size_t axis = 0;  ///< axis of the layout, if the axis has no bound
 };
 
+/// The axes of an image, the innermost first.
+using part_axes = std::array<part_axis, max_rank>;
+
+/// A window_block is a block of a layout and the part of the image under its windows. It is trivially copyable.
+struct window_block {
+  std::array<std::int64_t, max_axes> at_once;  ///< indices of each axis of the layout
+  part_axes part;
+  std::size_t part_rank = 0;
+  std::int64_t part_bytes = 0;
+  block_move out;  ///< from the buffer to the destination
+};
+
 /// A window_move is trivially copyable.
 struct window_move {
   layout whole;  ///< the described layout
-  std::array<std::int64_t, max_axes> at_once;
-  std::array<part_axis, max_axes> part;
-  std::size_t part_rank = 0;
-  std::int64_t part_bytes = 0;
   std::int64_t element_size = 0;
-  block_move out;  ///< from the buffer to the destination
+  window_block block;
 };
 
 /// Bytes of the buffer.
@@ -46,20 +54,21 @@ inline constexpr std::int64_t window_buffer_bytes = 16 * 1024;
 
 class window_runner {
  public:
-  explicit window_runner(const window_move& move) noexcept : move_(move), out_(move.out) {}
+  window_runner(const layout& whole, std::int64_t element_size, const window_block& block) noexcept
+      : whole_(whole), element_size_(element_size), block_(block), out_(block.out) {}
 
   void run(const std::byte* source, std::byte* destination) noexcept {
     source_ = source;
     destination_ = destination;
-    for (std::size_t b = 0; b < move_.whole.bound_count; ++b) positions_[b] = move_.whole.bounds[b].offset;
-    walk(0, move_.whole.source_offset, move_.whole.destination_offset);
+    for (std::size_t b = 0; b < whole_.bound_count; ++b) positions_[b] = whole_.bounds[b].offset;
+    walk(0, whole_.source_offset, whole_.destination_offset);
   }
 
  private:
   void walk(std::size_t i, std::int64_t source, std::int64_t destination) noexcept {
-    if (i == move_.whole.rank) return move_block(source, destination);
-    const layout_axis& axis = move_.whole.axes[i];
-    const cut_axis cut({axis.extent, axis.source_stride, axis.destination_stride}, move_.at_once[i]);
+    if (i == whole_.rank) return move_block(source, destination);
+    const layout_axis& axis = whole_.axes[i];
+    const cut_axis cut({axis.extent, axis.source_stride, axis.destination_stride}, block_.at_once[i]);
     const std::int64_t pieces = cut.pieces();
     for (std::int64_t k = 0; k < pieces; ++k) {
       const std::int64_t index = cut.piece(k);
@@ -74,14 +83,14 @@ class window_runner {
     layout in;
     bool is_same = is_filled_;
     bool is_whole = true;
-    for (std::size_t i = 0; i < move_.part_rank; ++i) {
-      const part_axis& axis = move_.part[i];
+    for (std::size_t i = 0; i < block_.part_rank; ++i) {
+      const part_axis& axis = block_.part[i];
       index_range range{0, axis.extent};
       if (axis.bound != no_bound) {
         const std::int64_t first = positions_[axis.bound];
         range.begin = std::clamp<std::int64_t>(-first, 0, axis.extent);
         range.end =
-            std::clamp<std::int64_t>(move_.whole.bounds[axis.bound].extent - first, range.begin, axis.extent);
+            std::clamp<std::int64_t>(whole_.bounds[axis.bound].extent - first, range.begin, axis.extent);
       }
       is_same = is_same && inside_[i] == range;
       is_whole = is_whole && range == index_range{0, axis.extent};
@@ -91,13 +100,15 @@ class window_runner {
       in.add({range.end - range.begin, axis.source_stride, axis.buffer_stride});
     }
     // elements outside of the image become 0, and stay 0 for blocks with the same elements inside
-    if (!is_same && !is_whole) std::memset(buffer_.data(), 0, static_cast<std::size_t>(move_.part_bytes));
+    if (!is_same && !is_whole) std::memset(buffer_.data(), 0, static_cast<std::size_t>(block_.part_bytes));
     is_filled_ = true;
-    in_.run(in, move_.element_size, buffered_side::destination, source_ + source, buffer_.data());
+    in_.run(in, element_size_, buffered_side::destination, source_ + source, buffer_.data());
     out_.run(buffer_.data(), destination_ + destination, buffer_.data() + buffer_.size());
   }
 
-  const window_move& move_;
+  const layout& whole_;
+  std::int64_t element_size_;
+  const window_block& block_;
   const std::byte* source_ = nullptr;
   std::byte* destination_ = nullptr;
   std::array<std::int64_t, max_bounds> positions_{};
@@ -108,33 +119,35 @@ class window_runner {
   alignas(64) std::array<std::byte, window_buffer_bytes + readable_slack> buffer_;
 };
 
-[[gnu::noinline]] inline void run_windows(const window_move& move, const std::byte* source,
+/// Moves the windows of `whole`, whose axes have at least as many indices as a block.
+[[gnu::noinline]] inline void run_windows(const layout& whole, std::int64_t element_size,
+                                          const window_block& block, const std::byte* source,
                                           std::byte* destination) noexcept {
-  window_runner(move).run(source, destination);
+  window_runner(whole, element_size, block).run(source, destination);
+}
+inline void run_windows(const window_move& move, const std::byte* source, std::byte* destination) noexcept {
+  run_windows(move.whole, move.element_size, move.block, source, destination);
 }
 
 /// A window_planner chooses how many indices of each axis a block has, and the block's part of the image.
 class window_planner {
  public:
-  window_planner(window_move& move, const layout& moves, std::int64_t element_size) noexcept
-      : move_(move), element_size_(element_size) {
-    move.whole.take(moves);
-    move.element_size = element_size;
-    for (std::size_t i = 0; i < moves.rank; ++i) move.at_once[i] = is_window(i) ? moves.axes[i].extent : 1;
+  window_planner(window_block& block, const layout& moves, std::int64_t element_size) noexcept
+      : block_(block), whole_(moves), element_size_(element_size) {
+    for (std::size_t i = 0; i < moves.rank; ++i) block.at_once[i] = is_window(i) ? moves.axes[i].extent : 1;
   }
 
   /// Plans the move and returns the cost in cycles, or infinity if the buffer is too small.
   double plan(instruction_set set) noexcept {
-    const layout& whole = move_.whole;
     if (part_bytes() > window_buffer_bytes) return std::numeric_limits<double>::infinity();
     grow();
     std::int64_t blocks = 1;
-    for (std::size_t i = 0; i < whole.rank; ++i) {
-      const std::int64_t pieces = (whole.axes[i].extent - 1) / move_.at_once[i] + 1;
-      move_.at_once[i] = (whole.axes[i].extent - 1) / pieces + 1;
+    for (std::size_t i = 0; i < whole_.rank; ++i) {
+      const std::int64_t pieces = (whole_.axes[i].extent - 1) / block_.at_once[i] + 1;
+      block_.at_once[i] = (whole_.axes[i].extent - 1) / pieces + 1;
       blocks *= pieces;
     }
-    std::array<part_axis, max_axes> axes;
+    part_axes axes;
     const std::size_t rank = list_part(axes);
     double best = std::numeric_limits<double>::infinity();
     for (const bool by_source : {true, false}) best = std::min(best, offer(axes, rank, by_source, set, best));
@@ -144,22 +157,20 @@ class window_planner {
  private:
   /// Tells whether axis `i` walks offsets within a window, not windows. It is the first of the two axes of a bound.
   bool is_window(std::size_t i) const noexcept {
-    const layout& whole = move_.whole;
-    for (std::size_t j = i + 1; j < whole.rank; ++j) {
-      if (share_bound(whole.axes[i], whole.axes[j])) return true;
+    for (std::size_t j = i + 1; j < whole_.rank; ++j) {
+      if (share_bound(whole_.axes[i], whole_.axes[j])) return true;
     }
     return false;
   }
 
   /// Lists the axes of the part of the image under a block.
-  std::size_t list_part(std::array<part_axis, max_axes>& axes) const noexcept {
-    const layout& whole = move_.whole;
+  std::size_t list_part(part_axes& axes) const noexcept {
     std::size_t rank = 0;
     std::array<std::size_t, max_bounds> of_bound;
     of_bound.fill(max_axes);
-    for (std::size_t i = 0; i < whole.rank; ++i) {
-      const layout_axis& axis = whole.axes[i];
-      const std::int64_t reach = move_.at_once[i] - 1;
+    for (std::size_t i = 0; i < whole_.rank; ++i) {
+      const layout_axis& axis = whole_.axes[i];
+      const std::int64_t reach = block_.at_once[i] - 1;
       if (!axis.bounded()) {
         axes[rank++] = {reach + 1, axis.source_stride, 0, no_bound, i};
         continue;
@@ -176,7 +187,7 @@ class window_planner {
   }
 
   std::int64_t part_bytes() const noexcept {
-    std::array<part_axis, max_axes> axes;
+    part_axes axes;
     const std::size_t rank = list_part(axes);
     double bytes = static_cast<double>(element_size_);
     for (std::size_t i = 0; i < rank; ++i) bytes *= static_cast<double>(axes[i].extent);
@@ -185,9 +196,8 @@ class window_planner {
 
   /// Makes blocks as large as the buffer, with runs of similar lengths on both sides.
   void grow() noexcept {
-    const layout& whole = move_.whole;
-    const axis_order orders[] = {order_of(whole, &layout_axis::destination_stride),
-                                 order_of(whole, &layout_axis::source_stride)};
+    const axis_order orders[] = {order_of(whole_, &layout_axis::destination_stride),
+                                 order_of(whole_, &layout_axis::source_stride)};
     std::array<bool, max_axes> is_full{};
     for (;;) {
       std::size_t best = no_axis;
@@ -196,8 +206,8 @@ class window_planner {
         double run = 1;
         for (std::size_t k = 0; k < order.count; ++k) {
           const std::size_t i = order.axes[k];
-          run *= static_cast<double>(move_.at_once[i]);
-          if (move_.at_once[i] == whole.axes[i].extent || is_full[i]) continue;
+          run *= static_cast<double>(block_.at_once[i]);
+          if (block_.at_once[i] == whole_.axes[i].extent || is_full[i]) continue;
           if (best == no_axis || run < shortest) {
             best = i;
             shortest = run;
@@ -206,18 +216,17 @@ class window_planner {
         }
       }
       if (best == no_axis) return;
-      const std::int64_t before = move_.at_once[best];
-      move_.at_once[best] = std::min(2 * before, whole.axes[best].extent);
+      const std::int64_t before = block_.at_once[best];
+      block_.at_once[best] = std::min(2 * before, whole_.axes[best].extent);
       if (part_bytes() <= window_buffer_bytes) continue;
-      move_.at_once[best] = before;
+      block_.at_once[best] = before;
       is_full[best] = true;
     }
   }
 
   /// Returns the cycles of a block. The buffer has the axes in the order of the source, or else the axes that windows walk
   /// are innermost.
-  double offer(std::array<part_axis, max_axes> axes, std::size_t rank, bool by_source, instruction_set set,
-               double limit) noexcept {
+  double offer(part_axes axes, std::size_t rank, bool by_source, instruction_set set, double limit) noexcept {
     const auto is_inner = [by_source](const part_axis& a, const part_axis& b) {
       const bool differ = !by_source && (a.bound == no_bound) != (b.bound == no_bound);
       if (differ) return a.bound != no_bound;
@@ -235,14 +244,13 @@ class window_planner {
       in.add({axes[i].extent, axes[i].source_stride, axes[i].buffer_stride});
     }
     layout out;
-    const layout& whole = move_.whole;
-    for (std::size_t i = 0; i < whole.rank; ++i) {
-      const layout_axis& axis = whole.axes[i];
+    for (std::size_t i = 0; i < whole_.rank; ++i) {
+      const layout_axis& axis = whole_.axes[i];
       const auto is_own = [&](const part_axis& other) {
         return axis.bounded() ? other.bound == axis.bound : other.bound == no_bound && other.axis == i;
       };
       const part_axis& own = *std::find_if(axes.begin(), axes.begin() + rank, is_own);
-      out.add({move_.at_once[i], own.buffer_stride * (axis.bounded() ? axis.bound_step : 1),
+      out.add({block_.at_once[i], own.buffer_stride * (axis.bounded() ? axis.bound_step : 1),
                axis.destination_stride});
     }
     const std::int64_t in_size = simplify(in, element_size_);
@@ -252,23 +260,28 @@ class window_planner {
     if (out.source_offset != 0 || out.destination_offset != 0) return limit;
     const block_offer moved = offer_block(out, out_size, set, buffered_side::source);
     if (in_cost + moved.cost >= limit) return limit;
-    move_.out = moved.move;
-    move_.part = axes;
-    move_.part_rank = rank;
-    move_.part_bytes = stride;
+    block_.out = moved.move;
+    block_.part = axes;
+    block_.part_rank = rank;
+    block_.part_bytes = stride;
     return in_cost + moved.cost;
   }
 
-  window_move& move_;
+  window_block& block_;
+  const layout& whole_;
   std::int64_t element_size_;
 };
 
 /// Tells whether the source is an image: both axes of each bound walk the same axis of the source, upwards.
 constexpr bool has_windows(const layout& moves) noexcept {
+  std::size_t image_rank = moves.bound_count;
   for (std::size_t i = 0; i < moves.rank; ++i) {
     const layout_axis& axis = moves.axes[i];
     if (axis.destination_stride < 0) return false;
-    if (!axis.bounded()) continue;
+    if (!axis.bounded()) {
+      if (++image_rank > max_rank) return false;
+      continue;
+    }
     if (axis.bound_step <= 0 || axis.source_stride % axis.bound_step != 0) return false;
     for (std::size_t j = 0; j < i; ++j) {
       const layout_axis& other = moves.axes[j];
@@ -280,10 +293,16 @@ constexpr bool has_windows(const layout& moves) noexcept {
 }
 
 /// Plans a layout with bounds and returns the cost in cycles, or infinity if windows cannot be moved in this way.
-inline double plan_windows(window_move& move, const layout& moves, std::int64_t element_size,
+inline double plan_windows(window_block& block, const layout& moves, std::int64_t element_size,
                            instruction_set set) noexcept {
   if (!has_windows(moves)) return std::numeric_limits<double>::infinity();
-  return window_planner(move, moves, element_size).plan(set);
+  return window_planner(block, moves, element_size).plan(set);
+}
+inline double plan_windows(window_move& move, const layout& moves, std::int64_t element_size,
+                           instruction_set set) noexcept {
+  move.whole.take(moves);
+  move.element_size = element_size;
+  return plan_windows(move.block, moves, element_size, set);
 }
 
 }  // namespace reblock::inline REBLOCK_NAMESPACE::detail

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// split_windows moves the windows inside an image apart from the windows at its edges. Those inside have no bounds, so any
+// mover may take them.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <new>
+#include <type_traits>
+
+#include <reblock/detail/configuration.hpp>
+#include <reblock/detail/costs.hpp>
+#include <reblock/detail/instruction_set.hpp>
+#include <reblock/detail/layout.hpp>
+#include <reblock/detail/move_plan.hpp>
+#include <reblock/detail/movers.hpp>
+#include <reblock/detail/window_blocks.hpp>
+
+namespace reblock::inline REBLOCK_NAMESPACE::detail {
+
+/// An inside_range tells which windows along an axis of the image lie inside it.
+struct inside_range {
+  std::size_t axis;   ///< of the layout: it walks windows
+  index_range range;  ///< may have no index
+};
+
+/// Finds the windows that lie inside along the axes of a bound. The last one of these axes walks windows.
+constexpr inside_range find_inside(const layout& moves, std::size_t bound) noexcept {
+  inside_range found{moves.rank, {0, 0}};
+  std::int64_t reach = 0;
+  for (std::size_t i = 0; i < moves.rank; ++i) {
+    if (moves.axes[i].bound != bound) continue;
+    if (found.axis < moves.rank) {
+      reach = (moves.axes[found.axis].extent - 1) * moves.axes[found.axis].bound_step;
+    }
+    found.axis = i;
+  }
+  if (found.axis == moves.rank) return found;
+  const layout_axis& windows = moves.axes[found.axis];
+  const index_range first = range_inside(moves.bounds[bound], 0, windows);
+  const index_range last = range_inside(moves.bounds[bound], reach, windows);
+  found.range.begin = std::max(first.begin, last.begin);
+  found.range.end = std::max(found.range.begin, std::min(first.end, last.end));
+  return found;
+}
+
+/// A split_windows is trivially copyable.
+class split_windows {
+ public:
+  /// An image may have bounds along at most this many axes.
+  static constexpr std::size_t most_bounds = 3;
+
+  /// Plans moves that cost less than `least` cycles, if there are any.
+  split_windows(const layout& moves, std::int64_t element_size, const movers& by, instruction_set set,
+                double least) noexcept
+      : element_size_(element_size), inside_(no_moves(), 1, by) {
+    if (moves.bound_count > most_bounds || !has_windows(moves)) return;
+    whole_.take(moves);
+    layout inside;
+    inside.take(moves);
+    for (std::size_t b = 0; b < moves.bound_count; ++b) {
+      ranges_[b] = find_inside(moves, b);
+      const auto& [axis, range] = ranges_[b];
+      if (range.begin == range.end) return;
+      inside.narrow(axis, range.begin, range.end);
+    }
+    drop_idle_bounds(inside);
+    inside.bound_count = 0;
+    double cost = 0;
+    double of_edge = 0;
+    list_edges([&](const layout& part, std::size_t bound, bool is_second) {
+      if (!is_second) of_edge = plan_windows(edges_[bound], part, element_size, set);
+      cost += of_edge;
+    });
+    if (cost >= least) return;
+    new (&inside_) move_plan(inside, element_size, by);
+    const double best =
+        mover_costs::of(set).best_byte * static_cast<double>(total_bytes(inside, element_size));
+    cost_ = cost + std::max(inside_.cost(), best);
+  }
+
+  /// The estimated cycles, or infinity if there is no plan.
+  double cost() const noexcept { return cost_; }
+  std::int64_t element_size() const noexcept { return element_size_; }
+  const move_plan& inside() const noexcept { return inside_; }
+
+  /// Calls `visit(part, block)` for each edge, with the layout of its windows and the block that moves them.
+  template <class Visit>
+  void for_each_edge(const Visit& visit) const {
+    list_edges([&](const layout& part, std::size_t bound, bool) { visit(part, edges_[bound]); });
+  }
+
+ private:
+  /// Calls `visit(part, bound, is_second)` for the edges on both sides of the image along each of its axes. Both edges of an axis
+  /// have equally many windows. Some of these may lie inside, and are moved twice.
+  template <class Visit>
+  void list_edges(const Visit& visit) const {
+    layout rest;
+    rest.take(whole_);
+    for (std::size_t b = 0; b < whole_.bound_count; ++b) {
+      const auto& [axis, range] = ranges_[b];
+      const std::int64_t extent = whole_.axes[axis].extent;
+      const std::int64_t width = std::max(range.begin, extent - range.end);
+      bool is_second = false;
+      for (const bool at_end : {false, true}) {
+        if (at_end ? range.end == extent : range.begin == 0) continue;
+        layout part;
+        part.take(rest);
+        part.narrow(axis, at_end ? extent - width : 0, at_end ? extent : width);
+        visit(part, b, is_second);
+        is_second = true;
+      }
+      rest.narrow(axis, range.begin, range.end);
+    }
+  }
+
+  layout whole_;
+  std::int64_t element_size_;
+  double cost_ = std::numeric_limits<double>::infinity();
+  std::array<inside_range, most_bounds> ranges_;
+  std::array<window_block, most_bounds> edges_;  ///< for each bound
+  move_plan inside_;
+};
+static_assert(std::is_trivially_copyable_v<split_windows>);
+
+}  // namespace reblock::inline REBLOCK_NAMESPACE::detail
