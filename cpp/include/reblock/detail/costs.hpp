@@ -85,11 +85,17 @@ struct mover_costs {
 
 /// Limits and weights of fold, measured in the same way.
 struct sum_costs {
-  /// Columns are summed in place by runs of offsets or of channels from so many bytes on, and where more windows than this
-  /// follow each other and overlap.
+  /// Columns are summed in place by runs of so many bytes: offsets that have a position for themselves, offsets of windows
+  /// that overlap, channels, and windows that overlap. More than a few windows may have shorter runs.
   static constexpr std::int64_t least_offsets_run = 128;
+  static constexpr std::int64_t least_overlapping_run = 96;
   static constexpr std::int64_t least_channels_run = 16;
+  static constexpr std::int64_t least_windows_run = 16;
   static constexpr std::int64_t few_windows = 4;
+  /// If the image's channels lie side by side, sums in place have to be transposed. Runs of windows have so many bytes then,
+  /// unless positions have many terms.
+  static constexpr std::int64_t least_transposed_run = 64;
+  static constexpr double many_terms = 6;
   /// Phases of the image's innermost axis have rows of their own if runs of fewer bytes would come side by side, and their
   /// rows have so many bytes.
   static constexpr std::int64_t least_joined_run = 6;

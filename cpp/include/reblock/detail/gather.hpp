@@ -48,6 +48,18 @@ constexpr axis_values choose_box(const axis_values& places, std::int64_t size,
   return chosen;
 }
 
+/// Returns about how many terms a position of the image has.
+inline double terms_of_position(const sum_request& sums) noexcept {
+  const std::size_t spatial = sums.extents.size() - 2;
+  double terms = 1;
+  for (std::size_t d = 0; d < spatial; ++d) {
+    terms *= static_cast<double>(sums.moves.axes[2 + d].extent);
+    terms *= static_cast<double>(sums.moves.axes[2 + spatial + d].extent);
+    terms /= static_cast<double>(sums.extents[2 + d]);
+  }
+  return terms;
+}
+
 /// Tells whether to sum columns without moving them into a buffer first. One reason is an axis that is contiguous on both
 /// sides and fills registers: the offsets of the last axis, or the channels. Another is that contiguous windows overlap:
 /// after the sum there is less to move.
@@ -59,7 +71,12 @@ inline bool sums_in_place(const sum_request& sums) noexcept {
   const auto windows = [&](std::size_t d) -> const layout_axis& { return moves.axes[2 + spatial + d]; };
   const std::size_t last = spatial - 1;
   if (windows(last).source_stride == size) {
-    if (windows(last).extent <= sum_costs::few_windows) return false;
+    const std::int64_t run = windows(last).extent * size;
+    if (windows(last).extent <= sum_costs::few_windows && run < sum_costs::least_windows_run) return false;
+    if (sums.extents[1] > 1 && sums.output_strides[1] == size && run < sum_costs::least_transposed_run &&
+        terms_of_position(sums) < sum_costs::many_terms) {
+      return false;
+    }
     for (std::size_t d = 0; d < spatial; ++d) {
       if (offsets(d).extent == 1 || windows(d).extent == 1) continue;
       const std::int64_t stride = windows(d).bound_step;
@@ -68,9 +85,12 @@ inline bool sums_in_place(const sum_request& sums) noexcept {
     return false;
   }
   const std::int64_t phases = windows(last).extent > 1 ? windows(last).bound_step : 1;
-  const bool by_offsets = offsets(last).source_stride == size && sums.output_strides[2 + last] == size &&
-                          (offsets(last).extent == 1 || offsets(last).bound_step == 1) &&
-                          std::min(phases, offsets(last).extent) * size >= sum_costs::least_offsets_run;
+  const std::int64_t own_run = std::min(phases, offsets(last).extent) * size;
+  const bool by_offsets =
+      offsets(last).source_stride == size && sums.output_strides[2 + last] == size &&
+      (offsets(last).extent == 1 || offsets(last).bound_step == 1) &&
+      (own_run >= sum_costs::least_offsets_run ||
+       (windows(last).extent > 2 && offsets(last).extent * size >= sum_costs::least_overlapping_run));
   const bool by_channels = moves.axes[1].source_stride == size && sums.output_strides[1] == size &&
                            sums.extents[1] * size >= sum_costs::least_channels_run;
   return by_offsets || by_channels;
