@@ -52,7 +52,7 @@ origins by_segments(const gather_axis& axis) {
       REQUIRE(s.end <= g.places);
       for (std::int64_t i = 0; i < g.count; ++i) {
         for (std::int64_t place = s.begin; place < s.end; ++place) {
-          const std::int64_t position = place * axis.phases + g.number + i;
+          const std::int64_t position = place * axis.phases + g.number + i * g.step;
           CHECK(++visits[position] == 1);
           CHECK(position < axis.extent);
           for (std::int64_t t = s.first_term; t < s.first_term + s.terms(); ++t) {
@@ -117,6 +117,22 @@ TEST_CASE("neighbouring phases are one group as long as they are alike") {
   CHECK(axis.group_at(0).count == 3);
   CHECK(axis.group_at(3).number == 0);
   CHECK(axis.group_at(3).count == 5);
+}
+
+TEST_CASE("phases that a dilation leads to are one group as long as they are alike") {
+  gather_axis axis;
+  axis.size = 16;
+  axis.blocks = 27;
+  axis.phases = 8;
+  axis.dilation = 2;
+  axis.extent = 224;
+  CHECK(axis.summed_phases() == 4);  // 0, 2, 4, 6
+  CHECK(axis.group_at(0).count == 4);
+  CHECK(axis.group_at(0).step == 2);
+  axis.extent = 221;  // phases 0, 2 and 4 have one more place than phase 6
+  CHECK(axis.group_at(0).count == 3);
+  CHECK(axis.group_at(3).number == 6);
+  CHECK(axis.group_at(3).count == 1);
 }
 
 }  // namespace

@@ -31,6 +31,12 @@ static_assert(choose_box({2, 3, floats_in_box}, 4) == axis_values{1, 1, floats_i
 static_assert(choose_box({2, 3, floats_in_box + 1}, 4) == axis_values{1, 1, floats_in_box});
 static_assert(choose_box({2, 3, 100, floats_in_box / 10}, 4) == axis_values{1, 1, 10, floats_in_box / 10});
 static_assert(choose_box({2, 3, 0, 5}, 4) == axis_values{2, 3, 1, 5});
+static_assert(choose_box({2, 30, floats_in_box}, 4, box_bytes, {1, 16}) ==
+              axis_values{1, 16, floats_in_box / 16});
+static_assert(choose_box({2, 3, 30, floats_in_box}, 4, box_bytes, {2, 16}) ==
+              axis_values{1, 1, 16, floats_in_box / 16});
+static_assert(choose_box({2, 30, 40}, 4, box_bytes, {1, 16}) == axis_values{2, 30, 40});
+static_assert(choose_box({2, 30, 5}, box_bytes / 2, box_bytes, {1, 16}) == axis_values{1, 1, 2});
 
 TEST_CASE("a box fits its buffer") {
   for (unsigned seed = 0; seed < 1000; ++seed) {
@@ -39,7 +45,10 @@ TEST_CASE("a box fits its buffer") {
     const axis_values extents =
         test::draw_values(random, static_cast<std::size_t>(draw(random, 3, 8)), 0, 200);
     for (const std::int64_t size : {1, 2, 4, 8, 16, 32}) {
-      const axis_values chosen = choose_box(extents, size);
+      const auto axis =
+          static_cast<std::size_t>(draw(random, 0, static_cast<std::int64_t>(extents.size()) - 1));
+      const least_places least{axis, draw(random, 1, std::max<std::int64_t>(extents[axis], 1))};
+      const axis_values chosen = choose_box(extents, size, box_bytes, least);
       REQUIRE(chosen.size() == extents.size());
       for (std::size_t i = 0; i < extents.size(); ++i) {
         CHECK(chosen[i] >= 1);
@@ -80,10 +89,15 @@ TEST_CASE("columns of contiguous windows are summed as they lie where the window
   sums.moves.axes[3].bound_step = 3;
   CHECK(sums_in_place(sums));
   sums = windows_of(4, 1);
-  sums.moves.axes[5].extent = 4;  // too few to fill registers
+  sums.moves.axes[5].extent = 3;  // 12 bytes: too few to fill registers
   CHECK_FALSE(sums_in_place(sums));
-  sums.moves.axes[5].extent = 5;
+  sums.moves.axes[5].extent = 4;
   CHECK(sums_in_place(sums));
+  sums = windows_of(1, 1);
+  sums.moves.axes[5].extent = 5;  // short, but not few
+  CHECK(sums_in_place(sums));
+  sums.output_strides[1] = 1;  // then the sums are transposed
+  CHECK_FALSE(sums_in_place(sums));
 }
 
 TEST_CASE(
@@ -96,8 +110,9 @@ TEST_CASE(
     return request;
   };
   CHECK(sums_in_place(by_offsets(4, 32, 32)));
-  CHECK_FALSE(sums_in_place(by_offsets(4, 31, 32)));  // 124 bytes of phases
-  CHECK_FALSE(sums_in_place(by_offsets(4, 32, 31)));  // and of offsets
+  CHECK_FALSE(sums_in_place(by_offsets(4, 32, 31)));  // 124 bytes of offsets
+  CHECK(sums_in_place(by_offsets(4, 31, 32)));        // 124 bytes of phases, but windows overlap
+  CHECK_FALSE(sums_in_place(by_offsets(4, 22, 23)));  // 92 bytes of overlapping offsets
   CHECK(sums_in_place(by_offsets(8, 16, 16)));
   sum_request sums = by_offsets(4, 32, 32);
   sums.moves.axes[3].bound_step = 2;

@@ -92,10 +92,10 @@ struct sum_costs {
   static constexpr std::int64_t least_channels_run = 16;
   static constexpr std::int64_t least_windows_run = 16;
   static constexpr std::int64_t few_windows = 4;
-  /// If the image's channels lie side by side, sums in place have to be transposed. Runs of windows have so many bytes then,
-  /// unless positions have many terms.
-  static constexpr std::int64_t least_transposed_run = 64;
-  static constexpr double many_terms = 6;
+  /// The same for windows if the image's channels lie side by side: their sums have to be transposed.
+  static constexpr std::int64_t least_transposed_run = 10;
+  /// Boxes that are summed in a buffer have runs of the image with at least so many bytes, if they fit.
+  static constexpr std::int64_t least_written_run = 64;
   /// Phases of the image's innermost axis have rows of their own if runs of fewer bytes would come side by side, and their
   /// rows have so many bytes.
   static constexpr std::int64_t least_joined_run = 6;

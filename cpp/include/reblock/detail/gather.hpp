@@ -36,28 +36,26 @@ static_assert(static_cast<std::int64_t>(box_bytes) >= block_buffer_bytes);
 /// Bytes of a box that is reduced: its pieces cost more than those of sums.
 inline constexpr std::int64_t reduced_box_bytes = 64 * 1024;
 
-/// Chooses as many whole inner axes as fit in `bytes`, then a part of the next axis. `size`: bytes of a place.
-constexpr axis_values choose_box(const axis_values& places, std::int64_t size,
-                                 std::int64_t bytes = box_bytes) noexcept {
+/// A box has at least so many places of one axis.
+struct least_places {
+  std::size_t axis = 0;
+  std::int64_t count = 1;
+};
+
+/// Chooses as many whole inner axes as fit in `bytes`, then a part of the next axis. `size`: bytes of a place. Boxes without
+/// room for the least places have one.
+constexpr axis_values choose_box(const axis_values& places, std::int64_t size, std::int64_t bytes = box_bytes,
+                                 const least_places& least = {}) noexcept {
   axis_values chosen = axis_values::repeat(places.size(), 1);
   std::int64_t room = bytes / size;
+  if (least.count <= room) chosen[least.axis] = least.count;
+  room /= chosen[least.axis];
   for (std::size_t i = places.size(); i-- > 0 && room > 1;) {
-    chosen[i] = std::clamp<std::int64_t>(places[i], 1, room);
+    room *= chosen[i];
+    chosen[i] = std::clamp<std::int64_t>(places[i], chosen[i], room);
     room /= chosen[i];
   }
   return chosen;
-}
-
-/// Returns about how many terms a position of the image has.
-inline double terms_of_position(const sum_request& sums) noexcept {
-  const std::size_t spatial = sums.extents.size() - 2;
-  double terms = 1;
-  for (std::size_t d = 0; d < spatial; ++d) {
-    terms *= static_cast<double>(sums.moves.axes[2 + d].extent);
-    terms *= static_cast<double>(sums.moves.axes[2 + spatial + d].extent);
-    terms /= static_cast<double>(sums.extents[2 + d]);
-  }
-  return terms;
 }
 
 /// Tells whether to sum columns without moving them into a buffer first. One reason is an axis that is contiguous on both
@@ -72,11 +70,10 @@ inline bool sums_in_place(const sum_request& sums) noexcept {
   const std::size_t last = spatial - 1;
   if (windows(last).source_stride == size) {
     const std::int64_t run = windows(last).extent * size;
-    if (windows(last).extent <= sum_costs::few_windows && run < sum_costs::least_windows_run) return false;
-    if (sums.extents[1] > 1 && sums.output_strides[1] == size && run < sum_costs::least_transposed_run &&
-        terms_of_position(sums) < sum_costs::many_terms) {
-      return false;
-    }
+    const bool is_transposed = sums.extents[1] > 1 && sums.output_strides[1] == size;
+    const bool is_short =
+        windows(last).extent <= sum_costs::few_windows && run < sum_costs::least_windows_run;
+    if (is_short || (is_transposed && run < sum_costs::least_transposed_run)) return false;
     for (std::size_t d = 0; d < spatial; ++d) {
       if (offsets(d).extent == 1 || windows(d).extent == 1) continue;
       const std::int64_t stride = windows(d).bound_step;
@@ -86,11 +83,11 @@ inline bool sums_in_place(const sum_request& sums) noexcept {
   }
   const std::int64_t phases = windows(last).extent > 1 ? windows(last).bound_step : 1;
   const std::int64_t own_run = std::min(phases, offsets(last).extent) * size;
-  const bool by_offsets =
-      offsets(last).source_stride == size && sums.output_strides[2 + last] == size &&
-      (offsets(last).extent == 1 || offsets(last).bound_step == 1) &&
-      (own_run >= sum_costs::least_offsets_run ||
-       (windows(last).extent > 2 && offsets(last).extent * size >= sum_costs::least_overlapping_run));
+  const bool by_offsets = offsets(last).source_stride == size && sums.output_strides[2 + last] == size &&
+                          (offsets(last).extent == 1 || offsets(last).bound_step == 1) &&
+                          (own_run >= sum_costs::least_offsets_run ||
+                           (offsets(last).extent > phases && windows(last).extent > 2 &&
+                            offsets(last).extent * size >= sum_costs::least_overlapping_run));
   const bool by_channels = moves.axes[1].source_stride == size && sums.output_strides[1] == size &&
                            sums.extents[1] * size >= sum_costs::least_channels_run;
   return by_offsets || by_channels;
@@ -115,6 +112,7 @@ class gather {
   std::int64_t boxes_along(std::size_t i) const noexcept {
     return places_[i] == 0 ? 0 : (places_[i] - 1) / box_[i] + 1;
   }
+  least_places written_run(std::int64_t element_size) const noexcept;
   box box_of(std::int64_t number) const noexcept;
   box_target buffer_of(const box& part, std::byte* buffer) const noexcept;
   box_target image_of(const box& part, std::byte* image) const noexcept;
@@ -212,7 +210,8 @@ inline gather::gather(const sum_request& sums, const sum_functions* sum) noexcep
   const bool is_spread = by_channels_ ? output_strides_[1] != element_size
                                       : last.phases > 1 || last.output_stride != element_size;
   buffered_ = is_spread && size <= static_cast<std::int64_t>(box_bytes) && last.block_stride == element_size;
-  box_ = choose_box(places_, buffered_ ? size : element_size);
+  box_ = buffered_ ? choose_box(places_, size, box_bytes, written_run(element_size))
+                   : choose_box(places_, element_size);
   const box whole{axis_values::repeat(box_.size(), 0), box_};
   if (buffered_) {
     const box_target sums_of_box = buffer_of(whole, nullptr);
@@ -226,6 +225,18 @@ inline gather::gather(const sum_request& sums, const sum_functions* sum) noexcep
       plan_unbounded(in_, held, element_size);
     }
   }
+}
+
+/// Returns how many places of the image's innermost axis make a run that is worth writing.
+inline least_places gather::written_run(std::int64_t element_size) const noexcept {
+  least_places run;
+  for (std::size_t i = 1; i < places_.size(); ++i) {
+    if (places_[i] < 2 || magnitude(output_strides_[i]) != element_size) continue;
+    const std::int64_t phases = i < 2 ? 1 : columns_.axes[i - 2].phases;
+    const std::int64_t bytes = std::min(phases, sum_costs::least_written_run) * element_size;
+    run = {i, std::clamp<std::int64_t>(sum_costs::least_written_run / bytes, 1, places_[i])};
+  }
+  return run;
 }
 
 inline box gather::box_of(std::int64_t number) const noexcept {

@@ -23,11 +23,13 @@ struct segment {
   constexpr std::int64_t terms() const noexcept { return std::max<std::int64_t>(0, end_term - first_term); }
 };
 
-/// A phase_group has `count` phases from `number` on, with equally many places and terms. In the i-th phase, term t comes
-/// from the window offset first_offset + i + t * cycle, and window l adds it to place l + shift + t * advance.
+/// A phase_group has `count` phases from `number` on, each `step` behind the one before, with equally many places and
+/// terms. In the i-th phase, term t comes from the window offset first_offset + i + t * cycle, and window l adds it to place
+/// l + shift + t * advance.
 struct phase_group {
   std::int64_t number = 0;
   std::int64_t count = 1;
+  std::int64_t step = 1;
   std::int64_t places = 0;
   std::int64_t terms = 0;
   std::int64_t first_offset = 0;
@@ -68,13 +70,15 @@ struct gather_axis {
     // at most the number of phases, although the product may overflow
     const std::int64_t number = wrapping_subtract(position, wrapping_multiply(shift, phases));
     std::int64_t count = 1;
-    if (dilation == 1) {
-      count = std::min(summed_phases() - offset, phases - number);
+    if (dilation < phases) {
+      const auto until = [&](std::int64_t end) { return ceil_divide(end - number, dilation); };
+      count = std::min(summed_phases() - offset, until(phases));
       if (offset < size % cycle) count = std::min(count, size % cycle - offset);
-      if (number < extent % phases) count = std::min(count, extent % phases - number);
+      if (number < extent % phases) count = std::min(count, until(extent % phases));
     }
     return {number,
             count,
+            dilation,
             ceil_divide(extent - number, phases),
             ceil_divide(size - offset, cycle),
             offset,

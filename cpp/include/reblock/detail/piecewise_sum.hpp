@@ -115,7 +115,7 @@ class piecewise_sum {
     const std::int64_t first = s.terms() > 0 ? s.first_term : 0;  // without terms its value has no effect
     const std::int64_t block = s.begin - group.shift - first * group.advance;
     const std::int64_t offset = group.first_offset + first * group.cycle;
-    phase_axis(d) = {group.count, axis.size_stride, sums_.phase_strides[d]};
+    phase_axis(d) = {group.count, axis.size_stride, wrapping_multiply(group.step, sums_.phase_strides[d])};
     place_axis(d) = {s.size(), axis.block_stride, stride};
     offsets_[d] = offset;
     cycles_[d] = group.cycle;
