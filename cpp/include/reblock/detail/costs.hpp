@@ -35,9 +35,11 @@ struct mover_costs {
   double short_run = 3;
   double long_run = 4;
   double run_bytes = 20;
-  /// Leaves that interleave or separate a number of streams known at compile time: each byte, and each row.
+  /// Leaves that interleave or separate a number of streams known at compile time: each byte, each row, and each row whose
+  /// streams do not fill a register of 16 bytes.
   double leaf_byte = 0.08;
   double leaf_row = 5;
+  double short_leaf_row = 30;
   /// Leaves whose rows change with bounds: an element that is moved alone or among few streams, a byte of few streams that
   /// have a leaf, of other streams of elements of 1, 2, 4, 8 and 16 bytes, and of runs, each row, each row of streams, and
   /// each tile.

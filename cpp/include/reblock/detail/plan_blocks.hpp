@@ -222,7 +222,8 @@ inline double cost_of(const plan& planned, const mover_costs& costs) noexcept {
   if (have_leaf && planned.lookup_width == 64 && has_wide_leaf) return 0;
   const bool are_few = streams <= 4 || streams == 8;
   if (!have_leaf || !are_few) return std::numeric_limits<double>::infinity();
-  return bytes * (costs.leaf_byte + costs.leaf_row / static_cast<double>(along * streams * size));
+  const double row = along * size < 16 ? costs.short_leaf_row : costs.leaf_row;
+  return bytes * (costs.leaf_byte + row / static_cast<double>(along * streams * size));
 }
 
 /// Plans any layout without bounds and returns the cost in cycles. The layout may have no elements.
