@@ -346,9 +346,7 @@ inline void place_sums(void* room, const sum_request& request, const sum_functio
                        const movers& by) noexcept {
   const std::int64_t element_size = request.sum.element_size;
   if (std::count(request.extents.begin(), request.extents.end(), 0) != 0) {
-    layout nothing;
-    nothing.add({0, 0, 0});
-    place_moves(room, nothing, element_size, by);
+    place_moves(room, no_moves(), element_size, by);
   } else if (request.mode != padding_mode::constant) {
     new (room) any_plan(padded_sums{request, sum_padded, &sum.sum_padded});
   } else if (!request.accumulates && covers_once(request.moves, request.extents)) {
@@ -376,9 +374,7 @@ inline void place_reduction(void* room, const sum_request& request, const movers
                                   how.types.convert == nullptr && !how.accumulates &&
                                   how.types.terms.part != element_type::boolean;
   if (std::count(request.extents.begin(), request.extents.end(), 0) != 0) {
-    layout nothing;
-    nothing.add({0, 0, 0});
-    place_moves(room, nothing, request.sum.element_size, by);
+    place_moves(room, no_moves(), request.sum.element_size, by);
   } else if (request.mode != padding_mode::constant) {
     new (room) any_plan(padded_sums{request, sum_padded});
   } else if (keeps_single_terms && covers_once(request.moves, request.extents)) {

@@ -48,13 +48,13 @@ constexpr inside_range find_inside(const layout& moves, std::size_t bound) noexc
   return found;
 }
 
-/// A split_windows is trivially copyable.
+/// A split_windows has a plan for the windows inside, and one for the edges along each axis. It is trivially copyable.
 class split_windows {
  public:
   /// An image may have bounds along at most this many axes.
   static constexpr std::size_t most_bounds = 3;
 
-  /// Plans moves that cost less than `least` cycles, if there are any.
+  /// Plans a layout with bounds if this costs less than `least` cycles.
   split_windows(const layout& moves, std::int64_t element_size, const movers& by, instruction_set set,
                 double least) noexcept
       : element_size_(element_size), inside_(no_moves(), 1, by) {
@@ -95,8 +95,8 @@ class split_windows {
   }
 
  private:
-  /// Calls `visit(part, bound, is_second)` for the edges on both sides of the image along each of its axes. Both edges of an axis
-  /// have equally many windows. Some of these may lie inside, and are moved twice.
+  /// Calls `visit(part, bound, is_second)` for the edges on both sides of the image along each of its axes. Both edges of an
+  /// axis have equally many windows. Some of these may lie inside, and are moved twice.
   template <class Visit>
   void list_edges(const Visit& visit) const {
     layout rest;
