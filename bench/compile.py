@@ -100,6 +100,14 @@ def run(*command: str) -> str:
     return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
 
 
+def unique_symbols(made: Path) -> int:
+    """Count the symbols of which the loader makes one in a process. Hidden ones stay apart."""
+    symbols = [
+        line.split() for line in run("readelf", "-sW", str(made)).splitlines() if "7reblock" in line
+    ]
+    return sum({"UNIQUE", "DEFAULT"} <= set(symbol) for symbol in symbols)
+
+
 class Checkout:
     """The headers of one checkout, and how they are compiled."""
 
@@ -144,7 +152,7 @@ class Checkout:
             megabytes=usage.ru_maxrss / 1e3,
             code=int(run("size", str(made)).splitlines()[1].split()[0]),
             weak=sum(kind in "VWu" for kind in kinds),
-            unique=kinds.count("u"),
+            unique=unique_symbols(made) if "u" in kinds else 0,
         )
 
 
