@@ -40,54 +40,6 @@ inline constexpr std::int64_t least_chunk_bytes = 64 * 1024;
 /// An operation has at most this many chunks, even if an executor asks for more.
 [[gnu::visibility("hidden")]] inline constexpr std::size_t most_chunks = 1024;
 
-/// An any_plan is the content of an operation.
-struct any_plan {
-  enum class kind : std::uint8_t {
-    moves,
-    split_windows,
-    sums,
-    sum_sweep,
-    single_terms,
-    tiled_sums,
-    padded,
-    padded_sums,
-    converted
-  };
-  kind holds;
-  union {
-    move_plan moves;
-    split_windows split;
-    gather sums;
-    sum_sweep sweep;
-    single_terms single;
-    tiled_sums tiled;
-    padded_move padded;
-    padded_sums all_sums;
-    converted_move conversion;
-  };
-
-  any_plan(const layout& described, std::int64_t element_size, const movers& by) noexcept
-      : holds(kind::moves), moves(described, element_size, by) {}
-  explicit any_plan(const split_windows& planned) noexcept : holds(kind::split_windows), split(planned) {}
-  any_plan(const sum_request& request, const sum_functions* sum) noexcept
-      : holds(kind::sums), sums(request, sum) {}
-  explicit any_plan(const sum_sweep& planned) noexcept : holds(kind::sum_sweep), sweep(planned) {}
-  any_plan(const layout& windows, std::int64_t element_size, leaf_function add_to_zero,
-           const movers& by) noexcept
-      : holds(kind::single_terms), single(windows, element_size, add_to_zero, by) {}
-  any_plan(const layout& windows, const image_part& covered, const sum_sweep& edges,
-           std::int64_t element_size, leaf_function add_to_zero, const movers& by) noexcept
-      : holds(kind::tiled_sums), tiled(windows, covered, edges, element_size, add_to_zero, by) {}
-  any_plan(const padded_request& request, const movers& by,
-           const conversion_request* converted = nullptr) noexcept
-      : holds(kind::padded), padded(request, by, converted) {}
-  explicit any_plan(const conversion_request& request) noexcept
-      : holds(kind::converted), conversion(request) {}
-  explicit any_plan(const padded_sums& planned) noexcept : holds(kind::padded_sums), all_sums(planned) {}
-};
-static_assert(std::is_trivially_copyable_v<any_plan> && sizeof(any_plan) <= operation::plan_bytes &&
-              alignof(any_plan) <= 8);
-
 /// Returns the begin of the i-th of `chunks` shares.
 constexpr std::int64_t share(std::int64_t total, std::int64_t i, std::int64_t chunks) noexcept {
   return total / chunks * i + std::min(i, total % chunks);
@@ -302,17 +254,163 @@ inline void run_chunks_of_sweep(const sum_sweep& sweep, const std::byte* source,
   }
 }
 
+/// Runs fold with a padding mode: the positions without terms from the padding, then the others. If there are enough groups
+/// of channels, each group is finished while a cache holds its columns.
+REBLOCK_ENGINE_FUNCTION void run_padded_sums(const padded_sums& sums, const std::byte* source,
+                                             std::byte* destination, const executor_reference& by,
+                                             std::int64_t concurrency) noexcept {
+  const std::int64_t channels = sums.channels();
+  const std::int64_t groups = sums.groups();
+  const bool by_groups = groups > 1 && (concurrency == 1 || groups >= 2 * concurrency);
+  if (!by_groups) {
+    run_inside(sums, source, destination, by);
+    if (by.concurrency(by.executor) == 0) return;  // the executor threw
+  }
+  const std::int64_t all = by_groups ? groups : channels;
+  const std::int64_t chunks = std::min(concurrency, all);
+  const auto run_chunk = [&](std::size_t chunk) {
+    const auto i = static_cast<std::int64_t>(chunk);
+    const index_range range{share(all, i, chunks), share(all, i + 1, chunks)};
+    if (by_groups) return run_groups(sums, range, source, destination);
+    sums.run(sums, range, source, destination);
+  };
+  by.run(
+      by.executor, static_cast<std::size_t>(chunks),
+      [](const void* self, std::size_t chunk) { (*static_cast<decltype(run_chunk)*>(self))(chunk); },
+      &run_chunk);
+}
+
+/// Runs a plan of moves.
+REBLOCK_ENGINE_FUNCTION void run_moves(const move_plan& moves, const std::byte* source,
+                                       std::byte* destination, const executor_reference& by,
+                                       std::int64_t concurrency) noexcept {
+  switch (moves.holds) {
+    case move_plan::kind::leaves:
+      return run_plan(moves.leaves, engine::all_movers(), source, destination, by, concurrency);
+    case move_plan::kind::blocks:
+      return run_chunks_of_blocks(moves.blocks, source, destination, by, concurrency);
+    case move_plan::kind::windows:
+      return run_chunks_of_windows(moves.windows.whole, moves.windows.element_size, moves.windows.block,
+                                   source, destination, by, concurrency);
+  }
+}
+
+/// Runs a plan of single terms.
+REBLOCK_ENGINE_FUNCTION void run_terms(const single_terms& terms, const std::byte* source,
+                                       std::byte* destination, const executor_reference& by,
+                                       std::int64_t concurrency) noexcept {
+  if (terms.are_sums()) {
+    return run_moves(terms.moves(), source + terms.source_offset(), destination + terms.destination_offset(),
+                     by, concurrency);
+  }
+  run_chunks_of_pieces(terms, source, destination, by, concurrency, run_single_terms);
+}
+
+/// A run_request says where a plan runs, and who runs its chunks.
+struct run_request {
+  const std::byte* source;
+  std::byte* destination;
+  const executor_reference& by;
+  std::int64_t concurrency;
+};
+
+REBLOCK_ENGINE_FUNCTION void run_split(const split_windows& split, const run_request& how) noexcept {
+  run_moves(split.inside(), how.source, how.destination, how.by, how.concurrency);
+  split.for_each_edge([&](const layout& part, const window_block& block) {
+    run_chunks_of_windows(part, split.element_size(), block, how.source, how.destination, how.by,
+                          how.concurrency);
+  });
+}
+
+REBLOCK_ENGINE_FUNCTION void run_tiled(const tiled_sums& tiled, const run_request& how) noexcept {
+  run_terms(tiled.inside, how.source, how.destination, how.by, how.concurrency);
+  tiled.for_each_edge([&](const image_part& edge) {
+    run_chunks_of_sums(sweep_of_part{tiled.sweep, edge}, how.source, how.destination, how.by,
+                       how.concurrency);
+  });
+}
+
+/// An any_plan is the content of an operation: a plan of any kind, and the function that runs it. So a program compiles only
+/// the kinds that it plans.
+struct any_plan {
+  using run_function = void (*)(const any_plan&, const run_request&) noexcept;
+  run_function run;
+  union {
+    move_plan moves;
+    split_windows split;
+    gather sums;
+    sum_sweep sweep;
+    single_terms single;
+    tiled_sums tiled;
+    padded_move padded;
+    padded_sums all_sums;
+    converted_move conversion;
+  };
+
+  REBLOCK_ENGINE_FUNCTION any_plan(const layout& described, std::int64_t element_size,
+                                   const movers& available) noexcept
+      : run([](const any_plan& planned, const run_request& how) noexcept {
+          run_moves(planned.moves, how.source, how.destination, how.by, how.concurrency);
+        }),
+        moves(described, element_size, available) {}
+  REBLOCK_ENGINE_FUNCTION explicit any_plan(const split_windows& windows) noexcept
+      : run([](const any_plan& planned, const run_request& how) noexcept { run_split(planned.split, how); }),
+        split(windows) {}
+  REBLOCK_ENGINE_FUNCTION any_plan(const sum_request& request, const sum_functions* sum) noexcept
+      : run([](const any_plan& planned, const run_request& how) noexcept {
+          run_chunks_of_sums(planned.sums, how.source, how.destination, how.by, how.concurrency);
+        }),
+        sums(request, sum) {}
+  REBLOCK_ENGINE_FUNCTION explicit any_plan(const sum_sweep& swept) noexcept
+      : run([](const any_plan& planned, const run_request& how) noexcept {
+          run_chunks_of_sweep(planned.sweep, how.source, how.destination, how.by, how.concurrency);
+        }),
+        sweep(swept) {}
+  REBLOCK_ENGINE_FUNCTION any_plan(const layout& windows, std::int64_t element_size,
+                                   leaf_function add_to_zero, const movers& available) noexcept
+      : run([](const any_plan& planned, const run_request& how) noexcept {
+          run_terms(planned.single, how.source, how.destination, how.by, how.concurrency);
+        }),
+        single(windows, element_size, add_to_zero, available) {}
+  REBLOCK_ENGINE_FUNCTION any_plan(const layout& windows, const image_part& covered, const sum_sweep& edges,
+                                   std::int64_t element_size, leaf_function add_to_zero,
+                                   const movers& available) noexcept
+      : run([](const any_plan& planned, const run_request& how) noexcept { run_tiled(planned.tiled, how); }),
+        tiled(windows, covered, edges, element_size, add_to_zero, available) {}
+  REBLOCK_ENGINE_FUNCTION any_plan(const padded_request& request, const movers& available,
+                                   const conversion_request* converted = nullptr) noexcept
+      : run([](const any_plan& planned, const run_request& how) noexcept {
+          run_chunks_of_pieces(planned.padded, how.source, how.destination, how.by, how.concurrency,
+                               run_padded);
+        }),
+        padded(request, available, converted) {}
+  REBLOCK_ENGINE_FUNCTION explicit any_plan(const conversion_request& request) noexcept
+      : run([](const any_plan& planned, const run_request& how) noexcept {
+          run_chunks_of_pieces(planned.conversion, how.source, how.destination, how.by, how.concurrency,
+                               run_converted);
+        }),
+        conversion(request) {}
+  REBLOCK_ENGINE_FUNCTION explicit any_plan(const padded_sums& padded_fold) noexcept
+      : run([](const any_plan& planned, const run_request& how) noexcept {
+          run_padded_sums(planned.all_sums, how.source, how.destination, how.by, how.concurrency);
+        }),
+        all_sums(padded_fold) {}
+};
+static_assert(std::is_trivially_copyable_v<any_plan> && sizeof(any_plan) <= operation::plan_bytes &&
+              alignof(any_plan) <= 8);
+
 /// Plans windows inside the image and at its edges apart, if this costs less than `least` cycles. It is not inlined, because
 /// it needs much stack.
-[[gnu::noinline]] inline void place_split(void* room, const layout& moves, std::int64_t element_size,
-                                          const movers& by, double least) noexcept {
+REBLOCK_ENGINE_FUNCTION [[gnu::noinline]] void place_split(void* room, const layout& moves,
+                                                           std::int64_t element_size, const movers& by,
+                                                           double least) noexcept {
   const split_windows split(moves, element_size, by, usable_instruction_set(), least);
   if (split.cost() < least) new (room) any_plan(split);
 }
 
 /// Makes a plan in `room`, which has the bytes of an operation.
-inline void place_moves(void* room, const layout& moves, std::int64_t element_size,
-                        const movers& by) noexcept {
+REBLOCK_ENGINE_FUNCTION void place_moves(void* room, const layout& moves, std::int64_t element_size,
+                                         const movers& by) noexcept {
   const auto* placed = new (room) any_plan(moves, element_size, by);
   const double cost = placed->moves.cost();
   const auto costs = mover_costs::of(usable_instruction_set());
@@ -322,8 +420,9 @@ inline void place_moves(void* room, const layout& moves, std::int64_t element_si
 }
 
 /// Plans a fold whose windows lie side by side, or returns false. It is not inlined, because it needs much stack.
-[[gnu::noinline]] inline bool place_tiles(void* room, const sum_request& request, const sum_sweep& sweep,
-                                          leaf_function add_to_zero, const movers& by) noexcept {
+REBLOCK_ENGINE_FUNCTION [[gnu::noinline]] bool place_tiles(void* room, const sum_request& request,
+                                                           const sum_sweep& sweep, leaf_function add_to_zero,
+                                                           const movers& by) noexcept {
   layout windows;
   image_part covered;
   if (!find_tiles(request, windows, covered)) return false;
@@ -332,8 +431,9 @@ inline void place_moves(void* room, const layout& moves, std::int64_t element_si
 }
 
 /// Plans a fold whose positions have exactly one term each.
-[[gnu::noinline]] inline void place_single_terms(void* room, const sum_request& request,
-                                                 leaf_function add_to_zero, const movers& by) noexcept {
+REBLOCK_ENGINE_FUNCTION [[gnu::noinline]] void place_single_terms(void* room, const sum_request& request,
+                                                                  leaf_function add_to_zero,
+                                                                  const movers& by) noexcept {
   layout windows;
   windows.take(request.moves);
   drop_idle_bounds(windows);
@@ -342,8 +442,8 @@ inline void place_moves(void* room, const layout& moves, std::int64_t element_si
 
 /// Plans the sums of fold. If each position has exactly one term, it plans moves alone. For an output without elements it
 /// computes nothing, because the other extents may have any value.
-inline void place_sums(void* room, const sum_request& request, const sum_functions& sum,
-                       const movers& by) noexcept {
+REBLOCK_ENGINE_FUNCTION void place_sums(void* room, const sum_request& request, const sum_functions& sum,
+                                        const movers& by) noexcept {
   const std::int64_t element_size = request.sum.element_size;
   if (std::count(request.extents.begin(), request.extents.end(), 0) != 0) {
     place_moves(room, no_moves(), element_size, by);
@@ -366,7 +466,8 @@ inline void place_sums(void* room, const sum_request& request, const sum_functio
 }
 
 /// Plans a reduction of fold. If each position has exactly one term that is its own result, it plans moves alone.
-inline void place_reduction(void* room, const sum_request& request, const movers& by) noexcept {
+REBLOCK_ENGINE_FUNCTION void place_reduction(void* room, const sum_request& request,
+                                             const movers& by) noexcept {
   if (request.reduce->types.functions == nullptr) find_functions(request.reduce->types);
   const reducer& how = *request.reduce;
   // a bool of unusual bits would not stay as it is
@@ -438,59 +539,6 @@ REBLOCK_ENGINE_DEFINITION void plan_conversion(void* operation, const void* requ
   new (operation) detail::any_plan(padded, all_movers(), &converted);
 }
 
-/// Runs fold with a padding mode: the positions without terms from the padding, then the others. If there are enough groups
-/// of channels, each group is finished while a cache holds its columns.
-REBLOCK_ENGINE_FUNCTION void run_padded_sums(const detail::padded_sums& sums, const std::byte* source,
-                                             std::byte* destination, const detail::executor_reference& by,
-                                             std::int64_t concurrency) noexcept {
-  using detail::share;
-  const std::int64_t channels = sums.channels();
-  const std::int64_t groups = sums.groups();
-  const bool by_groups = groups > 1 && (concurrency == 1 || groups >= 2 * concurrency);
-  if (!by_groups) {
-    detail::run_inside(sums, source, destination, by);
-    if (by.concurrency(by.executor) == 0) return;  // the executor threw
-  }
-  const std::int64_t all = by_groups ? groups : channels;
-  const std::int64_t chunks = std::min(concurrency, all);
-  const auto run_chunk = [&](std::size_t chunk) {
-    const auto i = static_cast<std::int64_t>(chunk);
-    const detail::index_range range{share(all, i, chunks), share(all, i + 1, chunks)};
-    if (by_groups) return detail::run_groups(sums, range, source, destination);
-    sums.run(sums, range, source, destination);
-  };
-  by.run(
-      by.executor, static_cast<std::size_t>(chunks),
-      [](const void* self, std::size_t chunk) { (*static_cast<decltype(run_chunk)*>(self))(chunk); },
-      &run_chunk);
-}
-
-/// Runs a plan of moves.
-REBLOCK_ENGINE_FUNCTION void run_moves(const detail::move_plan& moves, const std::byte* source,
-                                       std::byte* destination, const detail::executor_reference& by,
-                                       std::int64_t concurrency) noexcept {
-  switch (moves.holds) {
-    case detail::move_plan::kind::leaves:
-      return detail::run_plan(moves.leaves, all_movers(), source, destination, by, concurrency);
-    case detail::move_plan::kind::blocks:
-      return detail::run_chunks_of_blocks(moves.blocks, source, destination, by, concurrency);
-    case detail::move_plan::kind::windows:
-      return detail::run_chunks_of_windows(moves.windows.whole, moves.windows.element_size,
-                                           moves.windows.block, source, destination, by, concurrency);
-  }
-}
-
-/// Runs a plan of single terms.
-REBLOCK_ENGINE_FUNCTION void run_terms(const detail::single_terms& terms, const std::byte* source,
-                                       std::byte* destination, const detail::executor_reference& by,
-                                       std::int64_t concurrency) noexcept {
-  if (terms.are_sums()) {
-    return run_moves(terms.moves(), source + terms.source_offset(), destination + terms.destination_offset(),
-                     by, concurrency);
-  }
-  detail::run_chunks_of_pieces(terms, source, destination, by, concurrency, detail::run_single_terms);
-}
-
 REBLOCK_ENGINE_DEFINITION void run(const void* operation, const void* source, void* destination,
                                    const void* executor) noexcept {
   const auto& how = *std::launder(static_cast<const detail::any_plan*>(operation));
@@ -500,31 +548,7 @@ REBLOCK_ENGINE_DEFINITION void run(const void* operation, const void* source, vo
   const auto concurrency =
       static_cast<std::int64_t>(std::min(by.concurrency(by.executor), detail::most_chunks));
   if (concurrency == 0) return;  // the executor threw
-  if (how.holds == detail::any_plan::kind::sums) {
-    detail::run_chunks_of_sums(how.sums, from, to, by, concurrency);
-  } else if (how.holds == detail::any_plan::kind::split_windows) {
-    run_moves(how.split.inside(), from, to, by, concurrency);
-    how.split.for_each_edge([&](const detail::layout& part, const detail::window_block& block) {
-      detail::run_chunks_of_windows(part, how.split.element_size(), block, from, to, by, concurrency);
-    });
-  } else if (how.holds == detail::any_plan::kind::sum_sweep) {
-    detail::run_chunks_of_sweep(how.sweep, from, to, by, concurrency);
-  } else if (how.holds == detail::any_plan::kind::padded_sums) {
-    run_padded_sums(how.all_sums, from, to, by, concurrency);
-  } else if (how.holds == detail::any_plan::kind::padded) {
-    detail::run_chunks_of_pieces(how.padded, from, to, by, concurrency, detail::run_padded);
-  } else if (how.holds == detail::any_plan::kind::converted) {
-    detail::run_chunks_of_pieces(how.conversion, from, to, by, concurrency, detail::run_converted);
-  } else if (how.holds == detail::any_plan::kind::single_terms) {
-    run_terms(how.single, from, to, by, concurrency);
-  } else if (how.holds == detail::any_plan::kind::tiled_sums) {
-    run_terms(how.tiled.inside, from, to, by, concurrency);
-    how.tiled.for_each_edge([&](const detail::image_part& edge) {
-      detail::run_chunks_of_sums(detail::sweep_of_part{how.tiled.sweep, edge}, from, to, by, concurrency);
-    });
-  } else {
-    run_moves(how.moves, from, to, by, concurrency);
-  }
+  how.run(how, {from, to, by, concurrency});
 }
 
 REBLOCK_ENGINE_DEFINITION const char* instruction_set() noexcept {
