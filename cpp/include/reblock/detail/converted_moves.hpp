@@ -31,7 +31,7 @@ namespace reblock::inline REBLOCK_NAMESPACE::detail {
 /// A converted_move plans the boxes of a layout without bounds. It is trivially copyable.
 class converted_move {
  public:
-  explicit converted_move(const conversion_request& request) noexcept
+  converted_move(const conversion_request& request, const movers& available) noexcept
       : conversion_(request.from, request.to, request.has_factors()),
         scale_(request, request.scale),
         bias_(request, request.bias),
@@ -47,7 +47,7 @@ class converted_move {
     set_out_box(shuffled);
     if (std::max(from_size_, to_size_) > shuffled && needs_both_buffers())
       set_out_box(std::max(from_size_, to_size_));
-    set_out_runs();
+    set_out_runs(available);
   }
 
   bool is_empty() const noexcept { return empty_; }
@@ -118,7 +118,7 @@ class converted_move {
   }
 
   /// Plans the moves of a box. A side without long runs has a buffer.
-  void set_out_runs() noexcept {
+  void set_out_runs(const movers& available) noexcept {
     run_ = std::min(is_gathered_ ? elements_ : source_run_, is_scattered_ ? elements_ : destination_run_);
     layout in;
     layout out;
@@ -143,13 +143,14 @@ class converted_move {
     }
     if (is_gathered_ && is_scattered_) plan_unbounded(scatter_, out, to_size_);
     if (is_gathered_) {
-      plan_shuffle(in, from_size_);
+      plan_shuffle(in, from_size_, available);
     } else if (is_scattered_) {
-      plan_shuffle(out, to_size_);
+      plan_shuffle(out, to_size_, available);
     }
   }
-  [[gnu::noinline]] void plan_shuffle(const layout& moves, std::int64_t element_size) noexcept {
-    shuffle_.emplace(moves, element_size, engine::all_movers());
+  [[gnu::noinline]] void plan_shuffle(const layout& moves, std::int64_t element_size,
+                                      const movers& available) noexcept {
+    shuffle_.emplace(moves, element_size, available);
   }
 
   run_conversion conversion_;

@@ -214,8 +214,8 @@ inline void run_chunks_of_sweep(const sum_sweep& sweep, const std::byte* source,
 
 /// Plans, in the bytes of an operation, the sums of some channels at the positions without terms from the padding. Returns
 /// the offset of the first of these positions in bytes.
-[[gnu::noinline]] inline std::int64_t plan_inside(void* room, const padded_sums& sums,
-                                                  std::int64_t channels) noexcept {
+REBLOCK_ENGINE_FUNCTION [[gnu::noinline]] std::int64_t plan_inside(void* room, const padded_sums& sums,
+                                                                   std::int64_t channels) noexcept {
   sum_request plain = sums.inner();
   const std::int64_t offset = std::exchange(plain.output_offset, 0);
   if (channels < sums.channels()) sums.keep_channels(plain, channels);
@@ -226,16 +226,18 @@ inline void run_chunks_of_sweep(const sum_sweep& sweep, const std::byte* source,
 }
 
 /// Sums all channels at the positions without terms from the padding.
-[[gnu::noinline]] inline void run_inside(const padded_sums& sums, const std::byte* source,
-                                         std::byte* destination, const executor_reference& by) noexcept {
+REBLOCK_ENGINE_FUNCTION [[gnu::noinline]] void run_inside(const padded_sums& sums, const std::byte* source,
+                                                          std::byte* destination,
+                                                          const executor_reference& by) noexcept {
   alignas(operation) std::byte room[sizeof(operation)];
   const std::int64_t offset = plan_inside(room, sums, sums.channels());
   std::launder(reinterpret_cast<const operation*>(room))->run_by(source, destination + offset, by);
 }
 
 /// Sums some groups of channels with a padding mode, all positions of each group.
-[[gnu::noinline]] inline void run_groups(const padded_sums& sums, const index_range& groups,
-                                         const std::byte* source, std::byte* destination) noexcept {
+REBLOCK_ENGINE_FUNCTION [[gnu::noinline]] void run_groups(const padded_sums& sums, const index_range& groups,
+                                                          const std::byte* source,
+                                                          std::byte* destination) noexcept {
   serial_executor serial;
   held_executor held(serial);
   alignas(operation) std::byte room[sizeof(operation)];
@@ -384,12 +386,12 @@ struct any_plan {
                                run_padded);
         }),
         padded(request, available, converted) {}
-  REBLOCK_ENGINE_FUNCTION explicit any_plan(const conversion_request& request) noexcept
+  REBLOCK_ENGINE_FUNCTION any_plan(const conversion_request& request, const movers& available) noexcept
       : run([](const any_plan& planned, const run_request& how) noexcept {
           run_chunks_of_pieces(planned.conversion, how.source, how.destination, how.by, how.concurrency,
                                run_converted);
         }),
-        conversion(request) {}
+        conversion(request, available) {}
   REBLOCK_ENGINE_FUNCTION explicit any_plan(const padded_sums& padded_fold) noexcept
       : run([](const any_plan& planned, const run_request& how) noexcept {
           run_padded_sums(planned.all_sums, how.source, how.destination, how.by, how.concurrency);
@@ -504,7 +506,7 @@ REBLOCK_ENGINE_FUNCTION const sum_functions* functions_of(const summation& sum) 
 namespace reblock::inline REBLOCK_ENGINE_NAMESPACE::engine {
 
 REBLOCK_ENGINE_DEFINITION detail::movers all_movers() noexcept {
-  return {detail::choose_leaf<>, detail::look_up<64>};
+  return {detail::choose_leaf<>, detail::has_wide_leaf<>, detail::look_up<64>};
 }
 
 REBLOCK_ENGINE_DEFINITION void plan_moves(void* operation, const void* moves,
@@ -530,7 +532,7 @@ REBLOCK_ENGINE_DEFINITION void plan_padded(void* operation, const void* request)
 REBLOCK_ENGINE_DEFINITION void plan_conversion(void* operation, const void* request) noexcept {
   const auto& converted = *static_cast<const detail::conversion_request*>(request);
   if (converted.moves.bound_count == 0) {
-    new (operation) detail::any_plan(converted);
+    new (operation) detail::any_plan(converted, all_movers());
     return;
   }
   detail::padded_request padded{converted.moves, converted.image_strides,

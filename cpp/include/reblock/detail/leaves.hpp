@@ -55,6 +55,12 @@ constexpr bool separates(const tile& t) noexcept {
          t.inner.destination_stride == size && t.inner.source_stride == t.outer_extent() * size;
 }
 
+/// Tells whether registers of 64 bytes interleave, or else separate, the streams of a tile.
+template <class = void>
+bool has_wide_leaf(const tile& t, bool interleaves) {
+  return (interleaves ? choose_wide_leaf<false>(t) : choose_wide_leaf<true>(t)) != nullptr;
+}
+
 /// Returns the leaf that interleaves the number of streams of the tile, or null.
 template <std::size_t Size>
 leaf_function choose_interleaving_leaf(const tile& t, bool is_wide) {

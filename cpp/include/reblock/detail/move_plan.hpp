@@ -38,7 +38,7 @@ struct move_plan {
     const instruction_set set = usable_instruction_set();
     set_out_moves(leaves, moves, element_size, available, set);
     if (leaves.empty) return;
-    cost_ = cost_of(leaves, mover_costs::of(set));
+    cost_ = cost_of(leaves, mover_costs::of(set), available);
     if (cost_ > 0) offer(moves, element_size, set);
   }
 

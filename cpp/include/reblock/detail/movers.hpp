@@ -14,8 +14,12 @@ namespace reblock::inline REBLOCK_NAMESPACE::detail {
 /// Chooses the leaf for a tile, or null if there is none; see leaves.hpp.
 using choose_leaf_function = leaf_function (*)(const tile&, bool streams_are_fixed, std::size_t lookup_width);
 
+/// Tells whether registers of 64 bytes interleave, or else separate, the streams of a tile; see leaves.hpp.
+using has_wide_leaf_function = bool (*)(const tile&, bool interleaves);
+
 struct movers {
   choose_leaf_function choose_leaf;
+  has_wide_leaf_function has_wide_leaf;
   look_up_function look_up;
 };
 

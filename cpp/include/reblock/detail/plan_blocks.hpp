@@ -15,6 +15,7 @@
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/costs.hpp>
 #include <reblock/detail/layout.hpp>
+#include <reblock/detail/movers.hpp>
 #include <reblock/detail/offers.hpp>
 #include <reblock/detail/pattern_axes.hpp>
 #include <reblock/detail/plan_moves.hpp>
@@ -193,7 +194,7 @@ constexpr double bytes_of(const tile& t) noexcept {
 }
 
 /// Estimates the cycles of a plan of leaves and patterns. 0: nothing is better than this plan.
-inline double cost_of(const plan& planned, const mover_costs& costs) noexcept {
+inline double cost_of(const plan& planned, const mover_costs& costs, const movers& available) noexcept {
   const tile& t = planned.leaf_tile;
   const auto size = static_cast<std::int64_t>(t.element_size);
   constexpr std::int64_t least = 2048;  // bytes
@@ -216,10 +217,8 @@ inline double cost_of(const plan& planned, const mover_costs& costs) noexcept {
   const std::int64_t streams = are_merged ? t.inner_extent() : t.outer_extent();
   const std::int64_t along = are_merged ? t.outer_extent() : t.inner_extent();
   const bool have_leaf = are_merged || separates(t);
-  const tile least_tile = planned.least_tile();
-  const bool has_wide_leaf = are_merged ? choose_wide_leaf<false>(least_tile) != nullptr
-                                        : choose_wide_leaf<true>(least_tile) != nullptr;
-  if (have_leaf && planned.lookup_width == 64 && has_wide_leaf) return 0;
+  if (have_leaf && planned.lookup_width == 64 && available.has_wide_leaf(planned.least_tile(), are_merged))
+    return 0;
   const bool are_few = streams <= 4 || streams == 8;
   if (!have_leaf || !are_few) return std::numeric_limits<double>::infinity();
   const double row = along * size < 16 ? costs.short_leaf_row : costs.leaf_row;
