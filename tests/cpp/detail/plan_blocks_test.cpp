@@ -15,6 +15,8 @@
 #include <reblock/detail/blocks.hpp>
 #include <reblock/detail/instruction_set.hpp>
 #include <reblock/detail/layout.hpp>
+#include <reblock/detail/move_plan.hpp>
+#include <reblock/detail/movers.hpp>
 #include <reblock/detail/plan_blocks.hpp>
 #include <reblock/detail/simd/instruction_sets.hpp>
 #include <reblock/window.hpp>
@@ -205,6 +207,19 @@ TEST_CASE("a layout with a bound that does not always hold is not for blocks") {
   CHECK(std::isfinite(cost()));
   l.bounds[0] = {0, 3};
   CHECK(std::isinf(cost()));
+}
+
+TEST_CASE("outputs of any size are moved in blocks where leaves would write single elements") {
+  // depth_to_space of int16 by 1x2, from planes that are transposed
+  for (const std::int64_t side : {100, 2000}) {
+    layout moves;
+    moves.add({8, 4 * side * side, 4 * side * side});
+    moves.add({2, 2 * side * side, 2});
+    moves.add({side, 2, 4 * side});
+    moves.add({side, 2 * side, 4});
+    const move_plan planned(moves, 2, engine::all_movers());
+    CHECK(planned.holds == move_plan::kind::blocks);
+  }
 }
 
 TEST_CASE("the parts of an axis that is gone through in pieces give the whole when they are run apart") {

@@ -193,18 +193,29 @@ constexpr double bytes_of(const tile& t) noexcept {
          static_cast<double>(t.element_size);
 }
 
+/// Tells whether a leaf that writes past the caches has whole lines of the streams that it interleaves, separates or
+/// transposes. Otherwise it writes single elements, which takes much longer than a move through the caches.
+constexpr bool streams_lines(const tile& t) noexcept {
+  constexpr std::int64_t line = 64;  // bytes
+  const auto size = static_cast<std::int64_t>(t.element_size);
+  const auto [few, many] = std::minmax({t.outer_extent(), t.inner_extent()});
+  if (interleaves(t) || separates(t)) return many * size >= line;
+  return t.outer.source_stride == size && t.inner.destination_stride == size && few * size >= line;
+}
+
 /// Estimates the cycles of a plan of leaves and patterns. 0: nothing is better than this plan.
 inline double cost_of(const plan& planned, const mover_costs& costs, const movers& available) noexcept {
   const tile& t = planned.leaf_tile;
   const auto size = static_cast<std::int64_t>(t.element_size);
   constexpr std::int64_t least = 2048;  // bytes
   const std::int64_t all = total_bytes(planned.whole(), size);
-  if (planned.staged || t.streamed || planned.masked || planned.shifted || planned.rank < 2 || all < least)
-    return 0;
+  if (planned.staged || planned.masked || planned.shifted || planned.rank < 2 || all < least) return 0;
   const auto bytes = static_cast<double>(all);
   const bool is_run = t.inner.source_stride == size && t.inner.destination_stride == size;
   const auto is_bounded = [](const layout_axis& axis) { return axis.bounded(); };
-  if (std::any_of(planned.axes.begin(), planned.axes.begin() + planned.rank, is_bounded)) {
+  const bool has_bounds = std::any_of(planned.axes.begin(), planned.axes.begin() + planned.rank, is_bounded);
+  if (t.streamed && (is_run || size >= 16 || (!has_bounds && streams_lines(t)))) return 0;
+  if (has_bounds) {
     if (planned.repeats())
       return cost_of_pattern(planned, costs, bytes) +
              costs.table * static_cast<double>(count_tables(planned, planned.repeated.inner));
