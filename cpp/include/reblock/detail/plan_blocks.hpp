@@ -195,11 +195,11 @@ constexpr double bytes_of(const tile& t) noexcept {
 
 /// Tells whether a leaf that writes past the caches has whole lines of the streams that it interleaves, separates or
 /// transposes. Otherwise it writes single elements, which takes much longer than a move through the caches.
-constexpr bool streams_lines(const tile& t) noexcept {
+constexpr bool streams_lines(const tile& t, bool has_bounds) noexcept {
   constexpr std::int64_t line = 64;  // bytes
   const auto size = static_cast<std::int64_t>(t.element_size);
   const auto [few, many] = std::minmax({t.outer_extent(), t.inner_extent()});
-  if (interleaves(t) || separates(t)) return many * size >= line;
+  if (!has_bounds && (interleaves(t) || separates(t))) return many * size >= line;
   return t.outer.source_stride == size && t.inner.destination_stride == size && few * size >= line;
 }
 
@@ -214,7 +214,7 @@ inline double cost_of(const plan& planned, const mover_costs& costs, const mover
   const bool is_run = t.inner.source_stride == size && t.inner.destination_stride == size;
   const auto is_bounded = [](const layout_axis& axis) { return axis.bounded(); };
   const bool has_bounds = std::any_of(planned.axes.begin(), planned.axes.begin() + planned.rank, is_bounded);
-  if (t.streamed && (is_run || size >= 16 || (!has_bounds && streams_lines(t)))) return 0;
+  if (t.streamed && (is_run || size >= 16 || streams_lines(t, has_bounds))) return 0;
   if (has_bounds) {
     if (planned.repeats())
       return cost_of_pattern(planned, costs, bytes) +
