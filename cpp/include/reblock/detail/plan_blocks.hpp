@@ -194,7 +194,8 @@ constexpr double bytes_of(const tile& t) noexcept {
 }
 
 /// Tells whether a leaf that writes past the caches has whole lines of the streams that it interleaves, separates or
-/// transposes. Otherwise it writes single elements, which takes much longer than a move through the caches.
+/// transposes. Otherwise it writes single elements, which takes much longer than a move through the caches. Bounds shorten
+/// streams, so a leaf with bounds counts only if it transposes.
 constexpr bool streams_lines(const tile& t, bool has_bounds) noexcept {
   constexpr std::int64_t line = 64;  // bytes
   const auto size = static_cast<std::int64_t>(t.element_size);
