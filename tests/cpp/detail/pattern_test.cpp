@@ -2,9 +2,11 @@
 //
 // Plans with patterns, and plans for large outputs, with every instruction set of this processor. Sources
 // end with their elements, so that a sanitizer sees a read beyond them.
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <random>
 #include <span>
 #include <vector>
@@ -334,10 +336,28 @@ TEST_CASE("a large output goes past the caches") {
   CHECK(staged >= test::enough(10));
 }
 
+TEST_CASE("tables for registers of 32 bytes cost less than tables for registers of 16") {
+  for (const std::int64_t element_size : {1, 2, 4, 8}) {
+    INFO("element size ", element_size);
+    layout moves;  // two pixels of three channels become three rows
+    moves.add({16, 6 * element_size, 6 * element_size});
+    moves.add({3, element_size, 2 * element_size});
+    moves.add({2, 3 * element_size, element_size});
+    moves.source_run = 16 * 6 * element_size;
+    const std::array<index_range, 3> whole = {index_range{0, 16}, {0, 3}, {0, 2}};
+    const auto narrow = std::make_unique<pattern>();
+    const auto wide = std::make_unique<pattern>();
+    REQUIRE(narrow->make(16, moves, 0, whole, element_size));
+    REQUIRE(wide->make(32, moves, 0, whole, element_size));
+    CHECK(wide->cost() < narrow->cost());
+  }
+}
+
 TEST_CASE("instruction sets have names and widths") {
   CHECK(name_of(instruction_set::baseline) == "baseline");
   CHECK(lookup_width(instruction_set::baseline) == 0);
   CHECK(lookup_width(instruction_set::ssse3) == 16);
+  CHECK(lookup_width(instruction_set::avx2) == avx2_lookup_width);
   CHECK(lookup_width(instruction_set::avx512) == 64);
   CHECK(usable_instruction_set() <= detect_instruction_set());
 }

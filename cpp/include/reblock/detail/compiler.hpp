@@ -251,9 +251,6 @@ struct lookups {
   const std::int64_t* targets;  ///< bytes from the destination to each register
 };
 
-/// Returns the bytes of a table for registers of `width` bytes. The widest registers look up in two registers.
-constexpr std::size_t lookup_table_bytes(std::size_t width) noexcept { return width == 64 ? 128 : width; }
-
 /// A term of a sum has its distance in bytes from the first term and, if terms have masks, from the first term's mask.
 struct term {
   std::int64_t offset;
@@ -282,15 +279,19 @@ inline constexpr std::size_t sums_at_once = 4;
 
 #if defined(__GNUC__) && defined(__x86_64__)
 
-/// Returns the bytes of the widest registers that are looked up: 64 with AVX-512 VBMI, 16 with SSSE3, 0 if the processor
-/// has no such instruction.
+/// Returns the bytes of the widest registers that are looked up: 64 with AVX-512 VBMI, 32 with AVX2, 16 with SSSE3, 0 if
+/// the processor has no such instruction.
 inline std::size_t detect_lookup_width() noexcept {
   if (__builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512vl") &&
       __builtin_cpu_supports("avx512bw")) {
     return 64;
   }
+  if (__builtin_cpu_supports("avx2")) return 32;
   return __builtin_cpu_supports("ssse3") ? 16 : 0;
 }
+
+/// The same of a processor that has AVX2, or counts as one.
+inline constexpr std::size_t avx2_lookup_width = 32;
 
 using signed_bytes_16 [[gnu::vector_size(16)]] = char;
 using signed_bytes_64 [[gnu::vector_size(64)]] = char;
@@ -329,7 +330,58 @@ template <std::size_t Windows>
   }
 }
 
+using signed_bytes_32 [[gnu::vector_size(32)]] = char;
+using words_32 [[gnu::vector_size(32)]] = int;
 using longs_16 [[gnu::vector_size(16)]] = long long;
+
+/// Does the same with registers of 32 bytes. A window of 16 bytes is the table of both halves. In a window of 32 bytes, words
+/// of 4 bytes are looked up.
+template <std::size_t WindowBytes, std::size_t Windows>
+[[gnu::target("avx2")]] void look_up_32(const lookups& wanted, const tile_axis& outer, const tile_axis& inner,
+                                        const std::byte* source, std::byte* destination) noexcept {
+  static_assert(WindowBytes == 16 || WindowBytes == 32);
+  constexpr bool are_words = WindowBytes == 32;
+  signed_bytes_32 places[Windows];
+  std::int64_t offsets[Windows];
+#pragma GCC unroll 9
+  for (std::size_t k = 0; k < Windows; ++k) {
+    std::memcpy(&places[k], wanted.places + k * sizeof(places[k]), sizeof(places[k]));
+    offsets[k] = wanted.offsets[k];
+  }
+  destination += *wanted.targets;
+  const auto [count, step_from, step_to] = inner;  // a copy, which no store to the destination can change
+  for (std::int64_t rows = outer.extent; rows > 0; --rows) {
+    const std::byte* from = source;
+    std::byte* to = destination;
+    for (std::int64_t j = 0; j < count; ++j) {
+      signed_bytes_32 value{};
+#pragma GCC unroll 9
+      for (std::size_t k = 0; k < Windows; ++k) {
+        if constexpr (are_words) {
+          const auto words = (words_32)places[k];  // a word is negative if it comes from another window
+          words_32 window;
+          std::memcpy(&window, from + offsets[k], sizeof(window));
+          value |= (signed_bytes_32)(__builtin_ia32_permvarsi256(window, words >> 2) & (words >= 0));
+        } else {
+          longs_16 half;
+          std::memcpy(&half, from + offsets[k], sizeof(half));
+#if defined(__clang__)
+          const auto window = (signed_bytes_32)__builtin_shufflevector(half, half, 0, 1, 0, 1);
+#else  // GCC makes two instructions of a shuffle
+          const auto window = (signed_bytes_32)__builtin_ia32_vbroadcastsi256(half);
+#endif
+          value |= __builtin_ia32_pshufb256(window, places[k]);
+        }
+      }
+      std::memcpy(to, &value, sizeof(value));
+      from += step_from;
+      to += step_to;
+    }
+    source += outer.source_stride;
+    destination += outer.destination_stride;
+  }
+}
+
 using longs_32 [[gnu::vector_size(32)]] = long long;
 using longs_64 [[gnu::vector_size(64)]] = long long;
 
@@ -530,6 +582,7 @@ void sum_halves(const term* terms, std::size_t count, const sum_place* places, s
 #elif defined(__aarch64__)
 
 constexpr std::size_t detect_lookup_width() noexcept { return 16; }
+inline constexpr std::size_t avx2_lookup_width = 16;
 
 template <std::size_t Windows>
 void look_up_16(const lookups& wanted, const tile_axis& outer, const tile_axis& inner,
@@ -551,6 +604,8 @@ void look_up_16(const lookups& wanted, const tile_axis& outer, const tile_axis& 
 }
 
 // not called: the registers have 16 bytes
+template <std::size_t WindowBytes, std::size_t Windows>
+void look_up_32(const lookups&, const tile_axis&, const tile_axis&, const std::byte*, std::byte*) noexcept {}
 template <std::size_t WindowBytes, std::size_t Windows, std::size_t Targets, std::size_t Store>
 void look_up_64(const lookups&, const tile_axis&, const tile_axis&, const std::byte*, std::byte*) noexcept {}
 
@@ -594,12 +649,15 @@ void sum_halves(const term* terms, std::size_t count, const sum_place* places, s
 #else
 
 constexpr std::size_t detect_lookup_width() noexcept { return 0; }
+inline constexpr std::size_t avx2_lookup_width = 0;
 constexpr bool detect_wide_sums() noexcept { return false; }
 inline constexpr std::size_t wide_sum_bytes = 16;
 
 // not called: there is no width, and detect_wide_sums() is false
 template <std::size_t Windows>
 void look_up_16(const lookups&, const tile_axis&, const tile_axis&, const std::byte*, std::byte*) noexcept {}
+template <std::size_t WindowBytes, std::size_t Windows>
+void look_up_32(const lookups&, const tile_axis&, const tile_axis&, const std::byte*, std::byte*) noexcept {}
 template <std::size_t WindowBytes, std::size_t Windows, std::size_t Targets, std::size_t Store>
 void look_up_64(const lookups&, const tile_axis&, const tile_axis&, const std::byte*, std::byte*) noexcept {}
 template <class T, masking Masks, std::size_t Count>

@@ -23,7 +23,7 @@ struct mover_costs {
       {{6.5, 7.5, 9, 8.5, 7.5}, {10, 9.5, 11.5, 11.5, 11.5}, {0, 0, 11.5, 13, 14}}};
   /// Bytes per cycle when few streams are interleaved or separated, if their number is a power of two.
   double narrow_streams = 6;
-  double wide_streams = 8;
+  double wide_streams = 10;
   /// Bytes per cycle of the leaf of elements of 16 bytes.
   double strided_16 = 6;
   /// Few rows at any places: each register that is shuffled, and each column that is stored in one or two pieces.
@@ -35,11 +35,14 @@ struct mover_costs {
   double short_run = 3;
   double long_run = 4;
   double run_bytes = 20;
-  /// Leaves that interleave or separate a number of streams known at compile time: each byte, each row, and each row whose
-  /// streams do not fill a register of 16 bytes.
+  /// Leaves that interleave or separate a number of streams known at compile time: each byte, a byte of three streams of
+  /// elements of 1 and 2 bytes, each row, each row of three streams, and each row whose streams do not fill a register of 16
+  /// bytes.
   double leaf_byte = 0.08;
-  double leaf_row = 5;
-  double short_leaf_row = 30;
+  std::array<double, 2> three_streams_byte = {0.14, 0.1};
+  double leaf_row = 2.5;
+  double three_streams_row = 5;
+  double short_leaf_row = 10;
   /// Leaves whose rows change with bounds: an element that is moved alone or among few streams, a byte of few streams that
   /// have a leaf, of other streams of elements of 1, 2, 4, 8 and 16 bytes, and of runs, each row, each row of streams, and
   /// each tile.
@@ -53,10 +56,12 @@ struct mover_costs {
   double bounded_tile = 60;
   /// Making a table for the elements inside bounds.
   double table = 4000;
-  /// Looking bytes up: a factor for a table's own cost, an additional cost of a byte, and a call for some pieces.
+  /// Looking bytes up: a factor for a table's own cost, an additional cost of a byte, a call for some pieces, and the least
+  /// cost of a byte.
   double lookup_factor = 1;
   double lookup_byte = 0;
   double lookup_call = 70;
+  double least_lookup_byte = 0.09;
   /// A factor for the moves of windows: at the edges of an image, their buffers are filled anew.
   double windows_factor = 1.5;
   /// A byte of the best plans, a byte of a plan that can hardly be better, a byte of a plan that is good enough to end a
@@ -80,6 +85,9 @@ struct mover_costs {
     if (set == instruction_set::avx512) {
       costs.lookup_factor = 1.15;
       costs.lookup_byte = 0.01;
+    } else if (set == instruction_set::avx2) {
+      costs.lookup_factor = 0.6;
+      costs.lookup_byte = 0.05;
     }
     return costs;
   }

@@ -23,7 +23,12 @@ enum class instruction_set : std::uint8_t {
 
 /// Returns the bytes of the registers in which bytes are looked up; 0: bytes are not looked up.
 constexpr std::size_t lookup_width(instruction_set set) noexcept {
-  return set == instruction_set::avx512 ? 64 : set == instruction_set::baseline ? 0 : 16;
+  switch (set) {
+    case instruction_set::baseline: return 0;
+    case instruction_set::ssse3: return 16;
+    case instruction_set::avx2: return avx2_lookup_width;
+    default: return 64;
+  }
 }
 
 /// Returns the name in `reblock info` and REBLOCK_ISA.
@@ -41,8 +46,8 @@ inline instruction_set detect_instruction_set() noexcept {
   const std::size_t width = detect_lookup_width();
   return width == 0            ? instruction_set::baseline
          : !detect_wide_sums() ? instruction_set::ssse3
-         : width == 16         ? instruction_set::avx2
-                               : instruction_set::avx512;
+         : width == 64         ? instruction_set::avx512
+                               : instruction_set::avx2;
 }
 
 /// Returns the set that plans use: the processor's widest set. The environment variable REBLOCK_ISA may name a narrower

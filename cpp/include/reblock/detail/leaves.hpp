@@ -7,10 +7,12 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <type_traits>
 #include <utility>
 
 #include <reblock/detail/configuration.hpp>
+#include <reblock/detail/costs.hpp>
 #include <reblock/detail/interleave.hpp>
 #include <reblock/detail/registers.hpp>
 #include <reblock/detail/runs.hpp>
@@ -53,6 +55,25 @@ constexpr bool separates(const tile& t) noexcept {
   const auto size = static_cast<std::int64_t>(t.element_size);
   return t.joined != tile::axis::inner && t.outer.source_stride == size &&
          t.inner.destination_stride == size && t.inner.source_stride == t.outer_extent() * size;
+}
+
+/// Estimates the cycles a byte of the leaf that interleaves or separates the streams of a tile, with registers of 16 bytes.
+/// Infinity: there is no such leaf.
+constexpr double streams_cost_per_byte(const tile& t, const mover_costs& costs) noexcept {
+  const auto size = static_cast<std::int64_t>(t.element_size);
+  const auto cost_of = [&](std::int64_t streams, std::int64_t along) {
+    if (!has_squares(size) || (streams > 4 && streams != 8)) return std::numeric_limits<double>::infinity();
+    const bool are_three = streams == 3;
+    const double row = along * size < 16 ? costs.short_leaf_row
+                       : are_three       ? costs.three_streams_row
+                                         : costs.leaf_row;
+    const double each =
+        are_three && size <= 2 ? costs.three_streams_byte[t.element_size - 1] : costs.leaf_byte;
+    return each + row / static_cast<double>(along * streams * size);
+  };
+  const double merged =
+      interleaves(t) ? cost_of(t.inner_extent(), t.outer_extent()) : std::numeric_limits<double>::infinity();
+  return separates(t) ? std::min(merged, cost_of(t.outer_extent(), t.inner_extent())) : merged;
 }
 
 /// Tells whether registers of 64 bytes interleave, or else separate, the streams of a tile.
@@ -127,9 +148,9 @@ leaf_function choose_leaf(const tile& t, bool streams_are_fixed, std::size_t loo
   });
 }
 
-/// Tells whether looking bytes up moves a tile faster than its leaf. The limits are measured: below them leaves spend most
+/// Tells whether looking bytes up may move a tile faster than its leaf. The limits are measured: below them leaves spend most
 /// of the time at the begin and the end of rows.
-inline bool is_slow(const tile& t, std::size_t lookup_width) noexcept {
+inline bool is_slow(const tile& t, std::size_t lookup_width, const mover_costs& costs) noexcept {
   if (streams_runs(t)) return false;
   const auto [outer, inner] = std::pair(t.outer, t.inner);
   const auto size = static_cast<std::int64_t>(t.element_size);
@@ -140,20 +161,23 @@ inline bool is_slow(const tile& t, std::size_t lookup_width) noexcept {
   if (!has_squares(size)) return is_short_run(size);
   if (outer.source_stride != size || inner.destination_stride != size) return true;
   const bool is_wide = lookup_width == 64;
+  if (!is_wide) {
+    const double streams = streams_cost_per_byte(t, costs);
+    if (streams < std::numeric_limits<double>::infinity()) return streams > costs.least_lookup_byte;
+  }
   const auto has_short_rows = [=](std::int64_t streams, std::int64_t row_bytes) {
-    if (is_wide && row_bytes >= 64) return false;
-    if (is_wide && streams <= 3) return true;
-    if (is_wide && (t.joined != tile::axis::neither || streams == 4) && row_bytes <= 32) return true;
-    if (streams == 3) return size <= 2 && row_bytes < 32;
+    if (row_bytes >= 64) return false;
+    if (streams <= 3) return true;
+    if ((t.joined != tile::axis::neither || streams == 4) && row_bytes <= 32) return true;
     return row_bytes < 16 || streams * row_bytes < 56;
   };
   const auto has_leaf = [](std::int64_t streams) { return streams <= 4 || streams == 8; };
-  if (interleaves(t)) {
-    if (is_wide && beats_lookups(wide_shape::of(t, false), false)) return false;
+  if (is_wide && interleaves(t)) {
+    if (beats_lookups(wide_shape::of(t, false), false)) return false;
     if (has_leaf(t.inner_extent())) return has_short_rows(t.inner_extent(), outer.extent * size);
   }
-  if (separates(t)) {
-    if (is_wide && beats_lookups(wide_shape::of(t, true), true)) return false;
+  if (is_wide && separates(t)) {
+    if (beats_lookups(wide_shape::of(t, true), true)) return false;
     if (has_leaf(t.outer_extent())) return has_short_rows(t.outer_extent(), inner.extent * size);
   }
   const auto [shorter, longer] = std::minmax({t.outer_extent(), t.inner_extent()});

@@ -19,7 +19,8 @@ namespace reblock::inline REBLOCK_NAMESPACE::detail {
 /// A lookup_shape describes registers of the destination that are looked up together. Their last bytes may be wrong: the
 /// next registers overwrite them.
 struct lookup_shape {
-  static constexpr std::size_t most_windows_of_one = 9;  ///< windows of a register that is looked up alone
+  static constexpr std::size_t most_windows_of_one = 9;    ///< windows of a register that is looked up alone
+  static constexpr std::size_t most_windows_of_words = 4;  ///< the same if words of 4 bytes are looked up
   static constexpr std::size_t most_targets = 4;
 
   std::uint8_t store;  ///< bytes of each register
@@ -29,7 +30,11 @@ struct lookup_shape {
 
   /// Counts the tables for registers of `width` bytes.
   constexpr std::size_t tables(std::size_t width) const noexcept {
-    return std::max<std::size_t>(1, std::size_t{windows} * window_bytes / lookup_table_bytes(width));
+    return std::max<std::size_t>(1, std::size_t{windows} * window_bytes / table_bytes(width));
+  }
+  /// Returns the bytes of a table. The widest registers look up in two registers, others in one window.
+  constexpr std::size_t table_bytes(std::size_t width) const noexcept {
+    return width == 64 ? 128 : window_bytes;
   }
 };
 
@@ -43,9 +48,16 @@ using look_up_function = void (*)(std::size_t width, std::span<const lookup_shap
                                                  const lookups& wanted, const tile_axis& outer,
                                                  const tile_axis& inner, const std::byte* source,
                                                  std::byte* destination, auto widest) noexcept {
-  if (width == 16) {
+  if (shape.targets == 1 && width < 64) {
     unrolled<lookup_shape::most_windows_of_one>([&](auto k) {
-      if (shape.windows == k + 1) look_up_16<k + 1>(wanted, outer, inner, source, destination);
+      if (shape.windows != k + 1) return;
+      if (shape.store == 16) {
+        look_up_16<k + 1>(wanted, outer, inner, source, destination);
+      } else if (shape.window_bytes == 16) {
+        look_up_32<16, k + 1>(wanted, outer, inner, source, destination);
+      } else if constexpr (k < lookup_shape::most_windows_of_words) {
+        look_up_32<32, k + 1>(wanted, outer, inner, source, destination);
+      }
     });
     return;
   }

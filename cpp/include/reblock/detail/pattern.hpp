@@ -83,8 +83,8 @@ class pattern {
   void consider(choice& next, const pattern_units& all, std::size_t done, std::size_t store,
                 std::size_t window_bytes) const noexcept;
   static constexpr std::size_t cost_of_call = 60;
-  std::size_t cost_of_group(std::size_t windows, std::size_t window_bytes,
-                            std::size_t targets) const noexcept;
+  std::size_t cost_of_group(std::size_t windows, std::size_t window_bytes, std::size_t targets,
+                            std::size_t store) const noexcept;
   std::size_t cost_of_rest(std::size_t rest, std::size_t cost, std::size_t gain) const noexcept;
   bool append(const choice& next, std::size_t bytes) noexcept;
 
@@ -122,7 +122,9 @@ inline bool pattern::add_groups(const pattern_units& units) noexcept {
   cost_ = group_count_ = target_count_ = offset_count_ = place_count_ = 0;
   for (std::size_t done = 0; done < bytes;) {
     choice next;
-    if (width_ == 16) {
+    if (width_ < 64) {
+      if (width_ == 32 && unit_ >= 4) consider(next, units, done, 32, 32);
+      if (width_ == 32) consider(next, units, done, 32, 16);
       consider(next, units, done, 16, 16);
     } else {
       for (const std::size_t store : {std::size_t{64}, std::size_t{32}}) {
@@ -140,9 +142,9 @@ inline bool pattern::add_groups(const pattern_units& units) noexcept {
 
 /// Returns the measured cost of looking a group up once, with its share of the cost of a call. Either windows or registers
 /// of the destination take most of the time.
-inline std::size_t pattern::cost_of_group(std::size_t windows, std::size_t window_bytes,
-                                          std::size_t targets) const noexcept {
-  if (width_ == 16) return 10 * (windows + 1);
+inline std::size_t pattern::cost_of_group(std::size_t windows, std::size_t window_bytes, std::size_t targets,
+                                          std::size_t store) const noexcept {
+  if (width_ < 64) return 10 * (windows + 1) + (store == 32 && windows > 6 ? 15 : 0);
   const std::size_t loaded = windows * window_bytes / width_;
   if (loaded == 4)
     return cost_of_call + (window_bytes == 32 ? std::max<std::size_t>(79, 44 * targets) : 85 + 42 * targets);
@@ -155,7 +157,7 @@ inline std::size_t pattern::cost_of_group(std::size_t windows, std::size_t windo
 inline std::size_t pattern::cost_of_rest(std::size_t rest, std::size_t cost,
                                          std::size_t gain) const noexcept {
   const std::size_t proportional = cost * rest / gain;
-  if (width_ == 16 || rest == 0) return proportional;
+  if (width_ < 64 || rest == 0) return proportional;
   const std::size_t best = (cost_of_call + 2 * 29) * rest * siblings_.extent / (2 * width_);
   return std::max({proportional, best, cost_of_call + 45});
 }
@@ -180,7 +182,7 @@ inline void pattern::consider(choice& next, const pattern_units& all, std::size_
          {std::pair(whole, whole * in_register), std::pair(whole + 1, covered)}) {
       const std::size_t right = begin + count * unit_;
       if (targets > limit || right <= done) continue;
-      const std::size_t cost = cost_of_group(windows, window_bytes, targets * siblings);
+      const std::size_t cost = cost_of_group(windows, window_bytes, targets * siblings, store);
       const std::size_t estimate = cost + cost_of_rest(bytes - right, cost, right - done);
       if (estimate >= next.estimate) continue;
       next.best = {static_cast<std::uint8_t>(store), static_cast<std::uint8_t>(window_bytes),
@@ -193,9 +195,10 @@ inline void pattern::consider(choice& next, const pattern_units& all, std::size_
       is_best = true;
     }
   };
-  if (width_ == 16) {
-    for (std::size_t windows = 1; windows <= lookup_shape::most_windows_of_one; ++windows)
-      try_with(windows, 1);
+  if (width_ < 64) {
+    const std::size_t most =
+        window_bytes == 16 ? lookup_shape::most_windows_of_one : lookup_shape::most_windows_of_words;
+    for (std::size_t windows = 1; windows <= most; ++windows) try_with(windows, 1);
   } else {
     for (std::size_t loaded = 1; loaded <= 4; loaded *= 2) {  // registers
       const bool is_alone = loaded == 1 && siblings == 1;
@@ -218,7 +221,7 @@ inline bool pattern::append(const choice& next, std::size_t bytes) noexcept {
   for (std::size_t k = 0; k < g.windows; ++k) offsets_[offset_count_++] = next.cover.offset(k);
   const std::size_t in_register = g.store / unit_;
   const std::size_t last = (bytes - next.begin) / unit_ - in_register;
-  const std::size_t table_bytes = lookup_table_bytes(width_);
+  const std::size_t table_bytes = g.table_bytes(width_);
   for (std::size_t t = 0; t < g.targets; ++t) {
     const std::size_t sibling = t % siblings_.extent;
     const std::size_t first = std::min(t / siblings_.extent * in_register, last);

@@ -122,7 +122,7 @@ inline std::int64_t run_of(const layout& moves, const pattern_axes& axes,
   return run;
 }
 
-/// pattern_sizes has the sizes of patterns, in bytes, for registers of 16 or 64 bytes.
+/// pattern_sizes has the sizes of patterns, in bytes, for registers of 16, 32 or 64 bytes.
 struct pattern_sizes {
   std::int64_t width;
   std::int64_t least;  ///< of a pattern: a store
@@ -132,8 +132,11 @@ struct pattern_sizes {
 
   static constexpr pattern_sizes of(std::size_t lookup_width) noexcept {
     const auto limit = static_cast<std::int64_t>(pattern::most_bytes);
-    return lookup_width == 64 ? pattern_sizes{64, 32, 400, limit, 4}
-                              : pattern_sizes{16, 16, 200, limit / 2, 8};
+    switch (lookup_width) {
+      case 64: return {64, 32, 400, limit, 4};
+      case 32: return {32, 16, 200, limit / 2, 8};
+      default: return {16, 16, 200, limit / 2, 8};
+    }
   }
 };
 

@@ -154,18 +154,6 @@ inline double plan_blocks(staged_move& best, const layout& moves, std::int64_t e
   return std::min(cost, of_block * count);
 }
 
-/// Estimates the cycles of looking up all pieces of a plan's pattern.
-inline double cost_of_pattern(const plan& planned, const mover_costs& costs, double bytes) noexcept {
-  const repetition& r = planned.repeated;
-  const auto of_index = static_cast<double>(r.bytes * r.siblings.extent);
-  const std::int64_t rows = r.rows == no_axis ? 1 : std::min(r.rows_at_once, planned.axes[r.rows].extent);
-  const double of_call =
-      of_index * static_cast<double>(std::min(r.at_once, planned.axes[r.along].extent) * rows);
-  const double lookups =
-      bytes / (of_index * static_cast<double>(r.extent)) * static_cast<double>(r.table.cost()) / 10;
-  return costs.lookup_factor * lookups + costs.lookup_byte * bytes + costs.lookup_call * bytes / of_call;
-}
-
 /// Estimates the cycles that a leaf takes for a byte if the rows of its tiles change with bounds.
 inline double bounded_cost_per_byte(const plan& planned, const mover_costs& costs) noexcept {
   const tile& t = planned.leaf_tile;
@@ -226,15 +214,10 @@ inline double cost_of(const plan& planned, const mover_costs& costs, const mover
   if (size == 16) return bytes / costs.strided_16;
   if (planned.repeats()) return cost_of_pattern(planned, costs, bytes);
   const bool are_merged = interleaves(t);
-  const std::int64_t streams = are_merged ? t.inner_extent() : t.outer_extent();
-  const std::int64_t along = are_merged ? t.outer_extent() : t.inner_extent();
   const bool have_leaf = are_merged || separates(t);
   if (have_leaf && planned.lookup_width == 64 && available.has_wide_leaf(planned.least_tile(), are_merged))
     return 0;
-  const bool are_few = streams <= 4 || streams == 8;
-  if (!have_leaf || !are_few) return std::numeric_limits<double>::infinity();
-  const double row = along * size < 16 ? costs.short_leaf_row : costs.leaf_row;
-  return bytes * (costs.leaf_byte + row / static_cast<double>(along * streams * size));
+  return bytes * streams_cost_per_byte(t, costs);
 }
 
 /// Plans any layout without bounds and returns the cost in cycles. The layout may have no elements.

@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <new>
 
 #include <reblock/detail/configuration.hpp>
+#include <reblock/detail/costs.hpp>
 #include <reblock/detail/instruction_set.hpp>
 #include <reblock/detail/leaves.hpp>
 #include <reblock/detail/movers.hpp>
@@ -107,15 +109,9 @@ constexpr void set_out_masks(plan& planned, std::int64_t element_size) noexcept 
   planned.masked = true;
 }
 
-/// Does the same as plan_moves in place, because plans are large. Requires plan(moves).
-inline void set_out_moves(plan& planned, const layout& moves, std::int64_t element_size, const movers& by,
-                          instruction_set set) noexcept {
-  planned.look_up = by.look_up;
-  planned.lookup_width = lookup_width(set);
-  planned.empty = is_empty(moves, element_size);
-  if (planned.empty) return;
-  const std::int64_t single_size = element_size;
-  element_size = simplify(planned, single_size);
+/// Plans to move by leaves. Requires plan(moves). Returns the bytes of an element.
+inline std::int64_t set_out_leaves(plan& planned, std::int64_t element_size) noexcept {
+  element_size = simplify(planned, element_size);
   planned.whole_bytes = std::max(planned.whole_bytes, total_bytes(planned, element_size));
   pair_contiguous_axes(planned, element_size);
   planned.joined = join_rows(planned, element_size);
@@ -125,15 +121,39 @@ inline void set_out_moves(plan& planned, const layout& moves, std::int64_t eleme
   widen_tile(planned, element_size);
   planned.shifted = is_shifted(planned, element_size);
   if (planned.shifted) set_out_masks(planned, element_size);
+  return element_size;
+}
+
+/// Does the same as plan_moves in place, because plans are large. Requires plan(moves).
+inline void set_out_moves(plan& planned, const layout& moves, std::int64_t element_size, const movers& by,
+                          instruction_set set) noexcept {
+  planned.look_up = by.look_up;
+  planned.lookup_width = lookup_width(set);
+  planned.empty = is_empty(moves, element_size);
+  if (planned.empty) return;
+  const mover_costs costs = mover_costs::of(set);
+  const std::int64_t single_size = element_size;
+  element_size = set_out_leaves(planned, single_size);
   const bool is_slow_tile =
       planned.shifted ? planned.leaf_tile.outer.extent * planned.leaf_tile.inner.extent * element_size <=
                             static_cast<std::int64_t>(pattern::most_bytes)
-                      : is_slow(planned.leaf_tile, planned.lookup_width);
+                      : is_slow(planned.leaf_tile, planned.lookup_width, costs);
   if (is_slow_tile && may_be_pattern(planned, element_size, planned.lookup_width)) {
+    const tile by_leaf = planned.leaf_tile;
     layout ordered;
     ordered.take(moves);
     simplify(ordered, single_size);
-    if (set_out_pattern(planned, ordered, element_size)) planned.shifted = planned.masked = false;
+    if (set_out_pattern(planned, ordered, element_size)) {
+      planned.shifted = planned.masked = false;
+      const auto bytes = static_cast<double>(total_bytes(moves, single_size));
+      if (planned.lookup_width < 64 && !planned.repeated.bounded &&
+          cost_of_pattern(planned, costs, bytes) > bytes * streams_cost_per_byte(by_leaf, costs)) {
+        new (&planned) plan(moves);
+        planned.look_up = by.look_up;
+        planned.lookup_width = lookup_width(set);
+        set_out_leaves(planned, single_size);
+      }
+    }
   }
   if (planned.leaf == nullptr)
     planned.leaf = by.choose_leaf(planned.least_tile(), planned.streams_are_fixed, planned.lookup_width);

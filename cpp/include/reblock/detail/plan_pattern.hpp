@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include <reblock/detail/configuration.hpp>
+#include <reblock/detail/costs.hpp>
 #include <reblock/detail/instruction_set.hpp>
 #include <reblock/detail/pattern_axes.hpp>
 #include <reblock/detail/pattern_cache.hpp>
@@ -101,6 +102,23 @@ inline bool pays_for_tables(const plan& planned, const layout& ordered, std::int
   return total_bytes(ordered, element_size) >= least + least_uses * made;
 }
 
+/// Counts the bytes of the source's lines that a piece reads and the piece before, `advance` bytes away, does not.
+constexpr std::int64_t lines_read(const layout& piece, std::size_t first, std::int64_t element_size,
+                                  std::int64_t advance) noexcept {
+  constexpr std::int64_t line = 64;
+  std::int64_t rows = 1;
+  std::int64_t row = element_size;
+  for (std::size_t i = first; i < piece.rank; ++i) {
+    const std::int64_t stride = magnitude(piece.axes[i].source_stride);
+    if (stride >= line) {
+      rows *= piece.axes[i].extent;
+    } else {
+      row += stride * (piece.axes[i].extent - 1);
+    }
+  }
+  return rows * std::min(advance, ceil_divide(row, line) * line);
+}
+
 /// Plans to move the innermost axes of `moves` as a pattern that repeats along another axis. `moves` is in the order of the
 /// destination. Requires may_be_pattern(moves). Returns whether there is a pattern; if not, `planned` does not change.
 inline bool set_out_pattern(plan& planned, const layout& moves, std::int64_t element_size) noexcept {
@@ -151,7 +169,9 @@ inline bool set_out_pattern(plan& planned, const layout& moves, std::int64_t ele
   constexpr std::int64_t at_once = 32768;
   const std::int64_t written = bytes * static_cast<std::int64_t>(siblings.extent);
   const std::int64_t advance = magnitude(wrapping_multiply(ordered.axes[along].source_stride, piece));
-  const std::int64_t read = reach <= 2 * advance ? advance : written;
+  const std::int64_t read = reach <= 2 * advance
+                                ? advance
+                                : std::max(written, lines_read(repeated_piece, along, element_size, advance));
   constexpr std::int64_t least_at_once = 8;  // fewer pieces take less time than a call
   r.at_once = std::max(least_at_once, at_once / wrapping_add(written, read)) * piece;
   // Axes that reach into the source of a pattern come next to it, unless ranges inside bounds would then change between
@@ -175,6 +195,18 @@ inline bool set_out_pattern(plan& planned, const layout& moves, std::int64_t ele
   planned.leaf = nullptr;
   planned.extents_are_fixed = planned.streams_are_fixed = false;
   return true;
+}
+
+/// Estimates the cycles of looking up all pieces of a plan's pattern.
+inline double cost_of_pattern(const plan& planned, const mover_costs& costs, double bytes) noexcept {
+  const repetition& r = planned.repeated;
+  const auto of_index = static_cast<double>(r.bytes * r.siblings.extent);
+  const std::int64_t rows = r.rows == no_axis ? 1 : std::min(r.rows_at_once, planned.axes[r.rows].extent);
+  const double of_call =
+      of_index * static_cast<double>(std::min(r.at_once, planned.axes[r.along].extent) * rows);
+  const double lookups =
+      bytes / (of_index * static_cast<double>(r.extent)) * static_cast<double>(r.table.cost()) / 10;
+  return costs.lookup_factor * lookups + costs.lookup_byte * bytes + costs.lookup_call * bytes / of_call;
 }
 
 }  // namespace reblock::inline REBLOCK_NAMESPACE::detail
