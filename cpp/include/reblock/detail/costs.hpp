@@ -42,7 +42,7 @@ struct mover_costs {
   std::array<double, 2> three_streams_byte = {0.14, 0.1};
   double leaf_row = 2.5;
   double three_streams_row = 5;
-  double short_leaf_row = 10;
+  double short_leaf_row = 30;
   /// Leaves whose rows change with bounds: an element that is moved alone or among few streams, a byte of few streams that
   /// have a leaf, of other streams of elements of 1, 2, 4, 8 and 16 bytes, and of runs, each row, each row of streams, and
   /// each tile.
