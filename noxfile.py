@@ -193,6 +193,16 @@ def cross(session: nox.Session, machine: str) -> None:
 
 
 @nox.session
+def like_msvc(session: nox.Session) -> None:
+    """Run the C++ tests on what Microsoft's compiler would compile, compiled by GCC."""
+    session.install(*CMAKE)
+    provide(session, *DOCTEST)
+    session.run("cmake", "--preset", "like_msvc", "--fresh")
+    session.run("cmake", "--build", "--preset", "like_msvc")
+    session.run("build/like_msvc/tests/cpp/reblock_tests", external=True)
+
+
+@nox.session
 def large(session: nox.Session) -> None:
     """Run the Python tests of tensors past 2**32 elements: they take 10 GiB of memory."""
     session.install(".[test]")

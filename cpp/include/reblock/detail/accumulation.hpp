@@ -25,6 +25,7 @@
 #include <reblock/detail/lanes.hpp>
 #include <reblock/detail/reduction.hpp>
 #include <reblock/detail/registers.hpp>
+#include <reblock/detail/rounded.hpp>
 #include <reblock/detail/sum_traits.hpp>
 #include <reblock/detail/summand.hpp>
 #include <reblock/detail/term_values.hpp>
@@ -287,11 +288,7 @@ template <class T, class A>
   std::byte* __restrict to = results;
   std::size_t i = 0;
   if constexpr (half<T> && has_lanes) {
-    for (; i + 8 <= count; i += 8) {
-      lanes<float, 8> sums;
-      load_lanes(sums, from + i);
-      store_halves<T>(to + i * sizeof(T), sums);
-    }
+    for (; i + 8 <= count; i += 8) round_eight<T>(from + i, to + i * sizeof(T));
   }
   for (; i < count; ++i) {
     if constexpr (std::integral<A>) {

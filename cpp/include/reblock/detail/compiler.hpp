@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// This header has the code that depends on the compiler: rounding, registers of 16 bytes, looking bytes up, wide sums.
-// Only wide_registers.hpp and the headers that include it depend on the compiler as well. This header defines no macro.
+// This header has the code that depends on the compiler: registers of 16 bytes, looking bytes up, wide sums, stores past the
+// caches. Only wide_registers.hpp and the headers that include it depend on the compiler as well. This header defines no
+// macro.
 #pragma once
 
+#include <array>
 #include <bit>
-#include <cfloat>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -15,229 +16,23 @@
 #include <arm_neon.h>
 #elif defined(__GNUC__) && defined(__x86_64__)
 #include <cpuid.h>
+#elif defined(_MSC_VER) && defined(_M_X64)
+#include <intrin.h>
 #endif
 
 #include <reblock/detail/configuration.hpp>
+#include <reblock/detail/rounded.hpp>
 #include <reblock/detail/tile.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
-/// Rounds `value` to its type. x87's registers have more digits, and the compiler chooses when to round them.
-template <class T>
-T rounded(T value) noexcept {
-  if constexpr (std::is_floating_point_v<T> && FLT_EVAL_METHOD != 0) {
-    volatile T stored = value;
-    return stored;
-  } else {
-    return value;
-  }
-}
-
-// GCC and Clang have an instruction for each shuffle, but 32-bit x86 may not have the registers.
+// 32-bit x86 may not have registers of 16 bytes
 #if defined(__GNUC__) && (!defined(__i386__) || defined(__SSE2__))
-
-using register_bytes [[gnu::vector_size(16)]] = std::uint8_t;
-using register_pairs [[gnu::vector_size(16)]] = std::uint16_t;
-using register_words [[gnu::vector_size(16)]] = std::uint32_t;
-using register_longs [[gnu::vector_size(16)]] = std::uint64_t;
-
-/// Interleaves the lower halves, or the upper halves, of two registers: a0 b0 a1 b1 ... Size: bytes of an element, up to 8.
-template <std::size_t Size, bool Upper>
-register_bytes zip(register_bytes a, register_bytes b) noexcept {
-  if constexpr (Size == 1) {
-    constexpr int i = Upper ? 8 : 0;
-    return __builtin_shufflevector(a, b, i, i + 16, i + 1, i + 17, i + 2, i + 18, i + 3, i + 19, i + 4,
-                                   i + 20, i + 5, i + 21, i + 6, i + 22, i + 7, i + 23);
-  } else if constexpr (Size == 2) {
-    constexpr int i = Upper ? 4 : 0;
-    return (register_bytes)__builtin_shufflevector((register_pairs)a, (register_pairs)b, i, i + 8, i + 1,
-                                                   i + 9, i + 2, i + 10, i + 3, i + 11);
-  } else if constexpr (Size == 4) {
-    constexpr int i = Upper ? 2 : 0;
-    return (register_bytes)__builtin_shufflevector((register_words)a, (register_words)b, i, i + 4, i + 1,
-                                                   i + 5);
-  } else {
-    constexpr int i = Upper ? 1 : 0;
-    return (register_bytes)__builtin_shufflevector((register_longs)a, (register_longs)b, i, i + 2);
-  }
-}
-
-/// Picks every second byte of `a` and then of `b`: the even bytes, or the odd bytes.
-template <bool Odd>
-register_bytes unzip_bytes(register_bytes a, register_bytes b) noexcept {
-  constexpr int i = Odd ? 1 : 0;
-  return __builtin_shufflevector(a, b, i, i + 2, i + 4, i + 6, i + 8, i + 10, i + 12, i + 14, i + 16, i + 18,
-                                 i + 20, i + 22, i + 24, i + 26, i + 28, i + 30);
-}
-
-/// Picks four words, of 4 bytes each, from the eight words of `a` and then `b`.
-template <int First, int Second, int Third, int Fourth>
-register_bytes pick_words(register_bytes a, register_bytes b) noexcept {
-  return (register_bytes)__builtin_shufflevector((register_words)a, (register_words)b, First, Second, Third,
-                                                 Fourth);
-}
-
-/// Makes pairs from two registers of pairs, with elements of Size bytes, 1 or 2. Each new pair has the element First (0 or
-/// 1) of a pair of `a` and the element Second of a pair of `b`.
-template <std::size_t Size, int First, int Second>
-register_bytes pair_up(register_bytes a, register_bytes b) noexcept {
-  using lanes = std::conditional_t<Size == 1, register_pairs, register_words>;
-  using lane = std::conditional_t<Size == 1, std::uint16_t, std::uint32_t>;
-  constexpr bool is_little = std::endian::native == std::endian::little;
-  constexpr int bits = 8 * Size;
-  constexpr lane lower = Size == 1 ? 0xff : 0xffff;
-  constexpr lane first = is_little ? lower : static_cast<lane>(~lower);
-  const auto to_first = [](lanes v) { return is_little ? v >> bits : v << bits; };
-  const auto to_second = [](lanes v) { return is_little ? v << bits : v >> bits; };
-  return (register_bytes)((First == 0 ? (lanes)a & first : to_first((lanes)a)) |
-                          (Second == 1 ? (lanes)b & static_cast<lane>(~first) : to_second((lanes)b)));
-}
-
-/// Makes a register of the 8 bytes of `low` and then the 8 bytes of `high`.
-inline register_bytes register_of(std::uint64_t low, std::uint64_t high) noexcept {
-  return (register_bytes)register_longs{low, high};
-}
-
-inline register_bytes register_of(std::uint32_t a, std::uint32_t b, std::uint32_t c,
-                                  std::uint32_t d) noexcept {
-  return (register_bytes)register_words{a, b, c, d};
-}
-
-/// Returns the first (0) or the last (1) 8 bytes.
-template <std::size_t Half>
-std::uint64_t half_of(register_bytes value) noexcept {
-  return ((register_longs)value)[Half];
-}
-
-/// Adds two registers of T, lane by lane. For bool, the sum tells whether one of the two is not 0.
-template <class T>
-register_bytes add_lanes(register_bytes a, register_bytes b) noexcept {
-  if constexpr (std::is_same_v<T, bool>) {
-    return (register_bytes)((a | b) != 0) & 1;
-  } else {
-    using lanes [[gnu::vector_size(16)]] = T;
-    return (register_bytes)((lanes)a + (lanes)b);
-  }
-}
-
-inline register_bytes both_bits(register_bytes a, register_bytes b) noexcept { return a & b; }
-
-/// Adds floats with these bits and returns the bits of the sums.
-inline register_words add_floats(register_words a, register_words b) noexcept {
-  using floats [[gnu::vector_size(16)]] = float;
-  return (register_words)((floats)a + (floats)b);
-}
-
-/// Calls `f` with all lanes of the register as unsigned integers: it may add, shift, compare and choose. Without such
-/// registers, it calls `f` with one lane after the other.
-template <class Lane, class F>
-register_bytes map_lanes(register_bytes value, F f) noexcept {
-  using lanes [[gnu::vector_size(16)]] = Lane;
-  return (register_bytes)f((lanes)value);
-}
-
-#else  // the same, as loops
-
-struct register_bytes {
-  std::uint8_t bytes[16];
-};
-
-template <std::size_t Size, bool Upper>
-register_bytes zip(const register_bytes& a, const register_bytes& b) noexcept {
-  constexpr std::size_t half = Upper ? 8 : 0;
-  register_bytes zipped;
-  for (std::size_t i = 0; i < 8; i += Size) {
-    std::memcpy(zipped.bytes + 2 * i, a.bytes + half + i, Size);
-    std::memcpy(zipped.bytes + 2 * i + Size, b.bytes + half + i, Size);
-  }
-  return zipped;
-}
-
-template <bool Odd>
-register_bytes unzip_bytes(const register_bytes& a, const register_bytes& b) noexcept {
-  register_bytes picked;
-  for (std::size_t i = 0; i < 8; ++i) {
-    picked.bytes[i] = a.bytes[2 * i + (Odd ? 1 : 0)];
-    picked.bytes[8 + i] = b.bytes[2 * i + (Odd ? 1 : 0)];
-  }
-  return picked;
-}
-
-template <int First, int Second, int Third, int Fourth>
-register_bytes pick_words(const register_bytes& a, const register_bytes& b) noexcept {
-  std::uint8_t bytes[2 * sizeof(a)];
-  std::memcpy(bytes, a.bytes, sizeof(a));
-  std::memcpy(bytes + sizeof(a), b.bytes, sizeof(b));
-  register_bytes picked;
-  std::size_t count = 0;
-  for (const int word : {First, Second, Third, Fourth}) {
-    std::memcpy(picked.bytes + 4 * count++, bytes + 4 * word, 4);
-  }
-  return picked;
-}
-
-template <std::size_t Size, int First, int Second>
-register_bytes pair_up(const register_bytes& a, const register_bytes& b) noexcept {
-  register_bytes paired;
-  for (std::size_t i = 0; i < sizeof(a); i += 2 * Size) {
-    std::memcpy(paired.bytes + i, a.bytes + i + First * Size, Size);
-    std::memcpy(paired.bytes + i + Size, b.bytes + i + Second * Size, Size);
-  }
-  return paired;
-}
-
-inline register_bytes register_of(std::uint64_t low, std::uint64_t high) noexcept {
-  register_bytes value;
-  std::memcpy(value.bytes, &low, 8);
-  std::memcpy(value.bytes + 8, &high, 8);
-  return value;
-}
-
-inline register_bytes register_of(std::uint32_t a, std::uint32_t b, std::uint32_t c,
-                                  std::uint32_t d) noexcept {
-  const std::uint32_t words[] = {a, b, c, d};
-  register_bytes value;
-  std::memcpy(value.bytes, words, sizeof(words));
-  return value;
-}
-
-template <class T>
-register_bytes add_lanes(register_bytes a, const register_bytes& b) noexcept {
-  using lane = std::conditional_t<std::is_same_v<T, bool>, unsigned char, T>;  // any byte is a bool
-  for (std::size_t i = 0; i < sizeof(a); i += sizeof(lane)) {
-    lane sum;
-    lane added;
-    std::memcpy(&sum, a.bytes + i, sizeof(lane));
-    std::memcpy(&added, b.bytes + i, sizeof(lane));
-    sum = rounded(static_cast<lane>(std::is_same_v<T, bool> ? sum != 0 || added != 0 : sum + added));
-    std::memcpy(a.bytes + i, &sum, sizeof(lane));
-  }
-  return a;
-}
-
-inline register_bytes both_bits(register_bytes a, const register_bytes& b) noexcept {
-  for (std::size_t i = 0; i < sizeof(a); ++i) a.bytes[i] &= b.bytes[i];
-  return a;
-}
-
-template <class Lane, class F>
-register_bytes map_lanes(register_bytes value, F f) noexcept {
-  for (std::size_t i = 0; i < sizeof(value); i += sizeof(Lane)) {
-    Lane lane;
-    std::memcpy(&lane, value.bytes + i, sizeof(lane));
-    lane = f(lane);
-    std::memcpy(value.bytes + i, &lane, sizeof(lane));
-  }
-  return value;
-}
-
-template <std::size_t Half>
-std::uint64_t half_of(const register_bytes& value) noexcept {
-  std::uint64_t half;
-  std::memcpy(&half, value.bytes + 8 * Half, 8);
-  return half;
-}
-
+#include <reblock/detail/simd/gnu_registers.inc>
+#elif defined(_MSC_VER) && defined(_M_X64)
+#include <reblock/detail/simd/sse2_registers.inc>
+#else
+#include <reblock/detail/simd/plain_registers.inc>
 #endif
 
 /// lookups says where the bytes of a few registers come from. Windows of the source are tables in which bytes are looked up.
@@ -579,10 +374,15 @@ void sum_halves(const term* terms, std::size_t count, const sum_place* places, s
   sum_wide_registers<wide_sum_of_halves, Masks, Count>(terms, count, places, place_count, step, accumulates);
 }
 
-#elif defined(__aarch64__)
+#else
+
+inline constexpr std::size_t avx2_lookup_width = 16;
+inline constexpr std::size_t wide_sum_bytes = 16;
+
+#if defined(__aarch64__)
 
 constexpr std::size_t detect_lookup_width() noexcept { return 16; }
-inline constexpr std::size_t avx2_lookup_width = 16;
+constexpr bool detect_wide_sums() noexcept { return true; }
 
 template <std::size_t Windows>
 void look_up_16(const lookups& wanted, const tile_axis& outer, const tile_axis& inner,
@@ -602,19 +402,6 @@ void look_up_16(const lookups& wanted, const tile_axis& outer, const tile_axis& 
     }
   }
 }
-
-// not called: the registers have 16 bytes
-template <std::size_t WindowBytes, std::size_t Windows>
-void look_up_32(const lookups&, const tile_axis&, const tile_axis&, const std::byte*, std::byte*) noexcept {}
-template <std::size_t WindowBytes, std::size_t Windows, std::size_t Targets, std::size_t Store>
-void look_up_64(const lookups&, const tile_axis&, const tile_axis&, const std::byte*, std::byte*) noexcept {}
-
-constexpr bool detect_wide_sums() noexcept { return true; }
-inline constexpr std::size_t wide_sum_bytes = 16;
-
-// not called: the registers have 16 bytes
-template <class T, masking Masks, std::size_t Count>
-void sum_wide(const term*, std::size_t, const sum_place*, std::size_t, const sum_step&, bool) noexcept {}
 
 template <masking Masks, std::size_t Count>
 void sum_halves(const term* terms, std::size_t count, const sum_place* places, std::size_t place_count,
@@ -648,22 +435,60 @@ void sum_halves(const term* terms, std::size_t count, const sum_place* places, s
 
 #else
 
-constexpr std::size_t detect_lookup_width() noexcept { return 0; }
-inline constexpr std::size_t avx2_lookup_width = 0;
 constexpr bool detect_wide_sums() noexcept { return false; }
-inline constexpr std::size_t wide_sum_bytes = 16;
 
-// not called: there is no width, and detect_wide_sums() is false
+#if defined(_MSC_VER) && defined(_M_X64)
+
+inline std::size_t detect_lookup_width() noexcept {
+  int registers[4];
+  __cpuid(registers, 1);
+  return (registers[2] & 1 << 9) != 0 ? 16 : 0;  // SSSE3
+}
+
+template <std::size_t Windows>
+[[gnu::target("ssse3")]] void look_up_16(const lookups& wanted, const tile_axis& outer,
+                                         const tile_axis& inner, const std::byte* source,
+                                         std::byte* destination) noexcept {
+  __m128i places[Windows];
+  std::memcpy(places, wanted.places, sizeof(places));
+  for (std::int64_t i = 0; i < outer.extent; ++i) {
+    for (std::int64_t j = 0; j < inner.extent; ++j) {
+      const std::byte* from = source + i * outer.source_stride + j * inner.source_stride;
+      __m128i value = _mm_setzero_si128();
+      for (std::size_t k = 0; k < Windows; ++k) {
+        __m128i window;
+        std::memcpy(&window, from + wanted.offsets[k], sizeof(window));
+        value = _mm_or_si128(value, _mm_shuffle_epi8(window, places[k]));
+      }
+      std::memcpy(destination + *wanted.targets + i * outer.destination_stride + j * inner.destination_stride,
+                  &value, sizeof(value));
+    }
+  }
+}
+
+#else
+
+constexpr std::size_t detect_lookup_width() noexcept { return 0; }
+
+// not called: there is no width
 template <std::size_t Windows>
 void look_up_16(const lookups&, const tile_axis&, const tile_axis&, const std::byte*, std::byte*) noexcept {}
+
+#endif
+
+// not called: detect_wide_sums() is false
+template <masking Masks, std::size_t Count>
+void sum_halves(const term*, std::size_t, const sum_place*, std::size_t, const sum_step&, bool) noexcept {}
+
+#endif
+
+// not called: the registers have 16 bytes
 template <std::size_t WindowBytes, std::size_t Windows>
 void look_up_32(const lookups&, const tile_axis&, const tile_axis&, const std::byte*, std::byte*) noexcept {}
 template <std::size_t WindowBytes, std::size_t Windows, std::size_t Targets, std::size_t Store>
 void look_up_64(const lookups&, const tile_axis&, const tile_axis&, const std::byte*, std::byte*) noexcept {}
 template <class T, masking Masks, std::size_t Count>
 void sum_wide(const term*, std::size_t, const sum_place*, std::size_t, const sum_step&, bool) noexcept {}
-template <masking Masks, std::size_t Count>
-void sum_halves(const term*, std::size_t, const sum_place*, std::size_t, const sum_step&, bool) noexcept {}
 
 #endif
 
@@ -707,6 +532,24 @@ inline void stream(std::byte* destination, std::uint32_t value) noexcept {
 
 inline void finish_streams() noexcept { __builtin_ia32_sfence(); }
 
+#elif defined(_MSC_VER) && defined(_M_X64)
+
+inline constexpr bool has_streams = true;
+
+inline void stream(std::byte* destination, register_bytes value) noexcept {
+  _mm_stream_si128(reinterpret_cast<__m128i*>(destination), value.value);
+}
+
+inline void stream(std::byte* destination, std::uint64_t value) noexcept {
+  _mm_stream_si64x(reinterpret_cast<long long*>(destination), static_cast<long long>(value));
+}
+
+inline void stream(std::byte* destination, std::uint32_t value) noexcept {
+  _mm_stream_si32(reinterpret_cast<int*>(destination), static_cast<int>(value));
+}
+
+inline void finish_streams() noexcept { _mm_sfence(); }
+
 #else
 
 inline constexpr bool has_streams = false;
@@ -722,13 +565,14 @@ inline void finish_streams() noexcept {}
 
 /// Asks for the memory `offset` bytes from `place` to be read into the caches. The address may be invalid.
 inline void prefetch(const std::byte* place, std::int64_t offset) noexcept {
-#if defined(__GNUC__)
   // computes with integers, because a pointer must not leave its array
-  __builtin_prefetch(
-      std::bit_cast<const void*>(std::bit_cast<std::uintptr_t>(place) + static_cast<std::uintptr_t>(offset)));
+  const auto address = std::bit_cast<std::uintptr_t>(place) + static_cast<std::uintptr_t>(offset);
+#if defined(__GNUC__)
+  __builtin_prefetch(std::bit_cast<const void*>(address));
+#elif defined(_MSC_VER) && defined(_M_X64)
+  _mm_prefetch(std::bit_cast<const char*>(address), _MM_HINT_T0);
 #else
-  static_cast<void>(place);
-  static_cast<void>(offset);
+  static_cast<void>(address);
 #endif
 }
 

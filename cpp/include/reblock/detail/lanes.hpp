@@ -222,9 +222,19 @@ template <class T, class A, class F, std::size_t N>
   }
 }
 
+/// Rounds eight accumulators to halves.
+template <class T>
+[[gnu::always_inline]] inline void round_eight(const float* from, std::byte* to) noexcept {
+  lanes<float, 8> sums;
+  load_lanes(sums, from);
+  store_halves<T>(to, sums);
+}
+
 #else
 
 inline constexpr bool has_lanes = false;
+template <class T>
+void round_eight(const float* from, std::byte* to) noexcept;
 template <class Kernel, std::size_t N>
 struct lane_steps {};
 template <class T, class A>

@@ -332,6 +332,8 @@ class block_offers {
         count / static_cast<double>(few) / (is_wide ? costs_.wide_streams : costs_.narrow_streams);
 #if defined(__GNUC__) && defined(__x86_64__)
     const auto mover = is_wide ? avx2::few_streams_mover : ssse3::few_streams_mover;
+#elif defined(_MSC_VER) && defined(_M_X64)
+    const auto mover = ssse3::few_streams_mover;
 #else
     const auto mover = baseline::few_streams_mover;
 #endif

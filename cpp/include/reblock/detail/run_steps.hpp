@@ -17,6 +17,7 @@
 #include <reblock/detail/compiler.hpp>
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/half.hpp>
+#include <reblock/detail/rounded.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 

@@ -57,11 +57,11 @@ inline register_type repeat_lane(register_bytes v) noexcept { return v; }
 
 }  // namespace baseline
 
-#if defined(__GNUC__) && defined(__x86_64__)
+#if (defined(__GNUC__) && defined(__x86_64__)) || (defined(_MSC_VER) && defined(_M_X64))
 
 #if defined(__clang__)
 #pragma clang attribute push(__attribute__((target("ssse3"))), apply_to = function)
-#else
+#elif defined(__GNUC__)
 #pragma GCC push_options
 #pragma GCC target("ssse3")
 #endif
@@ -81,8 +81,12 @@ template <class Row>
   return size < width ? load_part(source, size) : load(source);
 }
 [[gnu::always_inline]] inline register_type shuffle_bytes(register_type v, register_type places) noexcept {
+#if defined(__GNUC__)
   using bytes [[gnu::vector_size(16)]] = char;
   return (register_type)__builtin_ia32_pshufb128((bytes)v, (bytes)places);
+#else
+  return {_mm_shuffle_epi8(v.value, places.value)};
+#endif
 }
 template <std::size_t>
 [[gnu::always_inline]] inline register_bytes lane(register_type v) noexcept {
@@ -96,9 +100,13 @@ template <std::size_t>
 
 #if defined(__clang__)
 #pragma clang attribute pop
-#else
+#elif defined(__GNUC__)
 #pragma GCC pop_options
 #endif
+
+#endif
+
+#if defined(__GNUC__) && defined(__x86_64__)
 
 #if defined(__clang__)
 #pragma clang attribute push(__attribute__((target("avx2"))), apply_to = function)
