@@ -336,6 +336,28 @@ TEST_CASE("a large output goes past the caches") {
   CHECK(staged >= test::enough(10));
 }
 
+TEST_CASE("rows of words that begin at any byte are moved, as windows with a stride of one element are") {
+  int patterns = 0;
+  for (const unsigned seed : test::seeds(200, 40)) {
+    INFO("seed ", seed);
+    std::mt19937 random(seed);
+    const std::int64_t element_size = element_sizes[draw(random, 0, 3)];
+    const std::int64_t row = 4 * draw(random, 1, 8);  // elements, words together
+    const std::int64_t window = draw(random, 2, 5);   // elements
+    const std::int64_t from = row + window - 1 + draw(random, 0, 2);
+    const std::int64_t rows = draw(random, 6, 20);
+    const std::int64_t planes = 4096 / (row * rows * element_size) + draw(random, 4, 8);
+    layout l;
+    std::int64_t stride = element_size;
+    l.add({row, element_size, stride});
+    l.add({rows, from * element_size, stride *= row});
+    l.add({window, element_size, stride *= rows});
+    l.add({planes, from * rows * element_size, stride *= window});
+    patterns += check_moves(without_margins(l, element_size), random);
+  }
+  CHECK(patterns >= test::enough(40));
+}
+
 TEST_CASE("tables for registers of 32 bytes cost less than tables for registers of 16") {
   for (const std::int64_t element_size : {1, 2, 4, 8}) {
     INFO("element size ", element_size);

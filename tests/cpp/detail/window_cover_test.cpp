@@ -70,20 +70,27 @@ TEST_CASE(
     std::mt19937 random(seed);
     const std::int32_t unit = 1 << draw(random, 0, 4);
     const auto window_bytes = static_cast<std::int32_t>(16 << draw(random, 0, 1));
+    const std::int32_t step = unit >= 4 && window_bytes == 32 && test::flip_coin(random) ? 4 : 1;
     sibling_axis siblings;
-    siblings.extent = static_cast<std::size_t>(draw(random, 1, 4));
+    siblings.extent = step == 1 ? static_cast<std::size_t>(draw(random, 1, 4)) : 1;
     siblings.source_stride = static_cast<std::int32_t>(draw(random, 1, 20));
     const std::size_t most = window_cover::most_units / siblings.extent;
-    const auto units =
+    auto units =
         draw_units(random, unit, static_cast<std::size_t>(draw(random, 1, static_cast<std::int64_t>(most))));
+    if (test::flip_coin(random)) {  // some begin between the multiples of a unit
+      const auto shift = static_cast<std::int32_t>(draw(random, 0, unit));
+      for (std::size_t i = units.size() / 2; i < units.size(); ++i) {
+        if (units[i] != pattern_units::outside) units[i] += shift;
+      }
+    }
     const auto last_sibling = static_cast<std::int32_t>(siblings.extent - 1) * siblings.source_stride;
     const std::int32_t apart = test::flip_coin(random) ? 1 << 20 : 1 << draw(random, 5, 9);
     const auto runs = runs_of(units, unit + last_sibling, apart);
     const auto is_short = [&](const source_bytes& run) { return run.end - run.begin < window_bytes; };
     const bool all_fit = std::ranges::none_of(runs, is_short);
 
-    window_cover cover(static_cast<std::size_t>(window_bytes), static_cast<std::size_t>(unit), runs,
-                       siblings);
+    window_cover cover(static_cast<std::size_t>(window_bytes), static_cast<std::size_t>(unit),
+                       static_cast<std::size_t>(step), runs, siblings);
     REQUIRE(cover.fits() == !std::ranges::all_of(runs, is_short));
     if (!cover.fits()) continue;
     std::size_t covered = 0;
@@ -104,6 +111,7 @@ TEST_CASE(
           used.insert(window);
           const std::int32_t in_window = place % window_bytes;
           REQUIRE(in_window + unit <= window_bytes);
+          REQUIRE(in_window % step == 0);
           REQUIRE(cover.offset(window) + in_window ==
                   units[i] + static_cast<std::int32_t>(k) * siblings.source_stride);
         }
@@ -120,7 +128,7 @@ TEST_CASE(
         break;
       }
       // Only for want of windows: those that the next units began may have nothing yet.
-      if (all_fit) REQUIRE(used.size() + 2 * siblings.extent >= windows);
+      if (all_fit && step == 1) REQUIRE(used.size() + 2 * siblings.extent >= windows);
     }
   }
   CHECK(whole >= test::enough(300));
@@ -130,19 +138,33 @@ TEST_CASE(
 TEST_CASE("windows end with a run") {
   const std::int32_t units[] = {90, 99};
   const source_bytes runs[] = {{0, 50}, {60, 100}, {101, 150}};
-  window_cover cover(32, 1, runs, {});
+  window_cover cover(32, 1, 1, runs, {});
   REQUIRE(cover.extend(units, 2) == 2);
   CHECK(cover.offset(0) == 68);
   CHECK(cover.places()[0] == 22);
   CHECK(cover.places()[1] == 31);
 }
 
+TEST_CASE("units have places that are multiples of a step, also in a window at the end of a run") {
+  const std::int32_t units[] = {92, 86};
+  const source_bytes runs[] = {{0, 50}, {60, 100}};
+  window_cover cover(32, 8, 4, runs, {});
+  REQUIRE(cover.extend(units, 2) == 2);
+  CHECK(cover.offset(0) == 68);
+  CHECK(cover.places()[0] == 24);
+  CHECK(cover.offset(1) == 66);
+  CHECK(cover.places()[1] == 32 + 20);
+  const std::int32_t near_begin[] = {62};
+  const source_bytes short_run[] = {{61, 93}};
+  CHECK(window_cover(32, 4, 4, short_run, {}).extend(near_begin, 1) == 0);
+}
+
 TEST_CASE("units in a run that is shorter than a window are not covered") {
   const std::int32_t units[] = {10, 60};
   const source_bytes runs[] = {{0, 40}, {50, 81}};
-  CHECK(window_cover(32, 1, runs, {}).extend(units, 2) == 1);
-  CHECK(window_cover(16, 1, runs, {}).extend(units, 2) == 2);
-  CHECK_FALSE(window_cover(32, 1, std::span(runs).subspan(1), {}).fits());
+  CHECK(window_cover(32, 1, 1, runs, {}).extend(units, 2) == 1);
+  CHECK(window_cover(16, 1, 1, runs, {}).extend(units, 2) == 2);
+  CHECK_FALSE(window_cover(32, 1, 1, std::span(runs).subspan(1), {}).fits());
 }
 
 }  // namespace

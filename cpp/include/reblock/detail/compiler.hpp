@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// This header has the code that depends on the compiler: registers of 16 bytes, looking bytes up, wide sums, stores past the
-// caches. Only wide_registers.hpp and the headers that include it depend on the compiler as well. This header defines no
-// macro.
+// This header has the code that depends on the compiler: registers of 16 bytes, lookups for registers of 64, wide sums, stores
+// past the caches. Only wide_registers.hpp and the headers that include it depend on the compiler as well. This header
+// defines no macro.
 #pragma once
 
 #include <array>
@@ -88,95 +88,8 @@ inline std::size_t detect_lookup_width() noexcept {
 /// The same of a processor that has AVX2, or counts as one.
 inline constexpr std::size_t avx2_lookup_width = 32;
 
-using signed_bytes_16 [[gnu::vector_size(16)]] = char;
 using signed_bytes_64 [[gnu::vector_size(64)]] = char;
-
-/// Fills one register by the same lookups for each index of two axes; each window is a table.
-template <std::size_t Windows>
-[[gnu::target("ssse3")]] void look_up_16(const lookups& wanted, const tile_axis& outer,
-                                         const tile_axis& inner, const std::byte* source,
-                                         std::byte* destination) noexcept {
-  signed_bytes_16 places[Windows];
-  std::int64_t offsets[Windows];
-#pragma GCC unroll 9
-  for (std::size_t k = 0; k < Windows; ++k) {
-    std::memcpy(&places[k], wanted.places + k * sizeof(places[k]), sizeof(places[k]));
-    offsets[k] = wanted.offsets[k];
-  }
-  destination += *wanted.targets;
-  const auto [count, step_from, step_to] = inner;  // a copy, which no store to the destination can change
-  for (std::int64_t rows = outer.extent; rows > 0; --rows) {
-    const std::byte* from = source;
-    std::byte* to = destination;
-    for (std::int64_t j = 0; j < count; ++j) {
-      signed_bytes_16 value{};
-#pragma GCC unroll 9
-      for (std::size_t k = 0; k < Windows; ++k) {
-        signed_bytes_16 window;
-        std::memcpy(&window, from + offsets[k], sizeof(window));
-        value |= __builtin_ia32_pshufb128(window, places[k]);
-      }
-      std::memcpy(to, &value, sizeof(value));
-      from += step_from;
-      to += step_to;
-    }
-    source += outer.source_stride;
-    destination += outer.destination_stride;
-  }
-}
-
-using signed_bytes_32 [[gnu::vector_size(32)]] = char;
-using words_32 [[gnu::vector_size(32)]] = int;
 using longs_16 [[gnu::vector_size(16)]] = long long;
-
-/// Does the same with registers of 32 bytes. A window of 16 bytes is the table of both halves. In a window of 32 bytes, words
-/// of 4 bytes are looked up.
-template <std::size_t WindowBytes, std::size_t Windows>
-[[gnu::target("avx2")]] void look_up_32(const lookups& wanted, const tile_axis& outer, const tile_axis& inner,
-                                        const std::byte* source, std::byte* destination) noexcept {
-  static_assert(WindowBytes == 16 || WindowBytes == 32);
-  constexpr bool are_words = WindowBytes == 32;
-  signed_bytes_32 places[Windows];
-  std::int64_t offsets[Windows];
-#pragma GCC unroll 9
-  for (std::size_t k = 0; k < Windows; ++k) {
-    std::memcpy(&places[k], wanted.places + k * sizeof(places[k]), sizeof(places[k]));
-    offsets[k] = wanted.offsets[k];
-  }
-  destination += *wanted.targets;
-  const auto [count, step_from, step_to] = inner;  // a copy, which no store to the destination can change
-  for (std::int64_t rows = outer.extent; rows > 0; --rows) {
-    const std::byte* from = source;
-    std::byte* to = destination;
-    for (std::int64_t j = 0; j < count; ++j) {
-      signed_bytes_32 value{};
-#pragma GCC unroll 9
-      for (std::size_t k = 0; k < Windows; ++k) {
-        if constexpr (are_words) {
-          const auto words = (words_32)places[k];  // a word is negative if it comes from another window
-          words_32 window;
-          std::memcpy(&window, from + offsets[k], sizeof(window));
-          value |= (signed_bytes_32)(__builtin_ia32_permvarsi256(window, words >> 2) & (words >= 0));
-        } else {
-          longs_16 half;
-          std::memcpy(&half, from + offsets[k], sizeof(half));
-#if defined(__clang__)
-          const auto window = (signed_bytes_32)__builtin_shufflevector(half, half, 0, 1, 0, 1);
-#else  // GCC makes two instructions of a shuffle
-          const auto window = (signed_bytes_32)__builtin_ia32_vbroadcastsi256(half);
-#endif
-          value |= __builtin_ia32_pshufb256(window, places[k]);
-        }
-      }
-      std::memcpy(to, &value, sizeof(value));
-      from += step_from;
-      to += step_to;
-    }
-    source += outer.source_stride;
-    destination += outer.destination_stride;
-  }
-}
-
 using longs_32 [[gnu::vector_size(32)]] = long long;
 using longs_64 [[gnu::vector_size(64)]] = long long;
 
@@ -384,25 +297,6 @@ inline constexpr std::size_t wide_sum_bytes = 16;
 constexpr std::size_t detect_lookup_width() noexcept { return 16; }
 constexpr bool detect_wide_sums() noexcept { return true; }
 
-template <std::size_t Windows>
-void look_up_16(const lookups& wanted, const tile_axis& outer, const tile_axis& inner,
-                const std::byte* source, std::byte* destination) noexcept {
-  uint8x16_t places[Windows];
-  for (std::size_t k = 0; k < Windows; ++k) places[k] = vld1q_u8(wanted.places + k * sizeof(places[k]));
-  const auto* from = reinterpret_cast<const std::uint8_t*>(source);
-  auto* to = reinterpret_cast<std::uint8_t*>(destination) + *wanted.targets;
-  for (std::int64_t i = 0; i < outer.extent; ++i) {
-    for (std::int64_t j = 0; j < inner.extent; ++j) {
-      const std::uint8_t* first = from + i * outer.source_stride + j * inner.source_stride;
-      uint8x16_t value = vqtbl1q_u8(vld1q_u8(first + wanted.offsets[0]), places[0]);
-      for (std::size_t k = 1; k < Windows; ++k) {
-        value = vorrq_u8(value, vqtbl1q_u8(vld1q_u8(first + wanted.offsets[k]), places[k]));
-      }
-      vst1q_u8(to + i * outer.destination_stride + j * inner.destination_stride, value);
-    }
-  }
-}
-
 template <masking Masks, std::size_t Count>
 void sum_halves(const term* terms, std::size_t count, const sum_place* places, std::size_t place_count,
                 const sum_step& step, bool accumulates) noexcept {
@@ -445,34 +339,9 @@ inline std::size_t detect_lookup_width() noexcept {
   return (registers[2] & 1 << 9) != 0 ? 16 : 0;  // SSSE3
 }
 
-template <std::size_t Windows>
-[[gnu::target("ssse3")]] void look_up_16(const lookups& wanted, const tile_axis& outer,
-                                         const tile_axis& inner, const std::byte* source,
-                                         std::byte* destination) noexcept {
-  __m128i places[Windows];
-  std::memcpy(places, wanted.places, sizeof(places));
-  for (std::int64_t i = 0; i < outer.extent; ++i) {
-    for (std::int64_t j = 0; j < inner.extent; ++j) {
-      const std::byte* from = source + i * outer.source_stride + j * inner.source_stride;
-      __m128i value = _mm_setzero_si128();
-      for (std::size_t k = 0; k < Windows; ++k) {
-        __m128i window;
-        std::memcpy(&window, from + wanted.offsets[k], sizeof(window));
-        value = _mm_or_si128(value, _mm_shuffle_epi8(window, places[k]));
-      }
-      std::memcpy(destination + *wanted.targets + i * outer.destination_stride + j * inner.destination_stride,
-                  &value, sizeof(value));
-    }
-  }
-}
-
 #else
 
 constexpr std::size_t detect_lookup_width() noexcept { return 0; }
-
-// not called: there is no width
-template <std::size_t Windows>
-void look_up_16(const lookups&, const tile_axis&, const tile_axis&, const std::byte*, std::byte*) noexcept {}
 
 #endif
 
@@ -483,8 +352,6 @@ void sum_halves(const term*, std::size_t, const sum_place*, std::size_t, const s
 #endif
 
 // not called: the registers have 16 bytes
-template <std::size_t WindowBytes, std::size_t Windows>
-void look_up_32(const lookups&, const tile_axis&, const tile_axis&, const std::byte*, std::byte*) noexcept {}
 template <std::size_t WindowBytes, std::size_t Windows, std::size_t Targets, std::size_t Store>
 void look_up_64(const lookups&, const tile_axis&, const tile_axis&, const std::byte*, std::byte*) noexcept {}
 template <class T, masking Masks, std::size_t Count>

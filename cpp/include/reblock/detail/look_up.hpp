@@ -12,9 +12,17 @@
 #include <reblock/detail/compiler.hpp>
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/registers.hpp>
+#include <reblock/detail/simd/instruction_sets.hpp>
 #include <reblock/detail/tile.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
+
+// the set whose registers have 16 bytes
+#if (defined(__GNUC__) && defined(__x86_64__)) || (defined(_MSC_VER) && defined(_M_X64))
+namespace registers_of_16 = ssse3;
+#else
+namespace registers_of_16 = baseline;
+#endif
 
 /// A lookup_shape describes registers of the destination that are looked up together. Their last bytes may be wrong: the
 /// next registers overwrite them.
@@ -48,16 +56,17 @@ using look_up_function = void (*)(std::size_t width, std::span<const lookup_shap
                                                  const lookups& wanted, const tile_axis& outer,
                                                  const tile_axis& inner, const std::byte* source,
                                                  std::byte* destination, auto widest) noexcept {
-  if (shape.targets == 1 && width < 64) {
+  if (width < 64) {
     unrolled<lookup_shape::most_windows_of_one>([&](auto k) {
       if (shape.windows != k + 1) return;
-      if (shape.store == 16) {
-        look_up_16<k + 1>(wanted, outer, inner, source, destination);
-      } else if (shape.window_bytes == 16) {
-        look_up_32<16, k + 1>(wanted, outer, inner, source, destination);
-      } else if constexpr (k < lookup_shape::most_windows_of_words) {
-        look_up_32<32, k + 1>(wanted, outer, inner, source, destination);
-      }
+      if (shape.store == 16)
+        return registers_of_16::look_up_one<16, k + 1>(wanted, outer, inner, source, destination);
+#if defined(__GNUC__) && defined(__x86_64__)
+      if (shape.window_bytes == 16)
+        return avx2::look_up_one<16, k + 1>(wanted, outer, inner, source, destination);
+      if constexpr (k < lookup_shape::most_windows_of_words)
+        avx2::look_up_one<32, k + 1>(wanted, outer, inner, source, destination);
+#endif
     });
     return;
   }

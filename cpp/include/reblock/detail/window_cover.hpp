@@ -36,11 +36,13 @@ class window_cover {
   [[gnu::visibility("hidden")]] static constexpr std::uint16_t nowhere = 0xffff;
 
   window_cover() noexcept {}  // NOLINT(modernize-use-equals-default): it is large, see pattern()
-  /// Each window lies within one of the `runs`. These are in ascending order and have all units and their siblings.
-  window_cover(std::size_t window_bytes, std::size_t unit, std::span<const source_bytes> runs,
-               const sibling_axis& siblings) noexcept
+  /// Each window lies within one of the `runs`. These are in ascending order and have all units and their siblings. The
+  /// units' places in a window are multiples of `step` bytes.
+  window_cover(std::size_t window_bytes, std::size_t unit, std::size_t step,
+               std::span<const source_bytes> runs, const sibling_axis& siblings) noexcept
       : window_bytes_(static_cast<std::int32_t>(window_bytes)),
         unit_(static_cast<std::int32_t>(unit)),
+        step_(static_cast<std::int32_t>(step)),
         runs_(runs),
         siblings_(siblings) {
     for (std::size_t w = 0; w < following_.size(); ++w) following_[w] = static_cast<std::uint8_t>(w);
@@ -114,7 +116,8 @@ class window_cover {
   }
 
   bool has(std::size_t window, std::int32_t begin, std::int32_t bytes) const noexcept {
-    return begin >= offsets_[window] && begin + bytes - offsets_[window] <= window_bytes_;
+    const std::int32_t place = begin - offsets_[window];
+    return place >= 0 && place + bytes <= window_bytes_ && place % step_ == 0;
   }
 
   /// Finds a window with the bytes, or adds one, and makes it the recent window. Returns whether there is such a window.
@@ -131,13 +134,17 @@ class window_cover {
     const auto is_before = [](std::int32_t place, const source_bytes& run) { return place < run.begin; };
     const source_bytes run = *std::prev(std::upper_bound(runs_.begin(), runs_.end(), begin, is_before));
     if (run.end - run.begin < window_bytes_ || run.end - begin < bytes) return false;
-    offsets_[count_] = std::min(begin, run.end - window_bytes_);
+    const std::int32_t beyond = std::max(0, begin + window_bytes_ - run.end);
+    const std::int32_t place = (beyond + step_ - 1) / step_ * step_;
+    if (begin - place < run.begin || place + bytes > window_bytes_) return false;
+    offsets_[count_] = begin - place;
     recent_ = following_[recent_] = static_cast<std::uint8_t>(count_++);
     return true;
   }
 
   std::int32_t window_bytes_ = 0;
   std::int32_t unit_ = 0;  ///< bytes
+  std::int32_t step_ = 1;  ///< bytes
   std::span<const source_bytes> runs_;
   sibling_axis siblings_;
   bool fits_ = false;

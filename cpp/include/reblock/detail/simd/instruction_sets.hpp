@@ -52,8 +52,15 @@ register_bytes lane(register_type v) noexcept {
   return v;
 }
 inline register_type repeat_lane(register_bytes v) noexcept { return v; }
+/// Looks the bytes of a register up in a window. A window of 16 bytes is the table of each lane. In wider windows, words of 4
+/// bytes are looked up.
+template <std::size_t>
+register_type look_up_in(const std::byte* window, register_type places) noexcept {
+  return shuffle_bytes(load(window), places);
+}
 
 #include <reblock/detail/simd/few_streams.inc>
+#include <reblock/detail/simd/lookups.inc>
 
 }  // namespace baseline
 
@@ -93,8 +100,14 @@ template <std::size_t>
   return v;
 }
 [[gnu::always_inline]] inline register_type repeat_lane(register_bytes v) noexcept { return v; }
+template <std::size_t>
+[[gnu::always_inline]] inline register_type look_up_in(const std::byte* window,
+                                                       register_type places) noexcept {
+  return shuffle_bytes(load(window), places);
+}
 
 #include <reblock/detail/simd/few_streams.inc>
+#include <reblock/detail/simd/lookups.inc>
 
 }  // namespace ssse3
 
@@ -145,6 +158,27 @@ template <class Row>
 [[gnu::always_inline]] inline register_type repeat_lane(register_bytes v) noexcept {
   return join_lanes(v, v, std::make_integer_sequence<int, 32>{});
 }
+template <std::size_t WindowBytes>
+[[gnu::always_inline]] inline register_type look_up_in(const std::byte* window,
+                                                       register_type places) noexcept {
+  if constexpr (WindowBytes == width) {
+    using words_of_register [[gnu::vector_size(32)]] = int;
+    const auto words = (words_of_register)places;  // a word is negative if it comes from another window
+    words_of_register table;
+    std::memcpy(&table, window, sizeof(table));
+    return (register_type)(__builtin_ia32_permvarsi256(table, words >> 2) & (words >= 0));
+  } else {
+#if defined(__clang__)
+    return shuffle_bytes(repeat_lane(load(window)), places);
+#else  // GCC makes two instructions of the shuffle
+    using longs [[gnu::vector_size(16)]] = long long;
+    return shuffle_bytes((register_type)__builtin_ia32_vbroadcastsi256((longs)load(window)), places);
+#endif
+  }
+}
+[[gnu::always_inline]] inline register_type either_bits(register_type a, register_type b) noexcept {
+  return a | b;
+}
 template <int First, int... K>
 [[gnu::always_inline]] inline register_bytes lane_from(register_type v,
                                                        std::integer_sequence<int, K...>) noexcept {
@@ -156,6 +190,7 @@ template <std::size_t Lane>
 }
 
 #include <reblock/detail/simd/few_streams.inc>
+#include <reblock/detail/simd/lookups.inc>
 #include <reblock/detail/simd/row_sums.inc>
 
 }  // namespace avx2
