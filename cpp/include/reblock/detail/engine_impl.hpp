@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <new>
@@ -297,17 +298,6 @@ REBLOCK_ENGINE_FUNCTION void run_moves(const move_plan& moves, const std::byte* 
   }
 }
 
-/// Runs a plan of single terms.
-REBLOCK_ENGINE_FUNCTION void run_terms(const single_terms& terms, const std::byte* source,
-                                       std::byte* destination, const executor_reference& by,
-                                       std::int64_t concurrency) noexcept {
-  if (terms.are_sums()) {
-    return run_moves(terms.moves(), source + terms.source_offset(), destination + terms.destination_offset(),
-                     by, concurrency);
-  }
-  run_chunks_of_pieces(terms, source, destination, by, concurrency, run_single_terms);
-}
-
 /// A run_request says where a plan runs, and who runs its chunks.
 struct run_request {
   const std::byte* source;
@@ -316,90 +306,74 @@ struct run_request {
   std::int64_t concurrency;
 };
 
-REBLOCK_ENGINE_FUNCTION void run_split(const split_windows& split, const run_request& how) noexcept {
-  run_moves(split.inside(), how.source, how.destination, how.by, how.concurrency);
+/// run_planned runs a plan of any kind.
+REBLOCK_ENGINE_FUNCTION void run_planned(const move_plan& moves, const run_request& how) noexcept {
+  run_moves(moves, how.source, how.destination, how.by, how.concurrency);
+}
+
+REBLOCK_ENGINE_FUNCTION void run_planned(const split_windows& split, const run_request& how) noexcept {
+  run_planned(split.inside(), how);
   split.for_each_edge([&](const layout& part, const window_block& block) {
     run_chunks_of_windows(part, split.element_size(), block, how.source, how.destination, how.by,
                           how.concurrency);
   });
 }
 
-REBLOCK_ENGINE_FUNCTION void run_tiled(const tiled_sums& tiled, const run_request& how) noexcept {
-  run_terms(tiled.inside, how.source, how.destination, how.by, how.concurrency);
+REBLOCK_ENGINE_FUNCTION void run_planned(const gather& sums, const run_request& how) noexcept {
+  run_chunks_of_sums(sums, how.source, how.destination, how.by, how.concurrency);
+}
+
+REBLOCK_ENGINE_FUNCTION void run_planned(const sum_sweep& sweep, const run_request& how) noexcept {
+  run_chunks_of_sweep(sweep, how.source, how.destination, how.by, how.concurrency);
+}
+
+REBLOCK_ENGINE_FUNCTION void run_planned(const single_terms& terms, const run_request& how) noexcept {
+  if (!terms.are_sums())
+    return run_chunks_of_pieces(terms, how.source, how.destination, how.by, how.concurrency,
+                                run_single_terms);
+  run_moves(terms.moves(), how.source + terms.source_offset(), how.destination + terms.destination_offset(),
+            how.by, how.concurrency);
+}
+
+REBLOCK_ENGINE_FUNCTION void run_planned(const tiled_sums& tiled, const run_request& how) noexcept {
+  run_planned(tiled.inside, how);
   tiled.for_each_edge([&](const image_part& edge) {
     run_chunks_of_sums(sweep_of_part{tiled.sweep, edge}, how.source, how.destination, how.by,
                        how.concurrency);
   });
 }
 
+REBLOCK_ENGINE_FUNCTION void run_planned(const padded_move& padded, const run_request& how) noexcept {
+  run_chunks_of_pieces(padded, how.source, how.destination, how.by, how.concurrency, run_padded);
+}
+
+REBLOCK_ENGINE_FUNCTION void run_planned(const converted_move& conversion, const run_request& how) noexcept {
+  run_chunks_of_pieces(conversion, how.source, how.destination, how.by, how.concurrency, run_converted);
+}
+
+REBLOCK_ENGINE_FUNCTION void run_planned(const padded_sums& sums, const run_request& how) noexcept {
+  run_padded_sums(sums, how.source, how.destination, how.by, how.concurrency);
+}
+
 /// An any_plan is the content of an operation: a plan of any kind, and the function that runs it. So a program compiles only
 /// the kinds that it plans.
 struct any_plan {
-  using run_function = void (*)(const any_plan&, const run_request&) noexcept;
-  run_function run;
-  union {
-    move_plan moves;
-    split_windows split;
-    gather sums;
-    sum_sweep sweep;
-    single_terms single;
-    tiled_sums tiled;
-    padded_move padded;
-    padded_sums all_sums;
-    converted_move conversion;
-  };
-
-  REBLOCK_ENGINE_FUNCTION any_plan(const layout& described, std::int64_t element_size,
-                                   const movers& available) noexcept
-      : run([](const any_plan& planned, const run_request& how) noexcept {
-          run_moves(planned.moves, how.source, how.destination, how.by, how.concurrency);
-        }),
-        moves(described, element_size, available) {}
-  REBLOCK_ENGINE_FUNCTION explicit any_plan(const split_windows& windows) noexcept
-      : run([](const any_plan& planned, const run_request& how) noexcept { run_split(planned.split, how); }),
-        split(windows) {}
-  REBLOCK_ENGINE_FUNCTION any_plan(const sum_request& request, const sum_functions* sum) noexcept
-      : run([](const any_plan& planned, const run_request& how) noexcept {
-          run_chunks_of_sums(planned.sums, how.source, how.destination, how.by, how.concurrency);
-        }),
-        sums(request, sum) {}
-  REBLOCK_ENGINE_FUNCTION explicit any_plan(const sum_sweep& swept) noexcept
-      : run([](const any_plan& planned, const run_request& how) noexcept {
-          run_chunks_of_sweep(planned.sweep, how.source, how.destination, how.by, how.concurrency);
-        }),
-        sweep(swept) {}
-  REBLOCK_ENGINE_FUNCTION any_plan(const layout& windows, std::int64_t element_size,
-                                   leaf_function add_to_zero, const movers& available) noexcept
-      : run([](const any_plan& planned, const run_request& how) noexcept {
-          run_terms(planned.single, how.source, how.destination, how.by, how.concurrency);
-        }),
-        single(windows, element_size, add_to_zero, available) {}
-  REBLOCK_ENGINE_FUNCTION any_plan(const layout& windows, const image_part& covered, const sum_sweep& edges,
-                                   std::int64_t element_size, leaf_function add_to_zero,
-                                   const movers& available) noexcept
-      : run([](const any_plan& planned, const run_request& how) noexcept { run_tiled(planned.tiled, how); }),
-        tiled(windows, covered, edges, element_size, add_to_zero, available) {}
-  REBLOCK_ENGINE_FUNCTION any_plan(const padded_request& request, const movers& available,
-                                   const conversion_request* converted = nullptr) noexcept
-      : run([](const any_plan& planned, const run_request& how) noexcept {
-          run_chunks_of_pieces(planned.padded, how.source, how.destination, how.by, how.concurrency,
-                               run_padded);
-        }),
-        padded(request, available, converted) {}
-  REBLOCK_ENGINE_FUNCTION any_plan(const conversion_request& request, const movers& available) noexcept
-      : run([](const any_plan& planned, const run_request& how) noexcept {
-          run_chunks_of_pieces(planned.conversion, how.source, how.destination, how.by, how.concurrency,
-                               run_converted);
-        }),
-        conversion(request, available) {}
-  REBLOCK_ENGINE_FUNCTION explicit any_plan(const padded_sums& padded_fold) noexcept
-      : run([](const any_plan& planned, const run_request& how) noexcept {
-          run_padded_sums(planned.all_sums, how.source, how.destination, how.by, how.concurrency);
-        }),
-        all_sums(padded_fold) {}
+  void (*run)(const any_plan&, const run_request&) noexcept;
+  alignas(8) std::array<std::byte, operation::plan_bytes - sizeof(run)> content;
 };
-static_assert(std::is_trivially_copyable_v<any_plan> && sizeof(any_plan) <= operation::plan_bytes &&
-              alignof(any_plan) <= 8);
+static_assert(std::is_trivially_copyable_v<any_plan> && sizeof(any_plan) == operation::plan_bytes);
+
+/// Makes a Plan from the arguments in `room`, which has the bytes of an operation.
+template <class Plan, class... Arguments>
+const Plan& place(void* room, const Arguments&... arguments) noexcept {
+  static_assert(std::is_trivially_copyable_v<Plan> && sizeof(Plan) <= sizeof(any_plan::content) &&
+                alignof(Plan) <= 8);
+  auto* placed = new (room) any_plan;
+  placed->run = [](const any_plan& self, const run_request& how) noexcept {
+    run_planned(*std::launder(reinterpret_cast<const Plan*>(self.content.data())), how);
+  };
+  return *new (placed->content.data()) Plan(arguments...);
+}
 
 /// Plans windows inside the image and at its edges apart, if this costs less than `least` cycles. It is not inlined, because
 /// it needs much stack.
@@ -407,14 +381,13 @@ REBLOCK_ENGINE_FUNCTION [[gnu::noinline]] void place_split(void* room, const lay
                                                            std::int64_t element_size, const movers& by,
                                                            double least) noexcept {
   const split_windows split(moves, element_size, by, usable_instruction_set(), least);
-  if (split.cost() < least) new (room) any_plan(split);
+  if (split.cost() < least) place<split_windows>(room, split);
 }
 
 /// Makes a plan in `room`, which has the bytes of an operation.
 REBLOCK_ENGINE_FUNCTION void place_moves(void* room, const layout& moves, std::int64_t element_size,
                                          const movers& by) noexcept {
-  const auto* placed = new (room) any_plan(moves, element_size, by);
-  const double cost = placed->moves.cost();
+  const double cost = place<move_plan>(room, moves, element_size, by).cost();
   const auto costs = mover_costs::of(usable_instruction_set());
   if (moves.bound_count == 0 || cost == 0) return;
   if (costs.is_worth_split(cost, static_cast<double>(total_bytes(moves, element_size))))
@@ -428,7 +401,7 @@ REBLOCK_ENGINE_FUNCTION [[gnu::noinline]] bool place_tiles(void* room, const sum
   layout windows;
   image_part covered;
   if (!find_tiles(request, windows, covered)) return false;
-  new (room) any_plan(windows, covered, sweep, request.sum.element_size, add_to_zero, by);
+  place<tiled_sums>(room, windows, covered, sweep, request.sum.element_size, add_to_zero, by);
   return true;
 }
 
@@ -439,7 +412,7 @@ REBLOCK_ENGINE_FUNCTION [[gnu::noinline]] void place_single_terms(void* room, co
   layout windows;
   windows.take(request.moves);
   drop_idle_bounds(windows);
-  new (room) any_plan(windows, request.sum.element_size, add_to_zero, by);
+  place<single_terms>(room, windows, request.sum.element_size, add_to_zero, by);
 }
 
 /// Plans the sums of fold. If each position has exactly one term, it plans moves alone. For an output without elements it
@@ -450,7 +423,7 @@ REBLOCK_ENGINE_FUNCTION void place_sums(void* room, const sum_request& request, 
   if (std::count(request.extents.begin(), request.extents.end(), 0) != 0) {
     place_moves(room, no_moves(), element_size, by);
   } else if (request.mode != padding_mode::constant) {
-    new (room) any_plan(padded_sums{request, sum_padded, &sum.sum_padded});
+    place<padded_sums>(room, request, sum_padded, &sum.sum_padded);
   } else if (!request.accumulates && covers_once(request.moves, request.extents)) {
     if (sum.add_to_zero != nullptr) return place_single_terms(room, request, sum.add_to_zero, by);
     place_moves(room, request.moves, element_size, by);
@@ -459,11 +432,11 @@ REBLOCK_ENGINE_FUNCTION void place_sums(void* room, const sum_request& request, 
       const sum_sweep sweep(request, sum);
       if (sweep.fits()) {
         if (!request.accumulates && place_tiles(room, request, sweep, sum.add_to_zero, by)) return;
-        new (room) any_plan(sweep);
+        place<sum_sweep>(room, sweep);
         return;
       }
     }
-    new (room) any_plan(request, &sum);
+    place<gather>(room, request, &sum);
   }
 }
 
@@ -479,11 +452,11 @@ REBLOCK_ENGINE_FUNCTION void place_reduction(void* room, const sum_request& requ
   if (std::count(request.extents.begin(), request.extents.end(), 0) != 0) {
     place_moves(room, no_moves(), request.sum.element_size, by);
   } else if (request.mode != padding_mode::constant) {
-    new (room) any_plan(padded_sums{request, sum_padded});
+    place<padded_sums>(room, request, sum_padded);
   } else if (keeps_single_terms && covers_once(request.moves, request.extents)) {
     place_moves(room, request.moves, request.sum.element_size, by);
   } else {
-    new (room) any_plan(request, static_cast<const sum_functions*>(nullptr));
+    place<gather>(room, request, static_cast<const sum_functions*>(nullptr));
   }
 }
 
@@ -526,19 +499,20 @@ REBLOCK_ENGINE_DEFINITION void plan_sums(void* operation, const void* sums) noex
 }
 
 REBLOCK_ENGINE_DEFINITION void plan_padded(void* operation, const void* request) noexcept {
-  new (operation) detail::any_plan(*static_cast<const detail::padded_request*>(request), all_movers());
+  detail::place<detail::padded_move>(operation, *static_cast<const detail::padded_request*>(request),
+                                     all_movers());
 }
 
 REBLOCK_ENGINE_DEFINITION void plan_conversion(void* operation, const void* request) noexcept {
   const auto& converted = *static_cast<const detail::conversion_request*>(request);
   if (converted.moves.bound_count == 0) {
-    new (operation) detail::any_plan(converted, all_movers());
+    detail::place<detail::converted_move>(operation, converted, all_movers());
     return;
   }
   detail::padded_request padded{converted.moves, converted.image_strides,
                                 static_cast<std::int64_t>(detail::size_of(converted.to)), converted.mode};
   std::copy(converted.outside.begin(), converted.outside.end(), padded.value.begin());
-  new (operation) detail::any_plan(padded, all_movers(), &converted);
+  detail::place<detail::padded_move>(operation, padded, all_movers(), &converted);
 }
 
 REBLOCK_ENGINE_DEFINITION void run(const void* operation, const void* source, void* destination,
