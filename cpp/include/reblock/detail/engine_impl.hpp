@@ -423,7 +423,7 @@ REBLOCK_ENGINE_FUNCTION void place_sums(void* room, const sum_request& request, 
   if (std::count(request.extents.begin(), request.extents.end(), 0) != 0) {
     place_moves(room, no_moves(), element_size, by);
   } else if (request.mode != padding_mode::constant) {
-    place<padded_sums>(room, request, sum_padded, &sum.sum_padded);
+    place<padded_sums>(room, padded_sums{request, sum_padded, &sum.sum_padded});
   } else if (!request.accumulates && covers_once(request.moves, request.extents)) {
     if (sum.add_to_zero != nullptr) return place_single_terms(room, request, sum.add_to_zero, by);
     place_moves(room, request.moves, element_size, by);
@@ -452,7 +452,7 @@ REBLOCK_ENGINE_FUNCTION void place_reduction(void* room, const sum_request& requ
   if (std::count(request.extents.begin(), request.extents.end(), 0) != 0) {
     place_moves(room, no_moves(), request.sum.element_size, by);
   } else if (request.mode != padding_mode::constant) {
-    place<padded_sums>(room, request, sum_padded);
+    place<padded_sums>(room, padded_sums{request, sum_padded});
   } else if (keeps_single_terms && covers_once(request.moves, request.extents)) {
     place_moves(room, request.moves, request.sum.element_size, by);
   } else {
