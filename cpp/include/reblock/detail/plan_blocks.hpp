@@ -22,20 +22,28 @@
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
-/// block_extents chooses how many indices of each axis a block has, so that runs on both sides have similar lengths.
+/// block_extents chooses how many indices of each axis a block has, so that runs on both sides have similar lengths. A block
+/// has at most `limit` bytes, and all indices of the axes in `whole`.
 class block_extents {
  public:
   block_extents(const layout& moves, std::int64_t element_size, const axis_order& source,
-                const axis_order& destination) noexcept
+                const axis_order& destination, std::int64_t limit = block_buffer_bytes,
+                const index_range& whole = {0, 0}) noexcept
       : layout_(moves) {
     at_once.fill(1);
-    for (std::int64_t bytes = element_size;;) {
+    std::int64_t bytes = element_size;
+    for (std::int64_t i = whole.begin; i < whole.end; ++i) {
+      const auto axis = static_cast<std::size_t>(i);
+      at_once[axis] = moves.axes[axis].extent;
+      bytes *= at_once[axis];
+    }
+    for (;;) {
       const std::size_t by_source = next(source);
       const std::size_t by_destination = next(destination);
       if (by_source == no_axis) break;  // then both are no_axis: all axes are whole
       const std::size_t axis = run(source) < run(destination) ? by_source : by_destination;
       const std::int64_t grown = std::min(2 * at_once[axis], moves.axes[axis].extent);
-      if (bytes / at_once[axis] * grown > block_buffer_bytes) break;
+      if (bytes / at_once[axis] * grown > limit) break;
       bytes = bytes / at_once[axis] * grown;
       at_once[axis] = grown;
     }

@@ -18,6 +18,8 @@
 #include <reblock/detail/layout.hpp>
 #include <reblock/detail/move_plan.hpp>
 #include <reblock/detail/movers.hpp>
+#include <reblock/detail/offers.hpp>
+#include <reblock/detail/plan_blocks.hpp>
 #include <reblock/detail/tile.hpp>
 #include <reblock/detail/tile_list.hpp>
 
@@ -87,28 +89,24 @@ class single_terms {
         are_runs_(add_to_zero != nullptr && run_of(axes, rank_, element_size) >= sum_costs::least_summed_run),
         moves_(piece_of(windows, axes), element_size, by) {}
 
-  /// Lists the axes of the image, the outermost first. Cuts them into pieces, if wanted.
+  /// Lists the axes of the image, the outermost first. Cuts them, if wanted, into pieces that have runs on both sides.
   static image_axes cut(const layout& windows, std::int64_t element_size, bool in_pieces) noexcept {
     image_axes axes;
     const std::size_t spatial = (windows.rank - 2) / 2;
-    std::int64_t bytes = total_bytes(windows, element_size);
+    const block_extents piece(windows, element_size, order_of(windows, &layout_axis::source_stride),
+                              order_of(windows, &layout_axis::destination_stride), piece_bytes,
+                              {2, static_cast<std::int64_t>(2 + spatial)});
     for (std::size_t k = 0; k < 2 + spatial; ++k) {
-      const layout_axis& along = windows.axes[k < 2 ? k : k + spatial];
+      const std::size_t i = k < 2 ? k : k + spatial;
+      const layout_axis& along = windows.axes[i];
       const layout_axis offsets = k < 2 ? layout_axis(1, 0, 0) : windows.axes[k];
-      image_axis next{cut_axis({along.extent, along.source_stride, along.destination_stride}, along.extent),
+      image_axis next{cut_axis({along.extent, along.source_stride, along.destination_stride},
+                               in_pieces ? piece.at_once[i] : along.extent),
                       offsets.extent, along.destination_stride};
       if (k >= 2 && (offsets.extent > 1 || along.extent == 1)) next.stride = offsets.destination_stride;
       std::size_t to = k;
       for (; to > 0 && magnitude(axes[to - 1].stride) < magnitude(next.stride); --to) axes[to] = axes[to - 1];
       axes[to] = next;
-    }
-    for (std::size_t i = 0; in_pieces && i < 2 + spatial && bytes > piece_bytes; ++i) {
-      cut_axis& axis = axes[i].windows;
-      const std::int64_t inner = bytes / axis.extent;
-      const std::int64_t limit = std::clamp<std::int64_t>(piece_bytes / inner, 1, axis.extent);
-      const std::int64_t pieces = (axis.extent - 1) / limit + 1;
-      axis.at_once = (axis.extent - 1) / pieces + 1;
-      bytes = inner * axis.at_once;
     }
     return axes;
   }
