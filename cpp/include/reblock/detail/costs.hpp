@@ -112,12 +112,11 @@ struct sum_costs {
   static constexpr std::int64_t least_phase = 32;
   /// Rows of fewer bytes are made along channels.
   static constexpr std::int64_t least_row = 32;
-  /// A chunk with runs of so many bytes, read and written, takes twice as long as one with endless runs. A chunk, and each
-  /// sum of one of its offsets, moves so many bytes in its own time.
-  static constexpr double short_read = 32;
-  static constexpr double short_written = 128;
-  static constexpr double chunk = 1024;
-  static constexpr double call = 256;
+  /// A chunk, each sum of one of its offsets, and each run that is read or written take as long as so many bytes.
+  static constexpr double chunk = 300;
+  static constexpr double call = 770;
+  static constexpr double read_run = 7;
+  static constexpr double written_run = 1.5;
   /// Bytes of a run of the image up to which a box may grow along it first.
   static constexpr std::int64_t first_run = 256;
   /// Single terms become sums on their way from runs of so many bytes on, else after they have moved.

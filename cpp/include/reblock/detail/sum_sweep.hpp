@@ -239,7 +239,7 @@ inline bool sum_sweep::fits(const sweep_chunk& chunk, double bytes) const noexce
   return summed <= double{sums_bytes};
 }
 
-/// Estimates the factor by which short runs, in the columns and in the sums, slow a chunk down.
+/// Estimates what short runs, in the columns and in the sums, add to the cost of a byte.
 inline double sum_sweep::short_runs(const sweep_chunk& chunk) const noexcept {
   std::int64_t written = element_size_;
   for (std::size_t k = 0; k < chunk.box.size(); ++k) {
@@ -269,8 +269,7 @@ inline double sum_sweep::short_runs(const sweep_chunk& chunk) const noexcept {
       take(axis.offset_stride, axis.is_walked ? chunk.offsets[i - 2] : axis.offsets);
     }
   }
-  return (1 + sum_costs::short_read / static_cast<double>(read)) *
-         (1 + sum_costs::short_written / static_cast<double>(written));
+  return sum_costs::read_run / static_cast<double>(read) + sum_costs::written_run / static_cast<double>(written);
 }
 
 /// Estimates the cost of a term, without a unit. Terms outside of a box are brought in vain.
@@ -293,7 +292,7 @@ inline double sum_sweep::cost_of(const sweep_chunk& chunk) const noexcept {
       terms *= count * static_cast<double>(axis.is_apart ? axis.offsets : axis.stride * axis.planes);
     }
   }
-  return (bytes + sum_costs::chunk + sum_costs::call * sums) / terms * short_runs(chunk);
+  return (bytes * (1 + short_runs(chunk)) + sum_costs::chunk + sum_costs::call * sums) / terms;
 }
 
 inline sweep_chunk sum_sweep::smallest_chunk() const noexcept {
