@@ -527,7 +527,7 @@ class padded_summer {
         continue;
       }
       rows_.begin(functions, to);
-      const auto add = [&] { rows_.add(source, {offsets_, listed_}, weights_of_terms_, false); };
+      const auto add = [&] { rows_.add(source, {offsets_, listed_}, weights_of_terms_, {}); };
       if (term_count <= std::int64_t{reduced_rows::most_terms}) {
         add();
       } else {

@@ -74,20 +74,23 @@ class reduced_rows {
     from_ = beginning::held;
   }
 
-  /// Adds terms at some offsets from the first element's `source`: in place if they are rows of contiguous terms, else
-  /// one after the other by a buffer. `weights` has one weight of each term, or if they vary one for each accumulator.
+  /// Tells whether terms are added in place: they are rows of contiguous terms.
+  bool adds_in_place() const noexcept {
+    return how_.types.convert == nullptr && along_row_.source == term_size() &&
+           (rows_ == 1 || columns_ * static_cast<std::size_t>(term_size()) > short_row);
+  }
+
+  /// Adds terms at some offsets from the first element's `source`, in place or one after the other by a buffer. `weights`
+  /// has the first weight of each term. Rows have weights of their own only if terms are added in place.
   void add(const std::byte* source, const term_offsets& terms, const double* const* weights,
-           bool vary) noexcept {
-    const auto per_element = static_cast<std::size_t>(parts());
-    const std::int64_t size = term_size();
-    const bool is_direct = how_.types.convert == nullptr && along_row_.source == size &&
-                           (rows_ == 1 || columns_ * static_cast<std::size_t>(size) > short_row);
-    if (is_direct) {
-      return add_rows({source, along_column_.source, rows_, columns_ * per_element}, terms, weights, vary);
+           const weight_steps& steps) noexcept {
+    if (adds_in_place()) {
+      const std::size_t columns = columns_ * static_cast<std::size_t>(parts());
+      return add_rows({source, along_column_.source, rows_, columns}, terms, weights, steps);
     }
     constexpr std::int64_t here = 0;
     for (std::size_t t = 0; t < terms.count; ++t) {
-      add_rows({bring(source + terms.offsets[t]), 0, 1, accumulators()}, {&here, 1}, weights + t, vary);
+      add_rows({bring(source + terms.offsets[t]), 0, 1, accumulators()}, {&here, 1}, weights + t, steps);
     }
   }
 
@@ -118,9 +121,9 @@ class reduced_rows {
   }
 
   void add_rows(const rows_of_terms& rows, const term_offsets& offsets, const double* const* weights,
-                bool vary) noexcept {
+                const weight_steps& steps) noexcept {
     if (is_weighted()) {
-      functions_->add_weighted(accumulators_, rows, offsets, from_, weights, vary);
+      functions_->add_weighted(accumulators_, rows, offsets, from_, weights, steps);
     } else {
       functions_->add(accumulators_, rows, offsets, from_);
     }
