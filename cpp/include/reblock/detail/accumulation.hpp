@@ -54,7 +54,7 @@ struct accumulation {
   void (*add)(std::byte* row, const rows_of_terms&, const term_offsets&, beginning);
   /// Adds terms times weights. `weights` points to each term's weight of the first element.
   void (*add_weighted)(std::byte* row, const rows_of_terms&, const term_offsets&, beginning,
-                       const double* const* weights, const weight_steps& steps);
+                       const double* const* weights, const weight_steps& apart);
   /// Writes the contiguous results of `count` accumulators.
   void (*finish)(const std::byte* row, std::byte* results, std::size_t count, const quotient&);
 };
@@ -244,13 +244,13 @@ struct steps {
   [[gnu::always_inline]] static inline void add_weighted(std::byte* row, const rows_of_terms& terms,
                                                          const term_offsets& offsets, beginning from,
                                                          const double* const* weights,
-                                                         const weight_steps& steps) {
+                                                         const weight_steps& apart) {
     A* to = reinterpret_cast<A*>(row);
-    const std::size_t step = steps.element;
+    const std::size_t step = apart.element;
     const bool vary = step != 0;
     const std::size_t columns = terms.columns;
     std::size_t weight = 0;  // of the row's first element
-    for (std::size_t r = 0; r < terms.rows; ++r, to += columns, weight += steps.row) {
+    for (std::size_t r = 0; r < terms.rows; ++r, to += columns, weight += apart.row) {
       const std::byte* first = terms.first + static_cast<std::int64_t>(r) * terms.row_stride;
       std::size_t i = 0;
       if constexpr (Kernel::in_lanes) {

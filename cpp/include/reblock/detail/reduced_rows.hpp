@@ -83,14 +83,14 @@ class reduced_rows {
   /// Adds terms at some offsets from the first element's `source`, in place or one after the other by a buffer. `weights`
   /// has the first weight of each term. Rows have weights of their own only if terms are added in place.
   void add(const std::byte* source, const term_offsets& terms, const double* const* weights,
-           const weight_steps& steps) noexcept {
+           const weight_steps& apart) noexcept {
     if (adds_in_place()) {
       const std::size_t columns = columns_ * static_cast<std::size_t>(parts());
-      return add_rows({source, along_column_.source, rows_, columns}, terms, weights, steps);
+      return add_rows({source, along_column_.source, rows_, columns}, terms, weights, apart);
     }
     constexpr std::int64_t here = 0;
     for (std::size_t t = 0; t < terms.count; ++t) {
-      add_rows({bring(source + terms.offsets[t]), 0, 1, accumulators()}, {&here, 1}, weights + t, steps);
+      add_rows({bring(source + terms.offsets[t]), 0, 1, accumulators()}, {&here, 1}, weights + t, apart);
     }
   }
 
@@ -121,9 +121,9 @@ class reduced_rows {
   }
 
   void add_rows(const rows_of_terms& rows, const term_offsets& offsets, const double* const* weights,
-                const weight_steps& steps) noexcept {
+                const weight_steps& apart) noexcept {
     if (is_weighted()) {
-      functions_->add_weighted(accumulators_, rows, offsets, from_, weights, steps);
+      functions_->add_weighted(accumulators_, rows, offsets, from_, weights, apart);
     } else {
       functions_->add(accumulators_, rows, offsets, from_);
     }
