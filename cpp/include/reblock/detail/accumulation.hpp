@@ -231,6 +231,12 @@ struct steps {
         for (; i + at_once * n <= columns; i += at_once * n) {
           by_lanes::template add<at_once>(to + i, first + i * size, all, from);
         }
+        if constexpr (at_once > 2) {  // short rows are common
+          if (i + 2 * n <= columns) {
+            by_lanes::template add<2>(to + i, first + i * size, all, from);
+            i += 2 * n;
+          }
+        }
         for (; i + n <= columns; i += n) by_lanes::template add<1>(to + i, first + i * size, all, from);
         if (i < columns && columns >= n && from != beginning::held) {
           by_lanes::template add<1>(to + columns - n, first + (columns - n) * size, all, from);

@@ -156,6 +156,20 @@ class reduced_rows {
     }
   }
 
+  /// Copies `count` elements of `bytes` bytes each, four at a time.
+  template <class Bytes>
+  static void copy_elements(const std::byte* from, std::int64_t from_step, std::byte* to,
+                            std::int64_t to_step, std::size_t count, Bytes bytes) noexcept {
+    std::size_t i = 0;
+    for (; i + 4 <= count; i += 4, from += 4 * from_step, to += 4 * to_step) {
+      std::memcpy(to, from, bytes);
+      std::memcpy(to + to_step, from + from_step, bytes);
+      std::memcpy(to + 2 * to_step, from + 2 * from_step, bytes);
+      std::memcpy(to + 3 * to_step, from + 3 * from_step, bytes);
+    }
+    for (; i < count; ++i, from += from_step, to += to_step) std::memcpy(to, from, bytes);
+  }
+
   // Bytes may alias anything, so the loops keep what they need in variables of their own.
 
   /// Copies elements into terms_buffer_, side by side.
@@ -172,12 +186,9 @@ class reduced_rows {
       });
     }
     by_size(size, [=](auto bytes) {
-      std::byte* to = buffer;
       for (std::size_t i = 0; i < rows; ++i) {
-        const std::byte* at = from + static_cast<std::int64_t>(i) * row;
-        for (std::size_t j = 0; j < columns; ++j, to += bytes) {
-          std::memcpy(to, at + static_cast<std::int64_t>(j) * column, bytes);
-        }
+        copy_elements(from + static_cast<std::int64_t>(i) * row, column, buffer + i * columns * bytes,
+                      static_cast<std::int64_t>(bytes), columns, bytes);
       }
     });
   }
@@ -188,12 +199,9 @@ class reduced_rows {
     const std::int64_t row = along_column_.destination;
     const std::int64_t column = along_row_.destination;
     by_size(result_size(), [=](auto bytes) {
-      const std::byte* from = results;
       for (std::size_t i = 0; i < rows; ++i) {
-        std::byte* to = destination + static_cast<std::int64_t>(i) * row;
-        for (std::size_t j = 0; j < columns; ++j, from += bytes) {
-          std::memcpy(to + static_cast<std::int64_t>(j) * column, from, bytes);
-        }
+        copy_elements(results + i * columns * bytes, static_cast<std::int64_t>(bytes),
+                      destination + static_cast<std::int64_t>(i) * row, column, columns, bytes);
       }
     });
   }
