@@ -134,6 +134,35 @@ def unfold_rows(window: Window, dtype: str, functional: Any) -> Iterator[Row]:
         )
 
 
+def value_rows(window: Window, dtype: str) -> Iterator[Row]:
+    """Yield unfold with a value outside of the image, beside zeros and a padded copy."""
+    x = small_numbers(window.shape, dtype)
+    pads = [(0, 0), (0, 0), *[(window.padding, window.padding)] * len(window.spatial)]
+    padded = partial(np.pad, x, pads, constant_values=7)
+    out = np.zeros_like(window.unfold(x))
+    yield Row(
+        f"unfold, value, {window.name}, {dtype}",
+        partial(window.unfold, x, padding_value=7, out=out),
+        partial(window.unfold, x, out=np.zeros_like(out)),
+        {"np.pad, reblock.unfold": lambda: window.unfold(padded(), start_padding=0, end_padding=0)},
+        window.unfold(padded(), start_padding=0, end_padding=0),
+    )
+
+
+def layout_rows(window: Window, dtype: str) -> Iterator[Row]:
+    """Yield unfold of an image with the channels last, beside the same on a view of it."""
+    image = small_numbers((*window.spatial, window.shape[1]), dtype)
+    rows = np.zeros_like(window.unfold(image, layout="HWC", out_layout="LC"))
+    view, again = image.transpose(2, 0, 1)[None], np.zeros_like(rows)
+    yield Row(
+        f"unfold, HWC, {window.name}, {dtype}",
+        partial(window.unfold, image, layout="HWC", out_layout="LC", out=rows),
+        partial(window.unfold, view, out=again.T[None]),
+        {},
+        window.unfold(view)[0].T,
+    )
+
+
 def fold_rows(window: Window, dtype: str) -> Iterator[Row]:
     """Yield each mode of fold beside a fold that leaves out the terms of the padding."""
     numbers = np.arange(math.prod(window.shape), dtype=np.int64).reshape(window.shape)
@@ -186,6 +215,41 @@ def sum_ones_divide(
     return as_dtype(np.asarray(sums) / np.asarray(counts), columns.dtype)
 
 
+def add_again(window: Window, columns: Any, image: Any) -> Any:
+    """Add a sum of the columns to an image."""
+    return np.add(image, window.fold(columns), out=image)
+
+
+def sum_rows(window: Window, dtype: str) -> Iterator[Row]:
+    """Yield sums with weights and sums onto an image, beside plain sums of the same elements."""
+    columns = small_numbers(window.unfold(np.zeros(window.shape, np.uint8)).shape, dtype)
+    image = np.zeros(window.shape, dtype)
+    ramp = np.minimum(np.arange(window.size) % 4, 3).astype(np.float64)
+    weights = [ramp] * len(window.spatial)
+    each = ramp
+    for _ in weights[1:]:
+        each = np.multiply.outer(each, ramp)
+    factors = np.tile(each.ravel(), window.shape[1])[:, None].astype(dtype)
+    plain = partial(window.fold, columns, out=np.zeros_like(image))
+    yield Row(
+        f"weighted sum, {window.name}, {dtype}",
+        partial(window.fold, columns, weights=weights, out=image),
+        plain,
+        {"multiply, fold": lambda: window.fold(columns * factors)},
+        window.fold(columns * factors),
+        tolerance=1e-3,
+    )
+
+    # Both add to images of their own. The first results, which are checked, begin from ones.
+    yield Row(
+        f"accumulate, {window.name}, {dtype}",
+        partial(window.fold, columns, accumulate=True, out=np.ones_like(image)),
+        plain,
+        {"fold, np.add": partial(add_again, window, columns, np.ones_like(image))},
+        window.fold(columns) + 1,
+    )
+
+
 def mean_rows(window: Window, dtype: str, functional: Any) -> Iterator[Row]:
     """Yield means, with and without weights, beside a sum of the same elements."""
     x = small_numbers(window.shape, dtype)
@@ -228,8 +292,12 @@ def rows(only: str, *, quick: bool) -> Iterator[Row]:
     for window in windows:
         for dtype in ("float32", "uint8"):
             yield from (r for r in unfold_rows(window, dtype, functional) if only in r.name)
+            yield from (r for r in value_rows(window, dtype) if only in r.name)
+            if len(window.spatial) == 2:
+                yield from (r for r in layout_rows(window, dtype) if only in r.name)
         yield from (r for r in fold_rows(window, "float32") if only in r.name)
     for window in (w for w in OVERLAPPING if w.quick or not quick):
+        yield from (r for r in sum_rows(window, "float32") if only in r.name)
         for dtype in ("float32", "float16", "uint8"):
             yield from (r for r in mean_rows(window, dtype, functional) if only in r.name)
 

@@ -401,6 +401,10 @@ def explain_unfold(
     dilations: Dilations = "1",
     start_padding: StartPadding = "0",
     end_padding: EndPadding = "0",
+    padding_mode: PaddingMode = "constant",
+    padding_value: PaddingValue = "0",
+    order: WindowOrder = "CRD",
+    blocks: Blocks = None,
     channel_axis: ChannelAxis = 1,
     layout: Layout = None,
     out_layout: OutLayout = None,
@@ -411,7 +415,9 @@ def explain_unfold(
     if shape is None:
         shape = shape_of(1, small_sizes(window, axes_of(layout)), channel_axis, layout)
     names = _convert.Axes(channel_axis, layout, out_layout).keywords()
-    show(save, "unfold", shape, **window._asdict(), **names)
+    options = {"padding_mode": padding_mode, "padding_value": padding_value}
+    options |= {"order": order, "blocks": _convert.of_each_axis(blocks)}
+    show(save, "unfold", shape, **window._asdict(), **options, **names)
 
 
 @explain.command("fold")
@@ -424,6 +430,9 @@ def explain_fold(
     dilations: Dilations = "1",
     start_padding: StartPadding = "0",
     end_padding: EndPadding = "0",
+    padding_mode: PaddingMode = "constant",
+    order: WindowOrder = "CRD",
+    blocks: Blocks = None,
     channel_axis: ChannelAxis = 1,
     layout: Layout = None,
     out_layout: OutLayout = None,
@@ -431,6 +440,7 @@ def explain_fold(
 ) -> None:
     """Show which elements of the columns add up to each pixel."""
     window = _convert.Window(window_sizes, strides, dilations, start_padding, end_padding)
+    options = {"padding_mode": padding_mode, "blocks": _convert.of_each_axis(blocks)}
     axes = axes_of(out_layout)
     with refusals():
         try:
@@ -440,12 +450,12 @@ def explain_fold(
                 columns, image = given.names("fold", len(sizes) + 1 + ("N" in (layout or "N")))
                 output = shape_of(1, sizes, channel_axis, image)
                 shape = reblock.unfold_shape(
-                    output, **window._asdict(), layout=image, out_layout=columns
+                    output, **window._asdict(), **options, layout=image, out_layout=columns
                 )
         except (TypeError, ValueError) as error:
             raise _files.CommandError(_files.with_options(error)) from error
     names = _convert.Axes(channel_axis, layout, out_layout).keywords()
-    show(save, "fold", shape, sizes, **window._asdict(), **names)
+    show(save, "fold", shape, sizes, **window._asdict(), **options, order=order, **names)
 
 
 @explain.command("rearrange")

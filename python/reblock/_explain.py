@@ -3,7 +3,8 @@
 
 `explain` runs the operator on arrays of indices, so the map shows what the operator does. For large
 tensors, it shows and runs only a corner. A corner suffices, because a position depends on few
-others, and all batch items are equal. For windows, all channels are equal too.
+others, and all batch items are equal. For windows, all channels are equal too: `_window_sources`
+tells what runs.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, TypeAlias, overlo
 import numpy as np
 import numpy.typing as npt
 
-from reblock import _core, _index_map, _layouts, _patterns
+from reblock import _core, _index_map, _layouts, _patterns, _window_sources
 from reblock._index_map import Cell, IndexMap, hue
 from reblock._tensors import (
     CHANNELS,
@@ -42,7 +43,15 @@ if TYPE_CHECKING:
     from PIL import Image
     from rich.console import Console, ConsoleOptions, RenderResult
 
-    from reblock._core import _AxisFactor, _Factor, _IntOrInts, _Ints, _Order
+    from reblock._core import (
+        _AxisFactor,
+        _Blocks,
+        _Factor,
+        _IntOrInts,
+        _Ints,
+        _Order,
+        _PaddingMode,
+    )
 
 Sources: TypeAlias = Mapping[Index, tuple[Index, ...]]
 
@@ -50,15 +59,19 @@ SUMS = 9  # lines that tell what adds up
 TERMS = 4  # of one sum
 
 PADDING = Cell("pad")
-DEFAULTS = {
+DEFAULTS: Mapping[str, object] = {"channel_axis": 1, "layout": None, "out_layout": None}
+WINDOW_DEFAULTS: Mapping[str, object] = {
+    **DEFAULTS,
     "strides": 1,
     "dilations": 1,
     "start_padding": 0,
     "end_padding": 0,
-    "channel_axis": 1,
-    "layout": None,
-    "out_layout": None,
+    "padding_mode": "constant",
+    "padding_value": 0,
+    "order": "CRD",
+    "blocks": None,
 }
+MODES = ("constant", "edge", "reflect", "symmetric", "wrap")  # by their numbers
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -133,6 +146,10 @@ def explain(
     dilations: _IntOrInts = 1,
     start_padding: _IntOrInts = 0,
     end_padding: _IntOrInts = 0,
+    padding_mode: _PaddingMode = "constant",
+    padding_value: complex = 0,
+    order: _Order = "CRD",
+    blocks: _Blocks = None,
     channel_axis: SupportsIndex = 1,
     layout: str | None = None,
     out_layout: str | None = None,
@@ -151,6 +168,9 @@ def explain(
     dilations: _IntOrInts = 1,
     start_padding: _IntOrInts = 0,
     end_padding: _IntOrInts = 0,
+    padding_mode: _PaddingMode = "constant",
+    order: _Order = "CRD",
+    blocks: _Blocks = None,
     channel_axis: SupportsIndex = 1,
     layout: str | None = None,
     out_layout: str | None = None,
@@ -181,8 +201,9 @@ def explain(operator: object, shape: _Ints, *arguments: Any, **parameters: Any) 
         The shape of the operator's input, of any size. For large shapes, a corner is shown.
     *arguments, **parameters : Any
         The operator's arguments after the input: `block_size`, `order` and so on, except `out` and
-        `threads`. Windows have all of their positions, in CRD order, with zeros outside of the
-        image. `dtype`, `scale` and `bias` move no element. A line tells how they change elements.
+        `threads`, and except `accumulate`, `reduction`, `weights` and `dtype` of `fold`. For the
+        other operators, `dtype`, `scale` and `bias` move no element. A line tells how they change
+        elements.
 
     Returns
     -------
@@ -243,7 +264,7 @@ def _refuse_conversion(
     conversion: Mapping[str, Any],
 ) -> None:
     """Raise what the operator raises for a dtype, a scale or a bias that it cannot use."""
-    element = np.zeros((), np.uint8)
+    element = np.zeros(())
     use: _patterns.Use
     if name == "rearrange":
         use = "rearrange"
@@ -347,36 +368,29 @@ def _unfold(
     shape: _Ints,
     window_sizes: _IntOrInts,
     *,
-    strides: _IntOrInts = 1,
-    dilations: _IntOrInts = 1,
-    start_padding: _IntOrInts = 0,
-    end_padding: _IntOrInts = 0,
+    padding_mode: _PaddingMode = "constant",
+    padding_value: complex = 0,
+    order: _Order = "CRD",
+    blocks: _Blocks = None,
     channel_axis: SupportsIndex = 1,
     layout: str | None = None,
     out_layout: str | None = None,
+    **window: _IntOrInts,
 ) -> Explanation:
-    given: dict[str, Any] = {
-        "window_sizes": window_sizes,
-        "strides": strides,
-        "dilations": dilations,
-        "start_padding": start_padding,
-        "end_padding": end_padding,
-    }
+    given: dict[str, Any] = _window_of(window_sizes, **window)
     names = _names(channel_axis, layout, out_layout)
-    result_shape = _core.unfold_shape(shape, **given, **names)
+    part: dict[str, Any] = {"padding_mode": padding_mode, "blocks": blocks}
+    result_shape = _core.unfold_shape(shape, **given, **part, **names)
+    mode = _mode_of(padding_mode, padding_value, order)
     letters = _letters("unfold", layout, out_layout, len(shape) - 2)
     if letters:
         shape, result_shape, channel_axis = *_in_order((shape, result_shape), letters), 1
     x_letters, columns_letters = letters or (None, None)
     x = Pixels(shape, channel_axis, x_letters)
-    windows = Windows(*(_per_axis(value, x) for value in given.values()))
-    columns = Columns(result_shape, windows, windows.counts(x.sizes), columns_letters)
-
-    sizes, small = windows.corner(x.sizes)
-    corner = x.corner(sizes)
-    moved = _core.unfold(_numbered(corner), **vars(small), channel_axis=channel_axis)
+    windows = _windows(x, given, mode, order, blocks)
+    columns = Columns(result_shape, windows, columns_letters)
     indices = columns.indices()
-    sources = {index: _named(moved[index], corner) for index in indices}
+    sources = _window_sources.of_columns(x, columns)
 
     def pixel(index: Index) -> Cell:
         return Cell(x.text(index), hue(x.split(index)[1][0]))
@@ -385,16 +399,18 @@ def _unfold(
         return pixel(sources[index][0]) if sources[index] else PADDING
 
     origins = [sources[index][0] for index in _first_column_last(indices) if sources[index]]
+    parameters = {**given, "padding_mode": mode, "padding_value": padding_value}
+    parameters |= {"order": windows.order, "blocks": blocks, **names}
     return Explanation(
         _written(sources, x, columns),
         IndexMap(
-            _call("unfold(x", given | names, x, columns),
+            _call("unfold(x", parameters, x, columns, WINDOW_DEFAULTS),
             (x.part("x", x.shown(WINDOW_CHANNELS, PIXELS), pixel), columns.part("result", copied)),
             (
                 *_meaning(x, origins, "it comes from x's"),
-                *(["pad in a cell: it is 0"] if len(origins) < len(indices) else []),
+                *([f"pad in a cell: it is {padding_value}"] if len(origins) < len(indices) else []),
                 *columns.legend(),
-                *_equations("x", x, columns, sources, indices[-1:]),
+                *_equations("x", x, columns, sources, indices[-1:], str(padding_value)),
                 *_of_batch(x),
             ),
         ),
@@ -406,68 +422,50 @@ def _fold(
     output_sizes: _IntOrInts,
     window_sizes: _IntOrInts,
     *,
-    strides: _IntOrInts = 1,
-    dilations: _IntOrInts = 1,
-    start_padding: _IntOrInts = 0,
-    end_padding: _IntOrInts = 0,
+    padding_mode: _PaddingMode = "constant",
+    order: _Order = "CRD",
+    blocks: _Blocks = None,
     channel_axis: SupportsIndex = 1,
     layout: str | None = None,
     out_layout: str | None = None,
+    **window: _IntOrInts,
 ) -> Explanation:
-    given: dict[str, Any] = {
-        "window_sizes": window_sizes,
-        "strides": strides,
-        "dilations": dilations,
-        "start_padding": start_padding,
-        "end_padding": end_padding,
-    }
+    given: dict[str, Any] = _window_of(window_sizes, **window)
     names = _names(channel_axis, layout, out_layout)
-    result_shape = _core.fold_shape(shape, output_sizes, **given, **names)
+    part: dict[str, Any] = {"padding_mode": padding_mode, "blocks": blocks}
+    result_shape = _core.fold_shape(shape, output_sizes, **given, **part, **names)
+    mode = _mode_of(padding_mode, 0, order)
     has_batch = "N" in (layout or out_layout or "N")
     letters = _letters("fold", layout, out_layout, len(result_shape) - 1 - has_batch)
     if letters:
         shape, result_shape, channel_axis = *_in_order((shape, result_shape), letters), 1
     columns_letters, result_letters = letters or (None, None)
     result = Pixels(result_shape, channel_axis, result_letters)
-    windows = Windows(*(_per_axis(value, result) for value in given.values()))
-    columns = Columns(shape, windows, windows.counts(result.sizes), columns_letters)
-
-    sizes, small = windows.corner(result.sizes)
-    corner, counts = result.corner(sizes), small.counts(sizes)
-    rows = corner[result.channel_axis] * windows.volume
-    numbers = _numbered((corner[0], rows, math.prod(counts)))
+    windows = _windows(result, given, mode, order, blocks)
+    columns = Columns(shape, windows, columns_letters)
     shown = result.shown(WINDOW_CHANNELS, PIXELS)
-    sources: dict[Index, tuple[Index, ...]] = dict.fromkeys(np.ndindex(*shown), ())
-    targets: dict[Index, Index] = {}
-    for row in windows.rows_shown():
-        # No two windows have the same offset on the same pixel: each sum has one term, or none.
-        one_row = np.zeros_like(numbers)
-        one_row[:, row :: windows.volume] = numbers[:, row :: windows.volume]
-        moved = _core.fold(one_row, sizes, **vars(small), channel_axis=channel_axis)
-        for index in map(tuple, np.argwhere(moved).tolist()):
-            ((item, at, column),) = _named(moved[index], numbers.shape)
-            source = (item, at, rank(unrank(column, counts), columns.counts))
-            targets[source] = index
-            if index in sources:
-                sources[index] += (source,)
+    sources = _window_sources.of_pixels(result, columns, shown)
+    # fold adds each element of the columns where unfold takes it from.
+    targets = _window_sources.of_columns(result, columns)
 
     def pixel(index: Index) -> Cell:
         return Cell(result.text(index), hue(result.split(index)[1][0]))
 
     def added(index: Index) -> Cell:
-        return pixel(targets[index]) if index in targets else PADDING
+        return pixel(targets[index][0]) if targets[index] else PADDING
 
     def count(index: Index) -> Cell:
         return pixel(index)._replace(text=str(len(sources[index])))
 
     cells = columns.indices()
-    reached = [targets[index] for index in _first_column_last(cells) if index in targets]
+    reached = [targets[index][0] for index in _first_column_last(cells) if targets[index]]
     of_channel_0 = [index for index in sources if not index[result.channel_axis]]
-    parameters = {"output_sizes": output_sizes, **given, **names}
+    parameters = {"output_sizes": output_sizes, **given, "padding_mode": mode}
+    parameters |= {"order": windows.order, "blocks": blocks, **names}
     return Explanation(
         _written(sources, columns, result),
         IndexMap(
-            _call("fold(columns", parameters, columns, result),
+            _call("fold(columns", parameters, columns, result, WINDOW_DEFAULTS),
             (columns.part("columns", added), result.part("result", shown, count)),
             (
                 *_meaning(result, reached, "it is added to the result's"),
@@ -479,6 +477,45 @@ def _fold(
             ),
         ),
     )
+
+
+def _window_of(
+    window_sizes: _IntOrInts,
+    *,
+    strides: _IntOrInts = 1,
+    dilations: _IntOrInts = 1,
+    start_padding: _IntOrInts = 0,
+    end_padding: _IntOrInts = 0,
+) -> dict[str, _IntOrInts]:
+    return {
+        "window_sizes": window_sizes,
+        "strides": strides,
+        "dilations": dilations,
+        "start_padding": start_padding,
+        "end_padding": end_padding,
+    }
+
+
+def _windows(
+    pixels: Pixels, given: Mapping[str, _IntOrInts], mode: Any, order: _Order, blocks: _Blocks
+) -> Windows:
+    each = {name: _per_axis(value, pixels) for name, value in given.items()}
+    windows = Windows(
+        pixels.sizes,
+        **each,
+        padding_mode=mode,
+        order="DCR" if order in ("DCR", 0) else "CRD",
+        ranges=(),
+    )
+    return replace(windows, ranges=_window_sources.ranges_of(windows, blocks))
+
+
+def _mode_of(padding_mode: _PaddingMode, padding_value: complex, order: _Order) -> str:
+    """Return the name of a mode. Raise what unfold raises for other modes, values and orders."""
+    nothing = np.zeros((0, 1, 1), np.complex128)
+    options: dict[str, Any] = {"padding_mode": padding_mode, "order": order}
+    _core.unfold(nothing, 1, padding_value=padding_value, **options)
+    return padding_mode if isinstance(padding_mode, str) else MODES[int(padding_mode)]
 
 
 def _rearrange(
@@ -602,24 +639,36 @@ def _named(number: np.int64, shape: Extents) -> tuple[Index, ...]:
 # Words ------------------------------------------------------------------------------------------
 
 
-def _call(start: str, parameters: Mapping[str, Any], x: Tensor, result: Tensor) -> str:
+def _call(
+    start: str,
+    parameters: Mapping[str, Any],
+    x: Tensor,
+    result: Tensor,
+    defaults: Mapping[str, object] = DEFAULTS,
+) -> str:
     """Return the call as text, without default arguments, and the two shapes."""
     given = {
-        name: value if isinstance(value, tuple) else np.asarray(value).tolist()
+        name: value if isinstance(value, tuple) or name == "blocks" else np.asarray(value).tolist()
         for name, value in parameters.items()
     }
-    changed = [f"{name}={v!r}" for name, v in given.items() if v != DEFAULTS.get(name)]
+    changed = [f"{name}={v!r}" for name, v in given.items() if v != defaults.get(name)]
     return f"{start}, {', '.join(changed)}): {x.written(x.shape)} -> {result.written(result.shape)}"
 
 
-def _equations(
-    name: str, x: Tensor, result: Tensor, sources: Sources, indices: Sequence[Index]
+def _equations(  # noqa: PLR0917 - both tensors, and what is told of them
+    name: str,
+    x: Tensor,
+    result: Tensor,
+    sources: Sources,
+    indices: Sequence[Index],
+    nothing: str = "0",
 ) -> Iterator[str]:
+    """Yield what some elements of the result are; `nothing` is one without a source."""
     for index in indices[:SUMS]:
         terms = [f"{name}{list(x.written(source))}" for source in sources[index]]
         if len(terms) > TERMS:
             terms[TERMS:] = [f"... ({len(terms) - TERMS} more)"]
-        yield f"result{list(result.written(index))} = {' + '.join(terms) or '0'}"
+        yield f"result{list(result.written(index))} = {' + '.join(terms) or nothing}"
     if len(indices) > SUMS:
         yield "..."
 

@@ -12,7 +12,7 @@ from typing import Any, Literal, SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from reblock._core import fold, read_array
+from reblock._core import PaddingMode, fold, read_array, unfold
 from reblock._keywords import with_hints
 
 __all__ = ["Patches", "profile"]
@@ -52,10 +52,11 @@ class Patches:
     edges : {"pad", "shift", "drop"}, default "pad"
         What happens if the last patch does not fit. "pad" pads it, "shift" moves it inwards, and
         "drop" leaves it out, with the elements that no other patch covers.
-    padding_mode : {"constant", "edge", "reflect", "symmetric", "wrap"}, default "constant"
-        The elements after the end of the image, as in ``np.pad``, for ``edges="pad"``.
-    padding_value : scalar, default 0
-        The value of the padding of "constant".
+    padding_mode : str or PaddingMode, default "constant"
+        The elements after the end of the image, for ``edges="pad"``: "constant", "edge", "reflect",
+        "symmetric" or "wrap", as in ``np.pad``.
+    padding_value : number, default 0
+        The value of the padding of "constant". The dtype of the image must hold it exactly.
 
     Attributes
     ----------
@@ -95,16 +96,22 @@ class Patches:
         strides: SupportsIndex | Sequence[SupportsIndex] | None = None,
         layout: str = "HWC",
         edges: Literal["pad", "shift", "drop"] = "pad",
-        padding_mode: Literal["constant", "edge", "reflect", "symmetric", "wrap"] = "constant",
-        padding_value: Any = 0,
+        padding_mode: PaddingMode
+        | Literal["constant", "edge", "reflect", "symmetric", "wrap"] = "constant",
+        padding_value: complex = 0,
     ) -> None:
         self._image = read_array(image, "image")
         self.layout = _check_layout(layout, self._image.ndim)
         if edges not in ("pad", "shift", "drop"):
             raise ValueError(f'edges must be "pad", "shift" or "drop", got {edges!r}')
-        if padding_mode not in _PADDING_MODES:
-            listed = ", ".join(f'"{mode}"' for mode in _PADDING_MODES)
-            raise ValueError(f"padding_mode must be one of {listed}, got {padding_mode!r}")
+        # unfold refuses other modes, and values that the dtype does not hold.
+        padding = unfold(
+            np.zeros((1, 1, 1), self._image.dtype),
+            1,
+            start_padding=1,
+            padding_mode=padding_mode,
+            padding_value=padding_value,
+        )
         self._spatial = [axis for axis, letter in enumerate(layout) if letter != "C"]
         sizes = [self._image.shape[axis] for axis in self._spatial]
         self.window_sizes = _per_axis(window_sizes, "window_sizes", len(sizes))
@@ -113,7 +120,9 @@ class Patches:
             self.strides = _per_axis(strides, "strides", len(sizes))
         self.edges = edges
         self._padding_mode: Any = padding_mode
-        self._padding_value = np.asarray(padding_value).astype(self._image.dtype)
+        if not isinstance(padding_mode, str):
+            self._padding_mode = _PADDING_MODES[padding_mode]
+        self._padding_value = padding[0, 0, 0]
         self._starts = [
             _starts(*each, edges)
             for each in zip(sizes, self.window_sizes, self.strides, strict=True)
@@ -177,9 +186,24 @@ class Patches:
         ------
         np.ndarray
             Shape ``(n, *patch_shape)``, with at least one patch.
+
+        Raises
+        ------
+        ValueError
+            For `max_bytes` below 1.
+        TypeError
+            For `max_bytes` that is no int.
         """
         each = math.prod(self.patch_shape) * self._image.itemsize
-        at_once = max(1, operator.index(max_bytes) // max(1, each))
+        try:
+            limit = operator.index(max_bytes)
+        except TypeError:
+            raise TypeError(f"max_bytes must be an int, got {max_bytes!r}") from None
+        if limit < 1:
+            raise ValueError(f"max_bytes must be at least 1, got {max_bytes}")
+        return self._bands(max(1, limit // max(1, each)))
+
+    def _bands(self, at_once: int) -> Iterator[_Array]:
         patches = iter(self)
         for first in range(0, len(self), at_once):
             band = np.empty((min(at_once, len(self) - first), *self.patch_shape), self._image.dtype)
@@ -473,7 +497,9 @@ def _per_axis(value: Any, name: str, axes: int) -> tuple[int, ...]:
 
 def _starts(size: int, window: int, stride: int, edges: str) -> list[int]:
     """Return where the patches begin along one axis."""
-    if size < 1 or (size < window and edges != "pad"):
+    if size < 1:
+        raise ValueError("image must have elements along each spatial axis, got an extent of 0")
+    if size < window and edges != "pad":
         raise ValueError(
             f"window_sizes must fit the image unless edges is 'pad', got {window} for an extent"
             f" of {size}"

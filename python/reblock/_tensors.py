@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, SupportsIndex, TypeAlias
 
 import numpy as np
@@ -14,7 +14,7 @@ from reblock import _layouts
 from reblock._index_map import Cell, Part, Plane
 
 if TYPE_CHECKING:
-    from reblock._core import _Ints
+    from reblock._core import _Ints, _Order, _PaddingMode
 
 Index: TypeAlias = tuple[int, ...]
 Extents: TypeAlias = Sequence[int]
@@ -143,94 +143,74 @@ class Plain(Tensor):
 
 @dataclass(frozen=True)
 class Windows:
-    """Windows over spatial axes; each attribute has one value for each axis."""
+    """Windows over an image. Sequences have one value for each spatial axis."""
 
+    sizes: Extents  # of the image
     window_sizes: Extents
     strides: Extents
     dilations: Extents
     start_padding: Extents
     end_padding: Extents
+    padding_mode: _PaddingMode
+    order: _Order
+    ranges: Sequence[tuple[int, int]]  # the window positions that have columns
 
     @property
     def volume(self) -> int:
         return math.prod(self.window_sizes)
 
-    def counts(self, extents: Extents) -> Index:
-        """Return how many windows there are along each axis of these extents."""
-        return tuple(
-            (extent + start + end - dilation * (size - 1) - 1) // stride + 1
-            for extent, size, stride, dilation, start, end in zip(
-                extents, *vars(self).values(), strict=True
-            )
-        )
+    @property
+    def counts(self) -> Index:
+        """Return how many window positions have columns along each axis."""
+        return tuple(stop - start for start, stop in self.ranges)
 
-    def corner(self, extents: Extents) -> tuple[Index, Windows]:
-        """Return smaller extents, and windows over them that are the same where it is shown.
-
-        The first COLUMNS windows lie in the corner, and all that reach pixels that are shown.
-        """
-        counts = self.counts(extents)
-        limits = pixels_shown(PIXELS, len(counts))
-        small, end_padding = [], []
-        for axis, (extent, count, pixels) in enumerate(zip(extents, counts, limits, strict=True)):
-            stride, start = self.strides[axis], self.start_padding[axis]
-            first = -(-COLUMNS // math.prod(counts[axis + 1 :]))
-            reaching = (pixels - 1 + start) // stride + 1
-            last = min(count, max(first, reaching)) - 1
-            end = last * stride - start + self.dilations[axis] * (self.window_sizes[axis] - 1) + 1
-            small.append(min(extent, max(pixels, end)))
-            end_padding.append(max(0, end - small[-1]))
-        return tuple(small), replace(self, end_padding=end_padding)
-
-    def rows_shown(self) -> Iterator[int]:
-        """Yield the rows of the first ROWS offsets and of all that reach pixels that are shown."""
-        limits = pixels_shown(PIXELS, len(self.window_sizes))
-        for row, offset in enumerate(np.ndindex(*self.window_sizes)):
-            axes = zip(offset, self.dilations, self.start_padding, limits, strict=True)
-            if row < ROWS or all(o * step - start < end for o, step, start, end in axes):
-                yield row
+    def row(self, channel: int, offset: int, channels: int) -> int:
+        """Return the row of the columns that has a channel's elements of one offset."""
+        if self.order in ("DCR", 0):
+            return offset * channels + channel
+        return channel * self.volume + offset
 
 
 class Columns(Tensor):
     """A tensor of windows as columns. With a layout, its shape has N, C and L."""
 
-    def __init__(
-        self, shape: _Ints, windows: Windows, counts: Extents, layout: str | None = None
-    ) -> None:
+    def __init__(self, shape: _Ints, windows: Windows, layout: str | None = None) -> None:
         super().__init__(shape, layout)
         self.windows = windows
-        self.counts = counts
+
+    @property
+    def channels(self) -> int:
+        return self.shape[1] // self.windows.volume
 
     @property
     def shown(self) -> Index:
         """How many channels, rows of each channel, and columns are shown."""
-        batch, rows, columns = self.shape
-        channels = min(rows // self.windows.volume, WINDOW_CHANNELS) if batch else 0
-        return channels, min(self.windows.volume, ROWS), min(columns, COLUMNS)
+        channels = min(self.channels, WINDOW_CHANNELS) if self.shape[0] else 0
+        return channels, min(self.windows.volume, ROWS), min(self.shape[2], COLUMNS)
+
+    def row(self, channel: int, offset: int) -> int:
+        return self.windows.row(channel, offset, self.channels)
 
     def legend(self) -> Iterator[str]:
         """Explain the label of a row, by the last row of the first channel as an example."""
         channels, rows, _ = self.shown
         if channels:
             offset = joined(unrank(rows - 1, self.windows.window_sizes))
-            yield f"{rows - 1} ({offset}) beside a row: row {rows - 1}, offset {offset} in a window"
+            row = self.row(0, rows - 1)
+            yield f"{row} ({offset}) beside a row: row {row}, offset {offset} in a window"
 
     def indices(self) -> list[Index]:
-        channels, rows, columns = self.shown
-        volume = self.windows.volume
-        return [
-            (0, c * volume + row, column) for c, row, column in np.ndindex(channels, rows, columns)
-        ]
+        return [(0, self.row(c, offset), column) for c, offset, column in np.ndindex(self.shown)]
 
     def part(self, name: str, cell: Callable[[Index], Cell]) -> Part:
         """Return a table for each channel: the offsets in a window by the windows."""
         volume = self.windows.volume
         channels, rows, columns = self.shown
-        offsets = [joined(unrank(row, self.windows.window_sizes)) for row in range(rows)]
+        offsets = [joined(unrank(offset, self.windows.window_sizes)) for offset in range(rows)]
         cut = (rows < volume, columns < self.shape[2])
         planes = []
         for channel in range(channels):
-            numbers = range(channel * volume, channel * volume + rows)
+            numbers = [self.row(channel, offset) for offset in range(rows)]
             planes.append(
                 Plane.of(
                     f"channel {channel}",
@@ -243,7 +223,7 @@ class Columns(Tensor):
         title = f"{name} {self.written(self.shape)}"
         if any(cut) or self.shape[:2] != (1, channels * volume):
             title += (
-                f", shown: {channels} of {self.shape[1] // volume} channels,"
+                f", shown: {channels} of {self.channels} channels,"
                 f" {rows} of {volume} rows of each, {columns} of {self.shape[2]} columns"
             )
         return Part(title, planes)

@@ -64,6 +64,46 @@ TEST_CASE("the functions on views allocate nothing") {
   CHECK(depth[17].bits == 0x4880);  // 9 windows cover an element inside
 }
 
+TEST_CASE("padding modes, blocks, accumulation, means and weights allocate nothing") {
+  std::vector<float16> image(2 * 8 * 16 * 16, float16{0x3c00});
+  std::vector<float16> columns(2 * 72 * 256);
+  std::vector<float> sums(image.size());
+  std::vector<float> wide(columns.size());
+  const tensor_view<float16> image_view(image.data(), {2, 8, 16, 16});
+  const tensor_view<float16> columns_view(columns.data(), {2, 72, 256});
+  const tensor_view<float> sums_view(sums.data(), {2, 8, 16, 16});
+  const tensor_view<float> wide_view(wide.data(), {2, 72, 256});
+  const std::vector<double> two{2};
+  const std::vector<double> ramp{1, 2, 1};
+  const std::vector<double> cube(9, 0.5);
+  const tensor_view<const double> cube_view(cube.data(), {3, 3});
+  for (const padding_mode mode : {padding_mode::constant, padding_mode::edge, padding_mode::reflection,
+                                  padding_mode::symmetric, padding_mode::wrap}) {
+    for (const depth_space_order order :
+         {depth_space_order::depth_column_row, depth_space_order::column_row_depth}) {
+      window w = padded;
+      w.padding_mode = mode;
+      w.order = order;
+      CHECK(allocations_of([&] {
+              unfold(image_view, columns_view, w);
+              unfold(image_view, wide_view, w, conversion{.scale = two});
+              if (mode == padding_mode::constant) {
+                unfold(image_view, columns_view, w, {.padding_value = float16{0x3c00}});
+              }
+              fold(columns_view, image_view, w, {.accumulate = true});
+              fold(columns_view, image_view, w, {.reduction = fold_reduction::max});
+              fold(columns_view, image_view, w, {.reduction = fold_reduction::mean});
+              fold(columns_view, sums_view, w, {.weights = {ramp, ramp}});
+              fold(columns_view, sums_view, w, {.reduction = fold_reduction::mean, .weights = cube_view});
+              w.blocks = {{4, 0}, {9, 16}};
+              unfold(image_view, tensor_view<float16>(columns.data(), {2, 72, 5 * 16}), w);
+              fold(tensor_view<float16>(columns.data(), {2, 72, 5 * 16}), image_view, w);
+            }) == 0);
+    }
+  }
+  CHECK(sums[7 * 16 + 1] != 0);
+}
+
 TEST_CASE("a refusal allocates nothing") {
   std::vector<float> data(64);
   const tensor_view<float> view(data.data(), {1, 4, 4, 4});

@@ -4,9 +4,11 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <type_traits>
 #include <vector>
 
@@ -57,15 +59,17 @@ inline bool find_inside(const axis_values& image, std::size_t channel_axis, padd
   return true;
 }
 
+/// `outside` is the element that the constant mode finds outside of the image.
 inline void define_unfold(const window& w, std::size_t channel_axis, const elements& image,
-                          const elements& columns, const std::byte* from, std::byte* to) {
+                          const elements& columns, const std::byte* from, std::byte* to,
+                          const std::byte* outside) {
   oracle::for_each_window_pair(image.extents, w, channel_axis,
                                [&](const axis_values& in_columns, axis_values at, bool) {
                                  std::byte* element = columns.at(in_columns, to);
                                  if (find_inside(image.extents, channel_axis, w.padding_mode, at)) {
                                    std::memcpy(element, image.at(at, from), image.size);
                                  } else {
-                                   std::memset(element, 0, image.size);
+                                   std::memcpy(element, outside, image.size);
                                  }
                                });
 }
@@ -114,11 +118,69 @@ Integer divided(Integer sum, Integer count) {
   return 2 * rest > count || (2 * rest == count && quotient % 2 != 0) ? quotient + 1 : quotient;
 }
 
+/// The weight of one offset of the window, whose number is `o`.
+inline double weight_of(const window_weights& weights, const axis_values& sizes, std::int64_t o) {
+  double product = 1;
+  std::int64_t place = 0;
+  for (std::size_t d = sizes.size(); d-- > 0; o /= sizes[d]) {
+    const std::int64_t at = o % sizes[d];
+    if (weights.has_products()) product *= weights.values(d)[at];
+    place += at * weights.strides()[d];
+  }
+  return weights.has_products() ? product : weights.values(0)[place];
+}
+
+/// The nearest value of T, ties to even. Integers beyond the range become its nearest value.
+template <class T, class Sum>
+T rounded_to(Sum sum) {
+  if constexpr (std::is_integral_v<T>) {
+    using limits = std::numeric_limits<T>;
+    const double nearest = std::nearbyint(sum);
+    if (nearest <= static_cast<double>(limits::min())) return limits::min();
+    return nearest >= static_cast<double>(limits::max()) ? limits::max() : static_cast<T>(nearest);
+  } else {
+    return static_cast<T>(sum);
+  }
+}
+
+/// Sums of weights times terms of type T. They are added up in float for halves, else in double, and rounded once.
+template <class T>
+void define_weighted_sums(const window& w, std::size_t channel_axis, const fold_options& options,
+                          const elements& columns, const elements& image, const std::byte* from,
+                          std::byte* to) {
+  using sum_type = std::conditional_t<std::is_floating_point_v<T> || std::is_integral_v<T>, double, float>;
+  oracle::tensor<sum_type> sums(image.extents);
+  oracle::tensor<std::int64_t> counts(image.extents);
+  const auto read = [](const std::byte* at) {
+    T value;
+    std::memcpy(&value, at, sizeof(T));
+    return static_cast<sum_type>(value);
+  };
+  if (options.accumulate) {
+    oracle::for_each_index(image.extents, [&](const axis_values& i) { sums.at(i) = read(image.at(i, to)); });
+  }
+  for (const listed_term& listed : list_terms(w, channel_axis, image.extents)) {
+    const double weight = weight_of(options.weights, w.sizes.values(), listed.order[0]);
+    const volatile sum_type term = static_cast<sum_type>(weight) * read(columns.at(listed.in_columns, from));
+    sum_type& sum = sums.at(listed.in_image);
+    sum = sum + term;
+    ++counts.at(listed.in_image);
+  }
+  oracle::for_each_index(image.extents, [&](const axis_values& i) {
+    if (options.accumulate && counts.at(i) == 0) return;
+    const T result = rounded_to<T>(sums.at(i));
+    std::memcpy(image.at(i, to), &result, sizeof(T));
+  });
+}
+
 /// Elements of type T. Each sum has a variable of type Sum and is rounded once; means are those of integers. If the
 /// reduction accumulates, it begins from what the image holds.
 template <class T, class Sum>
 void define_fold(const window& w, std::size_t channel_axis, const fold_options& options,
                  const elements& columns, const elements& image, const std::byte* from, std::byte* to) {
+  if (!options.weights.empty()) {
+    return define_weighted_sums<T>(w, channel_axis, options, columns, image, from, to);
+  }
   using wide = __int128;
   oracle::tensor<Sum> sums(image.extents);
   oracle::tensor<wide> exact(image.extents);

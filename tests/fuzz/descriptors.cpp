@@ -2,6 +2,7 @@
 //
 // Fuzz target: any description of an operator is either refused or compiled, as the rules say, and a
 // compiled operator does to buffers of exactly total_size_in_bytes() what the definitions say.
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -220,7 +221,8 @@ void fuzz_unfold(source& s) {
   check_dispatch(
       s, *op,
       [&](const std::byte* from, std::byte* to) {
-        define_unfold(w, 1, elements_of(op->input()), columns_elements(op->output()), from, to);
+        const std::array<std::byte, 8> zero{};
+        define_unfold(w, 1, elements_of(op->input()), columns_elements(op->output()), from, to, zero.data());
       },
       [](std::byte*) {});
 }

@@ -5,6 +5,7 @@
 // does what the definitions say to the elements of its output, and touches nothing beside them.
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -265,18 +266,76 @@ template <class T>
 void fuzz_unfold(source& s) {
   const window_problem p(s);
   const backward_executor executor{static_cast<std::size_t>(s.between(0, 5))};
+  std::array<std::byte, sizeof(T)> outside{};
+  if (s.flip())
+    outside[static_cast<std::size_t>(s.between(0, sizeof(T) - 1))] = std::byte{s.any<std::uint8_t>()};
+  const bool is_zero = outside == std::array<std::byte, sizeof(T)>{};
+  unfold_options<T> options;
+  std::memcpy(&options.padding_value, outside.data(), sizeof(T));
+  const bool gives = !is_zero || s.flip();
   check<T>(
       s, p.image, p.likely_columns,
       [&](const tensor_view<const T>& image, const tensor_view<T>& columns) {
-        return try_unfold(image, columns, p.parameters, executor, p.channel_axis);
+        return gives ? try_unfold(image, columns, p.parameters, options, executor, p.channel_axis)
+                     : try_unfold(image, columns, p.parameters, executor, p.channel_axis);
       },
-      [&](const axis_values& image, const axis_values& columns) { return p.columns(image) == columns; },
+      [&](const axis_values& image, const axis_values& columns) {
+        return p.columns(image) == columns &&
+               (is_zero || p.parameters.padding_mode == padding_mode::constant);
+      },
       [&](const elements& image, const elements& columns, const std::byte* from, std::byte* to) {
         define_unfold(*p.each(image.extents), axis_of(p.channel_axis, image.extents.size()), image, columns,
-                      from, to);
+                      from, to, outside.data());
       },
       leave);
 }
+
+/// Weights of windows, in memory of their own. Their products and sums are exact.
+struct drawn_weights {
+  std::vector<std::vector<double>> values;
+  window_weights weights;
+
+  drawn_weights(source& s, const axis_values& likely) {
+    const axis_values extents = s.disturbed(likely);
+    for (const std::int64_t extent : extents) {
+      if (extent < 0 || extent > 9) return;
+    }
+    if (extents.given() == 0 || extents.given() > max_rank - 2) return;
+    if (s.flip()) {
+      for (const std::int64_t extent : extents) values.push_back(draw(s, extent));
+      for (const std::vector<double>& axis : values) weights.push_back(axis);
+    } else {
+      const axis_values strides = s.apart(extents, true);
+      std::int64_t places = 1;
+      for (std::size_t d = 0; d < extents.size(); ++d)
+        places += (extents[d] > 0 ? extents[d] - 1 : 0) * strides[d];
+      if (places > 4096) return;
+      values.push_back(draw(s, places));
+      weights = tensor_view<const double>(values[0].data(), extents, strides);
+    }
+  }
+  bool are_valid() const {
+    bool valid = true;
+    const auto check = [&](double weight) { valid = valid && weight >= 0; };
+    if (weights.has_products()) {
+      for (const std::vector<double>& axis : values) std::for_each(axis.begin(), axis.end(), check);
+    } else if (!weights.empty()) {
+      oracle::for_each_index(weights.extents(), [&](const axis_values& index) {
+        check(*elements{weights.extents(), weights.strides(), 1}.at(index, weights.values(0)));
+      });
+    }
+    return valid;
+  }
+
+ private:
+  static std::vector<double> draw(source& s, std::int64_t count) {
+    std::vector<double> drawn(static_cast<std::size_t>(count));
+    for (double& weight : drawn) weight = static_cast<double>(s.between(0, 6)) / 2;
+    if (count > 0 && s.rarely())
+      drawn[static_cast<std::size_t>(s.between(0, count - 1))] = s.flip() ? -1 : NAN;
+    return drawn;
+  }
+};
 
 /// T as it is stored, Value as which it is read and written, Sum in which it is added up.
 template <class T, class Value, class Sum, bool IsFloat>
@@ -288,15 +347,23 @@ void fuzz_fold(source& s) {
   const bool is_mean = options.reduction == fold_reduction::mean;
   if (IsFloat && is_mean)
     options.reduction = fold_reduction::sum;  // a mean of floats has no order of its own
-  const bool is_valid =
-      static_cast<std::uint32_t>(options.reduction) <= 3 && !(is_mean && !IsFloat && options.accumulate);
+  const bool sums = options.reduction == fold_reduction::sum;
+  // a mean with weights is rounded twice
+  const bool is_weighted = (sums && s.flip()) || (!is_mean && s.rarely());
+  const auto sizes = p.each(p.image);
+  const drawn_weights weights(s, is_weighted && sizes ? sizes->sizes.values() : axis_values{});
+  options.weights = weights.weights;
+  const bool is_valid = static_cast<std::uint32_t>(options.reduction) <= 3 &&
+                        !(is_mean && !IsFloat && options.accumulate) &&
+                        (options.weights.empty() || (sums && weights.are_valid()));
   check<T>(
       s, p.likely_columns, p.image,
       [&](const tensor_view<const T>& columns, const tensor_view<T>& image) {
         return try_fold(columns, image, p.parameters, options, executor, p.channel_axis);
       },
       [&](const axis_values& columns, const axis_values& image) {
-        return is_valid && p.columns(image) == columns;
+        if (!is_valid || p.columns(image) != columns) return false;
+        return options.weights.empty() || options.weights.extents() == p.each(image)->sizes.values();
       },
       [&](const elements& columns, const elements& image, const std::byte* from, std::byte* to) {
         define_fold<Value, Sum>(*p.each(image.extents), axis_of(p.channel_axis, image.extents.size()),

@@ -138,11 +138,12 @@ def test_modes_and_means_are_timed_beside_the_plain_operator_and_the_usual_ways(
     done = modes_and_means("", "--json", str(path))
     assert done.returncode == 0, done.stderr
     times = {row["name"]: row["seconds"] for row in json.loads(path.read_text(encoding="utf-8"))}
-    for start in ("unfold, edge", "fold, wrap", "mean", "blend"):
+    kinds = ("unfold, edge", "unfold, value", "unfold, HWC", "fold, wrap")
+    for start in (*kinds, "weighted sum", "accumulate", "mean", "blend"):
         assert any(name.startswith(start) for name in times)
     for name, taken in times.items():
         assert {"reblock", "plain"} <= set(taken)
-        assert len(taken) > 2 or name.startswith("fold")
+        assert len(taken) > 2 or name.startswith(("fold", "unfold, HWC"))
 
 
 def test_a_wrong_mean_stops_modes_and_means() -> None:

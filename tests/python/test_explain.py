@@ -21,7 +21,9 @@ from rich.console import Console
 
 import oracle
 import reblock
+from calls import Call, Ranges, padded_calls
 from checks import refuses
+from padded import MODES, expected_unfold, listed_terms
 from patterns import Use, patterns
 from reblock import _index_map
 from reblock._explain import Explanation
@@ -137,6 +139,73 @@ def test_columns_of_fold_go_where_those_of_unfold_come_from(case: WindowCase) ->
     assert folded._map.parts[0].planes == unfolded._map.parts[1].planes
 
 
+@given(padded_calls(), st.sampled_from(MODES), st.sampled_from(["CRD", "DCR"]))
+def test_windows_with_every_option(calls: tuple[Call, Call, Ranges], mode: Any, order: Any) -> None:
+    unfold, fold, ranges = calls
+    explain: Any = reblock.explain
+    options: dict[str, Any] = {"padding_mode": mode, "order": order, "blocks": ranges}
+    found = explain("unfold", unfold.input_shape, *unfold.arguments, **unfold.keywords | options)
+    columns = expected_unfold(unfold, numbered(unfold.input_shape), mode, ranges, order)
+    for index, sources in found.sources.items():
+        assert sources == named(columns[index], unfold.input_shape)
+    assert len(found.sources) >= min(columns.size, 1)
+
+    adjoint = explain("fold", columns.shape, *fold.arguments, **fold.keywords | options)
+    terms, present, _ = listed_terms(numbered(columns.shape), fold, mode, ranges, order)
+    axis = fold.keywords["channel_axis"]
+    for index, sources in adjoint.sources.items():
+        channel, *position = oracle.channels_second(index, axis)[1:]
+        where: Any = (slice(None), index[0], channel, *position)
+        expected = [named(number, columns.shape)[0] for number in terms[where][present[where]]]
+        assert list(sources) == expected
+    assert (0,) * len(unfold.input_shape) in adjoint.sources
+    assert adjoint._map.parts[0].planes == found._map.parts[1].planes
+
+
+@pytest.mark.parametrize(
+    ("options", "printed"),
+    [
+        ({"padding_mode": reblock.PaddingMode.REFLECTION}, "padding_mode='reflect'"),
+        ({"padding_mode": "constant", "padding_value": 7}, "padding_value=7"),
+        ({"order": reblock.DepthSpaceOrder.DEPTH_COLUMN_ROW}, "order='DCR'"),
+        ({"order": "CRD", "padding_mode": 0, "padding_value": 0, "blocks": None}, ""),
+        ({"blocks": (1, 3)}, "blocks=(1, 3)"),
+        ({"blocks": [slice(0, 2), None]}, "blocks=[slice(0, 2, None), None]"),
+    ],
+)
+def test_options_of_windows_are_printed(options: dict[str, Any], printed: str) -> None:
+    found = reblock.explain("unfold", (1, 2, 5, 5), 3, start_padding=1, **options)
+    title = str(found).partition(": ")[0]
+    assert title == f"unfold(x, window_sizes=3, start_padding=1{', ' * bool(printed)}{printed})"
+    given = {name: value for name, value in options.items() if name != "padding_value"}
+    columns = reblock.unfold_shape((1, 2, 5, 5), 3, start_padding=1, blocks=options.get("blocks"))
+    folded = reblock.explain("fold", columns, (5, 5), 3, start_padding=1, **given)
+    assert folded._map.parts[0].planes == found._map.parts[1].planes
+
+
+def test_a_padding_value_is_told() -> None:
+    lines = str(
+        reblock.explain("unfold", (1, 1, 3), 2, end_padding=1, padding_value=7)
+    ).splitlines()
+    assert "pad in a cell: it is 7" in lines
+    assert lines[-1] == "result[0, 1, 2] = 7"
+
+
+def test_rows_are_labelled_by_their_numbers() -> None:
+    """In DCR order, the rows of a channel are not neighbours."""
+    cases: list[tuple[Any, list[int]]] = [("CRD", [2, 3]), ("DCR", [1, 3])]
+    for order, rows in cases:
+        found = reblock.explain("unfold", (1, 2, 3), 2, order=order)
+        labels = found._map.parts[1].planes[1].row_labels
+        assert labels == [f"{row} ({offset})" for offset, row in enumerate(rows)]
+
+
+def test_padding_far_larger_than_the_image() -> None:
+    far: dict[str, Any] = {"start_padding": 10**6, "strides": 10**5, "padding_mode": "wrap"}
+    found = reblock.explain("unfold", (1, 1, 7), 2, **far)
+    assert found.sources[0, 1, 3] == ((0, 0, (3 * 10**5 + 1 - 10**6) % 7),)
+
+
 def test_small_maps_are_whole() -> None:
     found = reblock.explain("depth_to_space", (1, 8, 2, 3), 2)
     assert set(found.sources) == set(np.ndindex(1, 2, 4, 6))
@@ -154,19 +223,27 @@ def test_small_maps_are_whole() -> None:
         ("unfold", (2, 3, 40, 40, 40, 40, 40, 40), (3,)),
         ("fold", (64, 512 * 49, 4090**2), ((4096, 4096), 7)),
         ("fold", (1, 64 * 64, 31**2), ((1024, 1024), 64, 32)),
+        ("unfold", (64, 512, 4098, 4098), (7, {"padding_mode": "wrap", "order": "DCR"})),
+        ("fold", (1, 9, 512**2), ((512, 512), 3, {"padding_mode": "wrap"})),
+        ("fold", (1, 512 * 9, 900**2), ((1024, 1024), 3, {"blocks": (0, 900)})),
     ],
 )
 def test_large_shapes_are_shown_in_part(
     name: str, shape: Index, arguments: tuple[Any, ...]
 ) -> None:
-    parameters = {"strides": arguments[2]} if len(arguments) > 2 else {}
+    parameters: dict[str, Any] = {}
+    if isinstance(arguments[-1], dict):
+        parameters = {"start_padding": 1, "end_padding": 1, **arguments[-1]}
+        arguments = arguments[:-1]
+    if len(arguments) > 2:
+        parameters["strides"] = arguments[2]
     operator = getattr(reblock, name)
     found = reblock.explain(operator, shape, *arguments[:2], **parameters)
     text = str(found)
     assert "shown: " in text
     assert "..." in text
     assert len(text.splitlines()) < 150
-    assert max(map(len, text.splitlines())) <= 120
+    assert max(map(len, text.splitlines()[1:])) <= 120
     for index, (source, *_) in list(found.sources.items())[-5:]:
         assert all(i < extent for i, extent in zip(source, shape, strict=True)), index
 
@@ -348,6 +425,22 @@ def test_the_operators_refuse_in_their_own_words() -> None:
         reblock.explain(reblock.depth_to_space, (1, 4, 2, 2), 2, order="RCD")
     with pytest.raises(TypeError, match="'threads'"):
         reblock.explain(reblock.unfold, (1, 4, 2, 2), 2, threads=1)
+    explain: Any = reblock.explain
+    for name, shapes in (("unfold", ((1, 1, 5),)), ("fold", ((1, 2, 4), 5))):
+        for option, value, kind in (
+            ("order", "RCD", ValueError),
+            ("padding_mode", "mirror", ValueError),
+            ("padding_mode", None, TypeError),
+            ("blocks", (0, 9), ValueError),
+            ("blocks", slice(0, 4, 2), ValueError),
+            ("blocks", 3, TypeError),
+        ):
+            with pytest.raises(kind, match=option):
+                explain(name, *shapes, 2, **{option: value})
+    with pytest.raises(TypeError, match="padding_value"):
+        explain("unfold", (1, 1, 5), 2, padding_value="a")
+    with pytest.raises(ValueError, match="padding_value"):
+        explain("unfold", (1, 1, 5), 2, padding_value=1, padding_mode="edge")
 
 
 def test_the_picture_names_the_extra_that_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -134,3 +134,45 @@ def test_frames_are_reduced_alike_in_every_layout() -> None:
     window: dict[str, Any] = {k: v for k, v in fold.keywords.items() if k != "channel_axis"}
     actual = reblock.fold(frames, 600, 64, **window, **options, layout="NLC", out_layout="NCW")
     assert_same_bytes(actual, expected)
+
+
+@pytest.mark.parametrize("mode", MODES[1:])
+@pytest.mark.parametrize(("batch", "channels"), [(1, 1), (3, 1), (1, 20)])
+@pytest.mark.parametrize(
+    ("size", "window", "stride", "pads"),
+    [
+        (300, 40, 12, (20, 25)),
+        (300, 40, 12, (299, 250)),
+        (31, 40, 7, (100, 90)),
+        (64, 5, 5, (32, 32)),
+        (64, 4, 9, (40, 32)),
+        (50, 8, 1, (6, 7)),
+    ],
+)
+def test_neighbouring_positions_of_signals_have_their_own_terms(  # noqa: PLR0917 - all sizes
+    mode: Any,
+    batch: int,
+    channels: int,
+    size: int,
+    window: int,
+    stride: int,
+    pads: tuple[int, int],
+) -> None:
+    """Many positions are summed at once: their terms lie in opposite directions."""
+    start, end = ((pad,) for pad in pads)
+    unfold, fold = window_calls(
+        batch, channels, (size,), (window,), strides=(stride,), start_padding=start, end_padding=end
+    )
+    columns = np.random.default_rng(0).normal(size=fold.input_shape).astype(np.float32)
+    ranges = [(0, count) for count in counts_of(unfold)]
+    terms, present, _ = listed_terms(columns, fold, mode, ranges, "CRD")
+    nothing = np.zeros(fold.output_shape, np.float32)
+    assert_same_bytes(fold(columns, padding_mode=mode), summed(terms, present, nothing))
+    most = fold(columns, padding_mode=mode, reduction="max")
+    assert_same_values(most, compared(terms, present, np.greater_equal))
+    mean = fold(columns, padding_mode=mode, reduction="mean")
+    assert_close(mean, terms, present, np.ones(terms.shape), mean=True)
+    held = np.random.default_rng(1).normal(size=fold.output_shape).astype(np.float32)
+    expected = summed(terms, present, held)
+    fold(columns, padding_mode=mode, accumulate=True, out=held)
+    assert_same_bytes(held, expected)

@@ -222,6 +222,13 @@ IMAGE = photo((20, 30, 3))
         (TypeError, "window_sizes", {"window_sizes": 4.5}),
         (ValueError, "strides", {"strides": (0, 1)}),
         (ValueError, "window_sizes", {"window_sizes": 21, "edges": "shift"}),
+        (TypeError, "padding_mode", {"padding_mode": None}),
+        (ValueError, "padding_value", {"padding_value": 256}),
+        (ValueError, "padding_value", {"padding_value": -1}),
+        (ValueError, "padding_value", {"padding_value": 0.5}),
+        (ValueError, "padding_value", {"padding_value": 1, "padding_mode": "edge"}),
+        (TypeError, "padding_value", {"padding_value": "a"}),
+        (TypeError, "padding_value", {"padding_value": [1, 2]}),
     ],
 )
 def test_bad_arguments_are_refused(
@@ -260,6 +267,34 @@ def test_bad_merges_are_refused(argument: str, patches: Array, options: dict[str
     p = reblock.Patches(IMAGE, 8)
     assert p.grid == (3, 4)
     refuses(lambda: p.merge(patches, **options), ValueError, argument)
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"), [(ValueError, 0), (ValueError, -1), (TypeError, 1.5), (TypeError, None)]
+)
+def test_bands_of_no_bytes_are_refused(kind: type[Exception], value: Any) -> None:
+    """At the call, not when the first band is taken."""
+    refuses(lambda: reblock.Patches(IMAGE, 8).bands(value), kind, "max_bytes", value)
+
+
+def test_an_image_without_elements_is_refused() -> None:
+    refuses(lambda: reblock.Patches(np.zeros((0, 30, 3)), 8), ValueError, "image")
+    no_channels = reblock.Patches(np.zeros((20, 30, 0)), 8)
+    assert no_channels[0, 0].shape == (8, 8, 0)
+
+
+def test_padding_is_named_and_valued_as_for_unfold() -> None:
+    image = photo((10, 10, 2), np.int16)
+    for mode in reblock.PaddingMode:
+        number: Any = int(mode)
+        names: Any = ["constant", "edge", "reflect", "symmetric", "wrap"]
+        last = [
+            reblock.Patches(image, 8, padding_mode=m)[-1] for m in (mode, number, names[number])
+        ]
+        assert np.array_equal(last[0], last[1])
+        assert np.array_equal(last[0], last[2])
+    patch = reblock.Patches(image, 8, padding_value=-3)[-1]
+    assert (patch[2:] == -3).all()
 
 
 @pytest.mark.parametrize("index", [(3, 0), (0, 4), (-4, 0), 12, (0, 0, 0)])

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -367,3 +369,46 @@ def test_large_windows_of_few_patches() -> None:
     columns = reblock.unfold(x, (200, 130), strides=(100, 90))
     weights = [np.hanning(202)[1:-1], np.hanning(132)[1:-1]]
     assert_same_bytes(call(columns, reduction="mean", weights=weights), x)
+
+
+CODE = """
+import hashlib, itertools
+import numpy as np
+import reblock
+seen = hashlib.sha256()
+numbers = np.random.default_rng(1).normal(size=(2, 5, 23, 31)) * 40
+dtypes = ("f2", "f4", "f8", "u1", "i2", "i4", "u8", "c8", "?")
+layouts = (("NCL", "NCHW"), ("NLC", "NHWC"))
+modes = ("constant", "reflect")
+for dtype, (columns_in, image_in), mode in itertools.product(dtypes, layouts, modes):
+    x = np.abs(numbers).astype(dtype) if dtype in ("u1", "u8") else numbers.astype(dtype)
+    window = {"strides": (1, 2), "start_padding": (2, 3), "end_padding": (1, 4)}
+    window |= {"padding_mode": mode, "blocks": [(1, 19), slice(None)]}
+    columns = reblock.unfold(x, (5, 4), **window, out_layout=columns_in)
+    window |= {"layout": columns_in, "out_layout": image_in}
+    weights = {"weights": [np.arange(5) / 3, np.hanning(4)]}
+    options = [{"reduction": "mean"}, {"reduction": "mean", **weights}, weights, {}]
+    if dtype != "c8":
+        options += [{"reduction": "max"}, {"reduction": "min"}]
+    if dtype in ("u1", "f2"):
+        options += [{"dtype": "f4"}, {"dtype": "i4", "reduction": "mean"}]
+    for each, threads in itertools.product(options, (1, 3)):
+        each = {**window, **each, "threads": threads}
+        image = reblock.fold(columns, (23, 31), (5, 4), **each)
+        seen.update(image.tobytes())
+        if each.get("reduction") != "mean":
+            reblock.fold(columns, (23, 31), (5, 4), **each, accumulate=True, out=image)
+            seen.update(image.tobytes())
+print(seen.hexdigest())
+"""
+
+
+def test_every_instruction_set_gives_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    digests = set()
+    for instruction_set in ("", "baseline", "ssse3", "avx2"):
+        monkeypatch.setenv("REBLOCK_ISA", instruction_set)
+        run = subprocess.run(
+            [sys.executable, "-c", CODE], capture_output=True, text=True, check=True
+        )
+        digests.add(run.stdout)
+    assert len(digests) == 1

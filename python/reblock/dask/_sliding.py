@@ -4,8 +4,9 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Self, SupportsIndex
+from typing import Self
 
+from reblock._ranges import slices_of
 from reblock.dask._call import per_axis
 from reblock.dask._chunks import Range
 from reblock.dask._types import Blocks, IntOrInts
@@ -107,12 +108,7 @@ class SlidingWindow:
 
         None if the part has no positions.
         """
-        each = [] if blocks is None or isinstance(blocks, slice) else list(blocks)
-        if all(bound is None or isinstance(bound, SupportsIndex) for bound in each):
-            each = [blocks] * len(self.axes)  # one range, which stands for all axes
-        slices = [
-            b if isinstance(b, slice) else slice(None) if b is None else slice(*b) for b in each
-        ]
+        slices = slices_of(blocks, len(self.axes))
         ranges = [s.indices(a.positions)[:2] for s, a in zip(slices, self.axes, strict=True)]
         if any(first == last for first, last in ranges):
             return None

@@ -122,8 +122,8 @@ def test_windows_that_are_not_there_are_refused(tmp_path: Path) -> None:
     command = ("unfold", source, target, "--window-sizes", "2", "--blocks")
     assert_refused(
         run(*command, "0:9"),
-        f"cannot use {source}: blocks must lie among the 3 along spatial axis 0 and start no later"
-        " than they stop, got 0 to 9",
+        f"cannot use {source}: --blocks must lie among the 3 along spatial axis 0 and start no"
+        " later than they stop, got 0 to 9",
     )
     for text in ("a:b", "3", "0:1:2"):
         refused = run(*command, text)

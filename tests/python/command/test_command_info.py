@@ -87,6 +87,23 @@ def test_info_tells_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
             "unfold(x, window_sizes=2, layout='NWC', out_layout='NLC'): (1, 4, 1) -> (1, 3, 2)",
         ),
         (
+            "unfold --window-sizes 2 --padding-mode reflect --order dcr --blocks 1:3",
+            "unfold(x, window_sizes=2, padding_mode='reflect', order='DCR', "
+            + "blocks=slice(1, 3, None)): (1, 1, 4, 4) -> (1, 4, 4)",
+        ),
+        (
+            "unfold --window-sizes 2 --start-padding 1 --padding-value -1 --layout CW",
+            "unfold(x, window_sizes=2, start_padding=1, padding_value=-1, layout='CW'): "
+            + "(1, 3) -> (2, 3)",
+        ),
+        (
+            "fold --window-sizes 2 --padding-mode wrap --start-padding 1 --order dcr "
+            + "--blocks 0:1,:",
+            "fold(columns, output_sizes=(3, 3), window_sizes=2, start_padding=1, "
+            + "padding_mode='wrap', order='DCR', "
+            + "blocks=[slice(0, 1, None), slice(0, None, None)]): (1, 4, 3) -> (1, 1, 3, 3)",
+        ),
+        (
             "fold --layout LC --out-layout HWC --window-sizes 2",
             "fold(columns, output_sizes=(4, 4), window_sizes=2, layout='LC', out_layout='HWC'): "
             + "(9, 4) -> (4, 4, 1)",
@@ -142,6 +159,10 @@ def test_explain_refuses(tmp_path: Path) -> None:
         "shape has 5 channels (axis 1 of shape (1, 5, 2, 2)), which --block-size 2 does not divide:"
         " a multiple of 4 is needed",
     )
+    for operator in ("unfold", "fold"):
+        refused = run("explain", operator, "--blocks", "0:9")
+        assert refused.exit_code == 2
+        assert refused.stderr.startswith("reblock: --blocks must lie")
     result = run("explain", "unfold", "--save", tmp_path / "map.odd")
     line = f"reblock: cannot write {tmp_path / 'map.odd'}: unknown file extension: .odd\n"
     assert (result.exit_code, result.stderr) == (2, line)

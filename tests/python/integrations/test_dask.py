@@ -159,6 +159,7 @@ def test_orders_and_parts_of_the_blocks(data: st.DataObject) -> None:
         ("unfold", (8, 6, 3), (3,), {"layout": "HWC", "out_layout": "LC"}),
         ("unfold", (2, 3, 8, 6), (3,), {"out_layout": "NLC", "order": "DCR"}),
         ("unfold", (8, 6), (3,), {"layout": "HW", "blocks": (1, 3)}),
+        ("unfold", (8, 6), (3,), {"layout": "HW", "blocks": np.array([[1, 3], [0, 4]])}),
         ("fold", (24, 27), ((8, 6), 3), {"layout": "LC", "out_layout": "HWC"}),
         ("fold", (24, 2, 27), ((8, 6), 3), {"layout": "LNC", "order": "DCR"}),
         ("fold", (27, 24), ((8, 6), 3), {"layout": "CL"}),

@@ -52,9 +52,9 @@ struct quotient {
 /// The functions of one kind of accumulators. A row has up to most_accumulators.
 struct accumulation {
   void (*add)(std::byte* row, const rows_of_terms&, const term_offsets&, beginning);
-  /// Adds terms times weights. Each term has one weight for all elements, or one weight for each element.
+  /// Adds terms times weights. `weights` points to each term's weight of the first element.
   void (*add_weighted)(std::byte* row, const rows_of_terms&, const term_offsets&, beginning,
-                       const double* const* weights, bool vary);
+                       const double* const* weights, const weight_steps& apart);
   /// Writes the contiguous results of `count` accumulators.
   void (*finish)(const std::byte* row, std::byte* results, std::size_t count, const quotient&);
 };
@@ -231,6 +231,12 @@ struct steps {
         for (; i + at_once * n <= columns; i += at_once * n) {
           by_lanes::template add<at_once>(to + i, first + i * size, all, from);
         }
+        if constexpr (at_once > 2) {  // short rows are common
+          if (i + 2 * n <= columns) {
+            by_lanes::template add<2>(to + i, first + i * size, all, from);
+            i += 2 * n;
+          }
+        }
         for (; i + n <= columns; i += n) by_lanes::template add<1>(to + i, first + i * size, all, from);
         if (i < columns && columns >= n && from != beginning::held) {
           by_lanes::template add<1>(to + columns - n, first + (columns - n) * size, all, from);
@@ -243,12 +249,14 @@ struct steps {
 
   [[gnu::always_inline]] static inline void add_weighted(std::byte* row, const rows_of_terms& terms,
                                                          const term_offsets& offsets, beginning from,
-                                                         const double* const* weights, bool vary) {
+                                                         const double* const* weights,
+                                                         const weight_steps& apart) {
     A* to = reinterpret_cast<A*>(row);
-    const std::size_t step = vary ? 1 : 0;
+    const std::size_t step = apart.element;
+    const bool vary = step != 0;
     const std::size_t columns = terms.columns;
     std::size_t weight = 0;  // of the row's first element
-    for (std::size_t r = 0; r < terms.rows; ++r, to += columns, weight += step * columns) {
+    for (std::size_t r = 0; r < terms.rows; ++r, to += columns, weight += apart.row) {
       const std::byte* first = terms.first + static_cast<std::int64_t>(r) * terms.row_stride;
       std::size_t i = 0;
       if constexpr (Kernel::in_lanes) {

@@ -115,6 +115,8 @@ class gather {
   least_places written_run(std::int64_t element_size) const noexcept;
   box box_of(std::int64_t number) const noexcept;
   box_target buffer_of(const box& part, std::byte* buffer) const noexcept;
+  /// Returns the strides in the image, for every box.
+  box_target in_image() const noexcept;
   box_target image_of(const box& part, std::byte* image) const noexcept;
   static void sum(const columns_of_windows& from, const box& part, const std::byte* columns,
                   const box_target& to, bool clears) noexcept;
@@ -215,7 +217,7 @@ inline gather::gather(const sum_request& sums, const sum_functions* sum) noexcep
   const box whole{axis_values::repeat(box_.size(), 0), box_};
   if (buffered_) {
     const box_target sums_of_box = buffer_of(whole, nullptr);
-    const box_target places_of_box = image_of(whole, nullptr);
+    const box_target places_of_box = in_image();
     plan_unbounded(out_,
                    written_layout(whole, sums_of_box, places_of_box, axis_values::repeat(spatial, 0), true),
                    element_size);
@@ -267,17 +269,22 @@ inline box_target gather::buffer_of(const box& part, std::byte* buffer) const no
   return result;
 }
 
-inline box_target gather::image_of(const box& part, std::byte* image) const noexcept {
-  box_target result{image, output_strides_, axis_values::repeat(spatial_axes(), 0)};
+inline box_target gather::in_image() const noexcept {
+  box_target result{nullptr, output_strides_, axis_values::repeat(spatial_axes(), 0)};
   for (std::size_t d = 0; d < spatial_axes(); ++d) {
     result.phase_strides[d] = columns_.axes[d].output_stride;
     result.place_strides[2 + d] = wrapping_multiply(columns_.axes[d].phases, columns_.axes[d].output_stride);
   }
+  return result;
+}
+
+inline box_target gather::image_of(const box& part, std::byte* image) const noexcept {
+  box_target result = in_image();
   std::int64_t offset = output_offset_;
   for (std::size_t i = 0; i < part.first.size(); ++i) {
     offset = wrapping_add(offset, wrapping_multiply(part.first[i], result.place_strides[i]));
   }
-  result.first += offset;
+  result.first = image + offset;
   return result;
 }
 

@@ -27,6 +27,12 @@ struct term_offsets {
   std::size_t count;
 };
 
+/// How many weights further the weight of the next row of elements is, and that of the next element.
+struct weight_steps {
+  std::size_t row = 0;
+  std::size_t element = 0;
+};
+
 /// A row has at most this many accumulators.
 [[gnu::visibility("hidden")]] inline constexpr std::size_t most_accumulators = 256;
 

@@ -153,7 +153,10 @@ struct layout {
   return nothing;
 }
 
-constexpr std::int64_t magnitude(std::int64_t stride) noexcept { return stride < 0 ? -stride : stride; }
+/// Returns the absolute value. The smallest integer, which only strides of no effect have, stays as it is.
+constexpr std::int64_t magnitude(std::int64_t stride) noexcept {
+  return stride < 0 ? wrapping_negate(stride) : stride;
+}
 
 /// Counts the bytes from the first to the last that axes [first, rank) reach in the source.
 constexpr std::int64_t source_reach(const layout& moves, std::size_t first,

@@ -35,6 +35,7 @@ struct image_terms {
   std::int64_t offset = 0;
   std::int64_t window = 0;
   std::int64_t count = 0;
+  std::int64_t direction = 1;  ///< 1 or -1: where the padded position of the next position is
 };
 
 /// All terms that a position of one axis has.
@@ -49,6 +50,20 @@ struct position_terms {
 struct terms_of_offset {
   std::size_t count = 0;
   std::array<std::int64_t, most_images> windows;
+  std::array<std::int64_t, most_images> directions;  ///< of the padded positions
+};
+
+/// An offset_list has the terms of a position of one axis, as distances in bytes from the columns' first element along the
+/// axis. They are sorted by window offset.
+struct offset_list {
+  static constexpr std::size_t most_terms = 64;
+
+  bool has_all = true;    ///< whether there was room for all terms
+  std::size_t count = 0;  ///< offsets
+  std::array<std::int64_t, most_terms> offsets;
+  std::array<std::size_t, most_terms + 1> begins;  ///< where the terms of an offset begin
+  std::array<std::int64_t, most_terms> distances;
+  std::array<std::int64_t, most_terms> directions;  ///< of the padded positions
 };
 
 /// A padded_sum_axis describes one spatial axis. Window l adds its term of offset o to the padded position
@@ -63,6 +78,9 @@ struct padded_sum_axis {
   std::int64_t size_stride = 0;
   std::int64_t window_stride = 0;
   std::int64_t output_stride = 0;
+  std::int64_t common = std::gcd(stride, dilation);
+  std::int64_t cycle = stride / common;      ///< offsets from one term of a position to the next
+  std::int64_t advance = dilation / common;  ///< windows between them
 
   /// Returns the positions whose only terms are their own. The others are before and behind them.
   constexpr index_range inner() const noexcept {
@@ -97,8 +115,6 @@ struct padded_sum_axis {
   constexpr std::int64_t last() const noexcept {
     return first + (size - 1) * dilation + (windows - 1) * stride;
   }
-  constexpr std::int64_t cycle() const noexcept { return stride / std::gcd(stride, dilation); }
-  constexpr std::int64_t advance() const noexcept { return dilation / std::gcd(stride, dilation); }
 
   /// Returns the terms of position q. Its own come first, then those of the padding before the image and behind it.
   constexpr position_terms terms_of(std::int64_t q) const noexcept {
@@ -123,11 +139,51 @@ struct padded_sum_axis {
     std::int64_t count = std::numeric_limits<std::int64_t>::max();
     image_terms found;
     if (!find_first(q - first, found)) return count;
-    for (std::int64_t o = found.offset, window = found.window; o < size; o += cycle(), window -= advance()) {
+    for (std::int64_t o = found.offset, window = found.window; o < size; o += cycle, window -= advance) {
       if (window < 0) return std::min(count, -window);
       if (window < windows) count = std::min(count, windows - window);
     }
     return count;
+  }
+
+  /// Returns how many positions from that of `all` on have the same terms, each with its offset one further, or one back, from
+  /// position to position. Their order stays. Returns 1 if that is not known.
+  constexpr std::int64_t positions_with_same_terms(const position_terms& all) const noexcept {
+    const std::int64_t q = all.position;
+    const std::int64_t period = image.period();
+    // Only then each padded position has terms.
+    const bool has_no_gaps = dilation == 1 && size >= stride;
+    // At both ends, a reflection is the position itself.
+    if (!all.is_listed || !has_no_gaps || period == 0 || q == 0 || q >= image.extent - 1) return 1;
+    std::int64_t count = image.extent - 1 - q;
+    const auto keep = [&](std::int64_t limit) { count = std::min(count, limit); };
+    // until the padding has a further position
+    for (const auto& [begin, end] : {index_range{first, std::min<std::int64_t>(last(), -1)},
+                                     index_range{std::max(first, image.extent), last()}}) {
+      if (begin > end) continue;
+      keep(period - floor_modulo(q - begin, period));
+      keep(period - floor_modulo(end - image.mirrored(q), period));
+    }
+    for (std::size_t i = 0; i < all.count; ++i) {
+      const image_terms& terms = all.images[i];
+      const std::int64_t last_offset = terms.offset + (terms.count - 1) * stride;
+      const std::int64_t last_window = terms.window - (terms.count - 1);
+      if (terms.direction > 0) {
+        keep(size - last_offset);
+        if (terms.window + 1 < windows) keep(stride - terms.offset);
+      } else {
+        keep(terms.offset + 1);
+        if (last_window > 0) keep(last_offset + stride - size + 1);
+      }
+      for (std::size_t k = 0; k < all.count && terms.direction > 0; ++k) {
+        if (all.images[k].direction > 0) continue;
+        // They come closer by two. Of equal offsets, the first image's comes first.
+        const std::int64_t apart = floor_modulo(all.images[k].offset - terms.offset, stride);
+        if (i < k) keep(apart / 2 + 1);
+        if (i > k) keep((apart == 0 ? stride - 1 : apart - 1) / 2 + 1);
+      }
+    }
+    return std::max<std::int64_t>(count, 1);
   }
 
   /// Calls visit(o, windows) for each offset o that adds to a position, in ascending order.
@@ -156,11 +212,33 @@ struct padded_sum_axis {
       found.count = 0;
       for (std::size_t i = 0; i < all.count; ++i) {
         if (next[i].count == 0 || next[i].offset != o) continue;
-        found.windows[found.count++] = next[i].window;
-        next[i] = {o + cycle(), next[i].window - advance(), next[i].count - 1};
+        found.windows[found.count] = next[i].window;
+        found.directions[found.count++] = next[i].direction;
+        next[i] = {o + cycle, next[i].window - advance, next[i].count - 1, next[i].direction};
       }
       visit(o, std::as_const(found));
     }
+  }
+
+  /// Lists the terms of a position if there is room for them.
+  constexpr void list(const position_terms& all, offset_list& to) const noexcept {
+    to.count = 0;
+    to.has_all = all.is_listed;
+    to.begins[0] = 0;
+    if (!all.is_listed) return;
+    std::size_t used = 0;
+    for_each_offset(all, [&](std::int64_t o, const terms_of_offset& terms) {
+      to.has_all = to.has_all && terms.count <= offset_list::most_terms - used;
+      if (!to.has_all) return;
+      const std::int64_t first_distance = wrapping_multiply(o, size_stride);
+      for (std::size_t i = 0; i < terms.count; ++i) {
+        to.directions[used] = terms.directions[i];
+        to.distances[used++] =
+            wrapping_add(first_distance, wrapping_multiply(terms.windows[i], window_stride));
+      }
+      to.offsets[to.count++] = o;
+      to.begins[to.count] = used;
+    });
   }
 
   /// Calls visit(l) for each window l whose offset o adds to position q, in the order of addition: the position itself,
@@ -181,11 +259,10 @@ struct padded_sum_axis {
   /// Finds the smallest offset whose elements lie `distance` behind the first window's first element, or that of a window
   /// before it or behind it.
   constexpr bool find_first(std::int64_t distance, image_terms& found) const noexcept {
-    const std::int64_t common = std::gcd(stride, dilation);
     if (distance % common != 0) return false;
     const std::int64_t wanted = floor_modulo(distance, stride);
     const std::int64_t by = floor_modulo(dilation, stride);
-    const std::int64_t limit = std::min(cycle(), size);
+    const std::int64_t limit = std::min(cycle, size);
     std::int64_t o = by == 1 ? wanted : 0;
     for (std::int64_t reached = 0; by != 1 && o < limit && reached != wanted; ++o) {
       reached += by;
@@ -198,20 +275,21 @@ struct padded_sum_axis {
   }
 
   /// Adds the terms through padded position p.
-  constexpr void add_image(position_terms& all, std::int64_t position) const noexcept {
+  constexpr void add_image(position_terms& all, std::int64_t position,
+                           std::int64_t direction = 1) const noexcept {
     image_terms found;
     if (!find_first(position - first, found)) return;
     const std::int64_t skipped =
-        found.window < windows ? 0 : ceil_divide(found.window - windows + 1, advance());
-    const std::int64_t end = std::min(ceil_divide(size - found.offset, cycle()),
-                                      found.window < 0 ? 0 : found.window / advance() + 1);
+        found.window < windows ? 0 : ceil_divide(found.window - windows + 1, advance);
+    const std::int64_t end =
+        std::min(ceil_divide(size - found.offset, cycle), found.window < 0 ? 0 : found.window / advance + 1);
     if (skipped >= end) return;
     if (all.count == most_images) {
       all.is_listed = false;
       return;
     }
-    all.images[all.count++] = {found.offset + skipped * cycle(), found.window - skipped * advance(),
-                               end - skipped};
+    all.images[all.count++] = {found.offset + skipped * cycle, found.window - skipped * advance,
+                               end - skipped, direction};
   }
 
   /// Adds the terms through the padded positions from `begin` to `end` that stand for the position. `edge` is the
@@ -240,7 +318,7 @@ struct padded_sum_axis {
     if (own == mirrored) mirrored = end + 1;
     while (all.is_listed && (own <= end || mirrored <= end)) {
       std::int64_t& least = own < mirrored ? own : mirrored;
-      add_image(all, least);
+      add_image(all, least, own < mirrored ? 1 : -1);
       least = least <= end - period ? least + period : end + 1;
     }
   }
@@ -271,11 +349,11 @@ struct padded_sum_axis {
                                       std::int64_t period) const noexcept {
     const std::int64_t begin = base + range.begin * stride;
     std::int64_t rest = floor_modulo(place - begin, period);
-    const std::int64_t common = std::gcd(period, stride);
-    const std::int64_t step = period / common;
-    if (rest % common != 0) return range.end;
-    rest /= common;
-    const std::int64_t by = stride / common % step;
+    const std::int64_t divisor = std::gcd(period, stride);
+    const std::int64_t step = period / divisor;
+    if (rest % divisor != 0) return range.end;
+    rest /= divisor;
+    const std::int64_t by = stride / divisor % step;
     if (by == 1 || step == 1)
       return rest % step < range.end - range.begin ? range.begin + rest % step : range.end;
     for (std::int64_t i = 0, reached = 0; i < step && i < range.end - range.begin; ++i) {
@@ -439,6 +517,7 @@ class padded_summer {
       if (is_in_[d] && (along_ == no_axis || longer(along_))) along_ = d;
     }
     choose_tile();
+    if (along_ == no_axis && sums_.rank() == 1 && !rows_.is_weighted()) return walk_line();
     walk(0);
   }
 
@@ -468,9 +547,73 @@ class padded_summer {
     if (d == sums_.rank()) return along_ == no_axis ? sum(1) : sum_along();
     if (d == along_) return walk(d + 1);
     for (std::int64_t q = region_[d].begin; q < region_[d].end; ++q) {
-      at_[d] = q;
-      terms_[d] = axes_[d].terms_of(q);
+      take_terms(d, axes_[d].terms_of(q));
       walk(d + 1);
+    }
+  }
+
+  /// Walks the positions of the only axis. Neighbouring positions often have terms of neighbouring offsets. These positions
+  /// are summed at once, unless there are channels side by side.
+  void walk_line() noexcept {
+    const padded_sum_axis& axis = axes_[0];
+    constexpr std::int64_t many_channels = 16;
+    const bool has_channels = tile_.source_stride == how_.types.terms.size && tile_.extent >= many_channels;
+    for (std::int64_t q = region_[0].begin; q < region_[0].end;) {
+      take_terms(0, axis.terms_of(q));
+      std::int64_t count = 1;
+      if (!has_channels && lists_[0].has_all && lists_[0].count > 0) {
+        const std::int64_t limit = std::min(region_[0].end - q, rows_.most_elements());
+        count = std::min(limit, axis.positions_with_same_terms(terms_[0]));
+      }
+      if (count == 1) {
+        sum(1);
+      } else {
+        sum_line(count);
+      }
+      q += count;
+    }
+  }
+
+  /// Sums `count` neighbouring positions of the only axis, whose terms follow the directions in the list.
+  void sum_line(std::int64_t count) noexcept {
+    const padded_sum_axis& axis = axes_[0];
+    const offset_list& list = lists_[0];
+    const std::size_t terms = list.begins[list.count];
+    const auto term_count = static_cast<std::int64_t>(terms);
+    const bool is_mean = how_.by == fold_reduction::mean;
+    const accumulation& functions = functions_for(term_count);
+    const std::int64_t place =
+        wrapping_add(sums_.request.output_offset, wrapping_multiply(at_[0], axis.output_stride));
+    for_each_group(count, [&](const std::byte* source, std::byte* image, std::int64_t at_once) {
+      const auto choose_direction = [&](std::int64_t direction) {
+        rows_.set_steps({wrapping_multiply(direction, axis.size_stride), axis.output_stride},
+                        {tile_.source_stride, tile_.destination_stride});
+      };
+      choose_direction(1);
+      rows_.set_size(at_once, count);
+      rows_.begin(functions, image + place);
+      for (std::size_t t = 0; t < terms; ++t) {
+        choose_direction(list.directions[t]);
+        rows_.add(source, {&list.distances[t], 1}, weights_of_terms_, {});
+      }
+      rows_.finish(image + place, {is_mean ? term_count : 1, nullptr, true, is_mean});
+    });
+    choose_tile();
+  }
+
+  const accumulation& functions_for(std::int64_t term_count) const noexcept {
+    return sums_.sum != nullptr ? usable(*sums_.sum) : functions_of(how_, term_count);
+  }
+
+  /// Calls take(source, image, channels) for groups of channels, for sums of `count` positions each.
+  template <class Take>
+  void for_each_group(std::int64_t count, const Take& take) noexcept {
+    const std::int64_t all = tile_.extent;
+    const std::int64_t limit = rows_.most_elements() / count;
+    for (std::int64_t channel = channels_.begin, at_once = 0; channel < channels_.end; channel += at_once) {
+      at_once = std::min({channels_.end - channel, all - channel % all, limit});
+      const auto [from, at] = sums_.offsets_of(channel);
+      take(columns_ + wrapping_add(sums_.request.moves.source_offset, from), image_ + at, at_once);
     }
   }
 
@@ -483,12 +626,18 @@ class padded_summer {
       for (std::int64_t q = range.begin + phase; q < range.end;) {
         const std::int64_t rest = ceil_divide(range.end - q, axis.stride);
         const std::int64_t count = std::min({rest, most_positions_, axis.positions_with_same_windows(q)});
-        at_[along_] = q;
-        terms_[along_] = axis.own_terms(q);
+        take_terms(along_, axis.own_terms(q));
         sum(count);
         q += count * axis.stride;
       }
     }
+  }
+
+  /// Goes to a position of axis `d`.
+  void take_terms(std::size_t d, const position_terms& all) noexcept {
+    at_[d] = all.position;
+    terms_[d] = all;
+    axes_[d].list(all, lists_[d]);
   }
 
   /// Sums `count` positions from at_ on, of all channels. They have the same terms. If all terms are in the list, they are
@@ -506,35 +655,25 @@ class padded_summer {
     quotient by_terms = by;
     if (!by.is_mean || !rows_.is_weighted()) by_terms.factors = nullptr;
     if (weight != 0) weight = 1 / weight;
-    const accumulation& functions =
-        sums_.sum != nullptr ? usable(*sums_.sum) : functions_of(how_, term_count);
+    const accumulation& functions = functions_for(term_count);
 
-    const sum_request& request = sums_.request;
-    std::int64_t place = request.output_offset;
+    std::int64_t place = sums_.request.output_offset;
     for (std::size_t d = 0; d < sums_.rank(); ++d) {
       place = wrapping_add(place, wrapping_multiply(at_[d], axes_[d].output_stride));
     }
-    const std::int64_t all = tile_.extent;
-    const std::int64_t limit = rows_.most_elements() / count;
-    for (std::int64_t channel = channels_.begin, at_once = 0; channel < channels_.end; channel += at_once) {
-      at_once = std::min({channels_.end - channel, all - channel % all, limit});
-      const auto [from, at] = sums_.offsets_of(channel);
-      const std::byte* const source = columns_ + wrapping_add(request.moves.source_offset, from);
-      std::byte* const to = image_ + wrapping_add(place, at);
+    for_each_group(count, [&](const std::byte* source, std::byte* image, std::int64_t at_once) {
+      std::byte* const to = image + place;
       rows_.set_size(tile_is_row_ ? count : at_once, tile_is_row_ ? at_once : count);
-      if (term_count == 0) {
-        rows_.clear(to);
-        continue;
-      }
+      if (term_count == 0) return rows_.clear(to);
       rows_.begin(functions, to);
-      const auto add = [&] { rows_.add(source, {offsets_, listed_}, weights_of_terms_, false); };
+      const auto add = [&] { rows_.add(source, {offsets_, listed_}, weights_of_terms_, {}); };
       if (term_count <= std::int64_t{reduced_rows::most_terms}) {
         add();
       } else {
         list_terms(add);
       }
       rows_.finish(to, by_terms);
-    }
+    });
   }
 
   /// Lists the terms in the order of addition. Calls `take` when the list is full, and at the end.
@@ -550,6 +689,14 @@ class padded_summer {
   void choose_offset(std::size_t d, std::int64_t from, const Take& take) noexcept {
     if (d == sums_.rank()) return choose_window(0, from, take);
     const padded_sum_axis& axis = axes_[d];
+    if (const offset_list& list = lists_[d]; list.has_all) {
+      for (std::size_t i = 0; i < list.count; ++i) {
+        offset_[d] = list.offsets[i];
+        chosen_[d] = i;
+        choose_offset(d + 1, from, take);
+      }
+      return;
+    }
     axis.for_each_offset(terms_[d], [&](std::int64_t o, const terms_of_offset& terms) {
       offset_[d] = o;
       found_[d] = &terms;
@@ -560,6 +707,12 @@ class padded_summer {
   template <class Take>
   void choose_window(std::size_t d, std::int64_t from, const Take& take) noexcept {
     if (d == sums_.rank()) return list_term(from, take);
+    if (const offset_list& list = lists_[d]; list.has_all) {
+      for (std::size_t i = list.begins[chosen_[d]]; i < list.begins[chosen_[d] + 1]; ++i) {
+        choose_window(d + 1, wrapping_add(from, list.distances[i]), take);
+      }
+      return;
+    }
     const auto choose = [&](std::int64_t window) {
       choose_window(d + 1, wrapping_add(from, wrapping_multiply(window, axes_[d].window_stride)), take);
     };
@@ -613,7 +766,9 @@ class padded_summer {
   tile_axis tile_;                   ///< the channels or images that are summed at once
   bool tile_is_row_ = false;  ///< whether they lie along the rows of accumulators, else the positions do
   std::array<std::int64_t, max_bounds> offset_;  ///< in the window, of the listed term
-  std::array<const terms_of_offset*, max_bounds> found_;
+  std::array<offset_list, max_bounds> lists_;
+  std::array<std::size_t, max_bounds> chosen_;            ///< the offset's number in the list
+  std::array<const terms_of_offset*, max_bounds> found_;  ///< the offset's windows if they are not listed
   std::size_t listed_ = 0;
   std::int64_t offsets_[reduced_rows::most_terms];
   double weights_[reduced_rows::most_terms];

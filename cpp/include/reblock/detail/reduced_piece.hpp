@@ -174,23 +174,20 @@ class reduced_piece {
     if (!by.is_mean) by.count = 1;
     if (is_weighted() && by.is_mean) {
       by.factors = factors_;
-      by.one_factor = !weights_vary();
+      by.one_factor = !vary_rows_ && !vary_columns_;
     }
     rows_.finish(destination, by);
   }
 
   /// Adds all terms, in ascending order of the offsets in the window.
   void accumulate(const std::byte* source) noexcept {
-    const bool vary = weights_vary();
     // Weights stay in their buffer if it has room for all.
-    if (!has_weights_) {
-      weights_step_ = vary ? rows_.rows() * rows_.columns() * static_cast<std::size_t>(rows_.parts()) : 1;
-    }
+    if (!has_weights_) choose_weights();
     const std::size_t at_once =
-        is_weighted() ? std::min(most_terms, weights_room / weights_step_) : most_terms;
+        is_weighted() ? std::min(most_terms, weights_room / weights_count()) : most_terms;
     const auto all = static_cast<std::size_t>(term_count_);
     const bool fills = is_weighted() && !has_weights_;
-    if (fills) std::memset(factors_, 0, weights_step_ * sizeof(double));
+    if (fills) std::memset(factors_, 0, weights_count() * sizeof(double));
     std::array<std::int64_t, max_rank> chosen{};
     std::int64_t offset = 0;
     for (std::size_t done = 0; done < all;) {
@@ -198,8 +195,8 @@ class reduced_piece {
       for (std::size_t t = 0; t < batch; ++t) {
         offsets_of_terms_[t] = offset;
         if (is_weighted()) {
-          weights_of_terms_[t] = weights_ + t * weights_step_;
-          if (fills) fill_weights(weights_ + t * weights_step_, chosen, vary);
+          weights_of_terms_[t] = weights_ + t * weights_count();
+          if (fills) fill_weights(weights_ + t * weights_count(), chosen);
         }
         std::size_t d = spatial_;
         for (; d > 0; --d) {
@@ -210,23 +207,42 @@ class reduced_piece {
           chosen[d - 1] = 0;
         }
       }
-      rows_.add(source, {offsets_of_terms_, batch}, weights_of_terms_, vary);
+      rows_.add(source, {offsets_of_terms_, batch}, weights_of_terms_, steps_);
       done += batch;
     }
     if (!fills) return;
     has_weights_ = all <= at_once;
-    for (std::size_t i = 0; i < weights_step_; ++i) {
+    if (how_.by != fold_reduction::mean) return;
+    for (std::size_t i = 0; i < weights_count(); ++i) {
       if (factors_[i] != 0) factors_[i] = 1 / factors_[i];
+    }
+    if (vary_rows_ || vary_columns_) repeat_factors();
+  }
+
+  /// Chooses how many weights each term has: those that differ. If terms go through a buffer, each accumulator has one.
+  void choose_weights() noexcept {
+    const auto parts = static_cast<std::size_t>(rows_.parts());
+    vary_columns_ = inner_.window_axis != no_window_axis;
+    vary_rows_ = rows_.rows() > 1 && outer_.window_axis != no_window_axis;
+    if (!rows_.adds_in_place()) vary_columns_ = vary_rows_ = vary_columns_ || vary_rows_;
+    weight_rows_ = vary_rows_ ? rows_.rows() : 1;
+    weight_columns_ = vary_columns_ ? rows_.columns() * parts : 1;
+    steps_ = {vary_rows_ ? weight_columns_ : 0, vary_columns_ ? std::size_t{1} : 0};
+  }
+  std::size_t weights_count() const noexcept { return weight_rows_ * weight_columns_; }
+
+  /// Repeats the factors, which are those of different weights, for each accumulator. Begins at the end: a factor that is
+  /// still needed is not overwritten.
+  void repeat_factors() noexcept {
+    const std::size_t columns = rows_.columns() * static_cast<std::size_t>(rows_.parts());
+    for (std::size_t r = rows_.rows(); r-- > 0;) {
+      const double* const from = factors_ + (vary_rows_ ? r * weight_columns_ : 0);
+      for (std::size_t i = columns; i-- > 0;) factors_[r * columns + i] = from[vary_columns_ ? i : 0];
     }
   }
 
-  /// Tells whether the elements of a row have different weights.
-  bool weights_vary() const noexcept {
-    return inner_.window_axis != no_window_axis || (rows_.rows() > 1 && outer_.window_axis != no_window_axis);
-  }
-
-  /// Computes the weights of a term, for all elements or for each, and adds them to the sums of weights.
-  void fill_weights(double* to, const std::array<std::int64_t, max_rank>& chosen, bool vary) noexcept {
+  /// Computes the different weights of a term, and adds them to the sums of weights.
+  void fill_weights(double* to, const std::array<std::int64_t, max_rank>& chosen) noexcept {
     const window_weights& w = how_.weights;
     double product = 1;                    // of the axes along which the weight does not vary
     const double* first = w.values(0);     // of all axes, where there are no products
@@ -252,16 +268,17 @@ class reduced_piece {
     };
     const std::int64_t column_step = step(inner_);
     const std::int64_t row_step = step(outer_);
-    const auto per_element = static_cast<std::size_t>(rows_.parts());
+    const std::size_t columns = vary_columns_ ? rows_.columns() : 1;
+    const std::size_t parts = weight_columns_ / columns;
     double* sums = factors_;
-    for (std::size_t i = 0; i < (vary ? rows_.rows() : 1); ++i) {
+    for (std::size_t i = 0; i < weight_rows_; ++i) {
       const std::int64_t row = static_cast<std::int64_t>(i) * row_step;
       const double factor = along_row == nullptr ? product : product * along_row[row];
       const double* const from = w.has_products() ? along_column : first + row;
-      for (std::size_t j = 0; j < (vary ? rows_.columns() : 1); ++j) {
+      for (std::size_t j = 0; j < columns; ++j) {
         const double weight =
             from == nullptr ? factor : factor * from[static_cast<std::int64_t>(j) * column_step];
-        for (std::size_t k = 0; k < (vary ? per_element : 1); ++k) {
+        for (std::size_t k = 0; k < parts; ++k) {
           *to++ = weight;
           *sums++ += weight;
         }
@@ -283,8 +300,12 @@ class reduced_piece {
   std::int64_t first_row_ = 0;
   std::int64_t first_column_ = 0;
   reduced_rows rows_;
-  bool has_weights_ = false;      ///< whether weights_ and factors_ are those of the row
-  std::size_t weights_step_ = 1;  ///< from the weights of a term to those of the next
+  bool has_weights_ = false;   ///< whether weights_ and factors_ are those of the row
+  bool vary_rows_ = false;     ///< whether rows have weights of their own
+  bool vary_columns_ = false;  ///< whether the elements of a row have
+  std::size_t weight_rows_ = 1;
+  std::size_t weight_columns_ = 1;  ///< accumulators of a row with weights of their own, or 1
+  weight_steps steps_;
   std::int64_t offsets_of_terms_[most_terms];
   const double* weights_of_terms_[most_terms];
   alignas(64) double weights_[weights_room];

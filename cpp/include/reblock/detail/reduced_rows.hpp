@@ -74,20 +74,23 @@ class reduced_rows {
     from_ = beginning::held;
   }
 
-  /// Adds terms at some offsets from the first element's `source`: in place if they are rows of contiguous terms, else
-  /// one after the other by a buffer. `weights` has one weight of each term, or if they vary one for each accumulator.
+  /// Tells whether terms are added in place: they are rows of contiguous terms.
+  bool adds_in_place() const noexcept {
+    return how_.types.convert == nullptr && along_row_.source == term_size() &&
+           (rows_ == 1 || columns_ * static_cast<std::size_t>(term_size()) > short_row);
+  }
+
+  /// Adds terms at some offsets from the first element's `source`, in place or one after the other by a buffer. `weights`
+  /// has the first weight of each term. Rows have weights of their own only if terms are added in place.
   void add(const std::byte* source, const term_offsets& terms, const double* const* weights,
-           bool vary) noexcept {
-    const auto per_element = static_cast<std::size_t>(parts());
-    const std::int64_t size = term_size();
-    const bool is_direct = how_.types.convert == nullptr && along_row_.source == size &&
-                           (rows_ == 1 || columns_ * static_cast<std::size_t>(size) > short_row);
-    if (is_direct) {
-      return add_rows({source, along_column_.source, rows_, columns_ * per_element}, terms, weights, vary);
+           const weight_steps& apart) noexcept {
+    if (adds_in_place()) {
+      const std::size_t columns = columns_ * static_cast<std::size_t>(parts());
+      return add_rows({source, along_column_.source, rows_, columns}, terms, weights, apart);
     }
     constexpr std::int64_t here = 0;
     for (std::size_t t = 0; t < terms.count; ++t) {
-      add_rows({bring(source + terms.offsets[t]), 0, 1, accumulators()}, {&here, 1}, weights + t, vary);
+      add_rows({bring(source + terms.offsets[t]), 0, 1, accumulators()}, {&here, 1}, weights + t, apart);
     }
   }
 
@@ -118,9 +121,9 @@ class reduced_rows {
   }
 
   void add_rows(const rows_of_terms& rows, const term_offsets& offsets, const double* const* weights,
-                bool vary) noexcept {
+                const weight_steps& apart) noexcept {
     if (is_weighted()) {
-      functions_->add_weighted(accumulators_, rows, offsets, from_, weights, vary);
+      functions_->add_weighted(accumulators_, rows, offsets, from_, weights, apart);
     } else {
       functions_->add(accumulators_, rows, offsets, from_);
     }
@@ -153,6 +156,20 @@ class reduced_rows {
     }
   }
 
+  /// Copies `count` elements of `bytes` bytes each, four at a time.
+  template <class Bytes>
+  static void copy_elements(const std::byte* from, std::int64_t from_step, std::byte* to,
+                            std::int64_t to_step, std::size_t count, Bytes bytes) noexcept {
+    std::size_t i = 0;
+    for (; i + 4 <= count; i += 4, from += 4 * from_step, to += 4 * to_step) {
+      std::memcpy(to, from, bytes);
+      std::memcpy(to + to_step, from + from_step, bytes);
+      std::memcpy(to + 2 * to_step, from + 2 * from_step, bytes);
+      std::memcpy(to + 3 * to_step, from + 3 * from_step, bytes);
+    }
+    for (; i < count; ++i, from += from_step, to += to_step) std::memcpy(to, from, bytes);
+  }
+
   // Bytes may alias anything, so the loops keep what they need in variables of their own.
 
   /// Copies elements into terms_buffer_, side by side.
@@ -169,12 +186,9 @@ class reduced_rows {
       });
     }
     by_size(size, [=](auto bytes) {
-      std::byte* to = buffer;
       for (std::size_t i = 0; i < rows; ++i) {
-        const std::byte* at = from + static_cast<std::int64_t>(i) * row;
-        for (std::size_t j = 0; j < columns; ++j, to += bytes) {
-          std::memcpy(to, at + static_cast<std::int64_t>(j) * column, bytes);
-        }
+        copy_elements(from + static_cast<std::int64_t>(i) * row, column, buffer + i * columns * bytes,
+                      static_cast<std::int64_t>(bytes), columns, bytes);
       }
     });
   }
@@ -185,12 +199,9 @@ class reduced_rows {
     const std::int64_t row = along_column_.destination;
     const std::int64_t column = along_row_.destination;
     by_size(result_size(), [=](auto bytes) {
-      const std::byte* from = results;
       for (std::size_t i = 0; i < rows; ++i) {
-        std::byte* to = destination + static_cast<std::int64_t>(i) * row;
-        for (std::size_t j = 0; j < columns; ++j, from += bytes) {
-          std::memcpy(to + static_cast<std::int64_t>(j) * column, from, bytes);
-        }
+        copy_elements(results + i * columns * bytes, static_cast<std::int64_t>(bytes),
+                      destination + static_cast<std::int64_t>(i) * row, column, columns, bytes);
       }
     });
   }

@@ -173,6 +173,10 @@ class window_geometry {
     request.moves.source_run = dense_run(columns_, columns_strides, sum.element_size);
     request.reduce = reduce;
     request.accumulates = options.accumulate;
+    // Without windows along one axis there are none, however many there are along others.
+    for (std::size_t d = 0; d < blocks_.size() && columns_[2] == 0; ++d) {
+      request.moves.axes[2 + blocks_.size() + d].extent = 0;
+    }
     if (repeats()) {
       request.mode = mode_;
     } else if (options.accumulate) {
