@@ -122,13 +122,15 @@ class run_conversion {
       if (first_ == nullptr) std::swap(first_, second_);
       return;
     }
-    first_ = single_step(from, to, set);
+    const conversion_steps steps = steps_of(set);
+    first_ = steps.single(from, to);
     if (first_ != nullptr) return;
     value_size_ = is_double_ ? 8 : 4;
     if (from != (is_double_ ? element_type::float64 : element_type::float32) || has_factors) {
-      first_ = making_step(from, to, has_factors, set);
+      first_ = making_step(from, to, has_factors, steps);
     }
-    if (to != (is_double_ ? element_type::float64 : element_type::float32)) second_ = storing_step(to, set);
+    if (to != (is_double_ ? element_type::float64 : element_type::float32))
+      second_ = storing_step(to, is_double_, steps);
     if (first_ == nullptr) std::swap(first_, second_);
   }
 
@@ -158,44 +160,21 @@ class run_conversion {
  private:
   static constexpr std::size_t buffer_bytes = 2048;
 
-  static run_step single_step(element_type from, element_type to, instruction_set set) noexcept {
-#if defined(__GNUC__) && defined(__x86_64__)
-    if (set == instruction_set::avx512) return avx512::conversions::find_single_step(from, to);
-    if (set == instruction_set::avx2) return avx2::conversions::find_single_step(from, to);
-#else
-    static_cast<void>(from);
-    static_cast<void>(to);
-    static_cast<void>(set);
-#endif
-    return nullptr;
-  }
   static run_step making_step(element_type from, element_type to, bool has_factors,
-                              instruction_set set) noexcept {
+                              const conversion_steps& steps) noexcept {
     const bool is_double = is_converted_in_double(from, to);
     if (!has_factors && to != element_type::float64) {
       if (from == element_type::uint64) return make_traced_doubles<std::uint64_t>;
       if (from == element_type::int64) return make_traced_doubles<std::int64_t>;
     }
-    run_step found = nullptr;
-#if defined(__GNUC__) && defined(__x86_64__)
-    if (set == instruction_set::avx512) found = avx512::conversions::find_making_step(from, is_double);
-    if (set == instruction_set::avx2) found = avx2::conversions::find_making_step(from, is_double);
-#else
-    static_cast<void>(set);
-#endif
+    const run_step found = steps.making(from, is_double);
     if (found != nullptr) return found;
     return is_double ? single_making_step<double>(from) : single_making_step<float>(from);
   }
-  run_step storing_step(element_type to, instruction_set set) const noexcept {
-    run_step found = nullptr;
-#if defined(__GNUC__) && defined(__x86_64__)
-    if (set == instruction_set::avx512) found = avx512::conversions::find_storing_step(to, is_double_);
-    if (set == instruction_set::avx2) found = avx2::conversions::find_storing_step(to, is_double_);
-#else
-    static_cast<void>(set);
-#endif
+  static run_step storing_step(element_type to, bool is_double, const conversion_steps& steps) noexcept {
+    const run_step found = steps.storing(to, is_double);
     if (found != nullptr) return found;
-    return is_double_ ? single_storing_step<double>(to) : single_storing_step<float>(to);
+    return is_double ? single_storing_step<double>(to) : single_storing_step<float>(to);
   }
 
   run_step first_ = nullptr;

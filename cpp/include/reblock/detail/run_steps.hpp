@@ -16,6 +16,7 @@
 #include <reblock/data_type.hpp>
 #include <reblock/detail/compiler.hpp>
 #include <reblock/detail/configuration.hpp>
+#include <reblock/detail/element_type.hpp>
 #include <reblock/detail/half.hpp>
 #include <reblock/detail/rounded.hpp>
 
@@ -36,6 +37,16 @@ struct run_factors {
 /// A step of a conversion for `count` contiguous elements. Only steps that make float or double of elements use factors.
 using run_step = void (*)(const std::byte* source, std::byte* destination, std::size_t count,
                           const run_factors& factors);
+
+/// These functions find the steps of an instruction set that use registers. They return null where the set has none.
+struct conversion_steps {
+  /// Finds the only step of a conversion that is worth a step of its own.
+  run_step (*single)(element_type from, element_type to) noexcept;
+  /// Finds the step that makes float or double of elements.
+  run_step (*making)(element_type from, bool is_double) noexcept;
+  /// Finds the step that makes elements of float or double.
+  run_step (*storing)(element_type to, bool is_double) noexcept;
+};
 
 /// Keeps the compiler from fusing the operation that made `value` with the next one.
 template <std::floating_point Value>
