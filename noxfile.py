@@ -82,8 +82,11 @@ def integrations(session: nox.Session) -> None:
         "einops>=0.8",
         "jax>=0.6",
         "onnxruntime>=1.20",
+        "opencv-python-headless>=4.10",
         "scikit-learn>=1.5",
         "sybil>=9",
+        "torchvision>=0.20",
+        "transformers>=5",
         "xarray>=2025.1",
         "zarr>=3",
     )
