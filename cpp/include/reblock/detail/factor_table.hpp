@@ -67,12 +67,12 @@ class factor_table {
   void convert(const run_conversion& conversion, const std::byte* source, std::byte* destination,
                std::int64_t count, const factor_places& first) noexcept {
     if (period_ == 1) {
-      fill(first, 0, 1);
+      repeat(first);
       return run(conversion, source, destination, count, 0);
     }
     if (same_ >= enough) {
       for (std::int64_t i = 0; i < count; i += same_) {
-        fill(first, i, 1);
+        repeat({first[0] + index_of(0, i), first[1] + index_of(1, i)});
         run(conversion, source + i * from(conversion), destination + i * to(conversion),
             std::min(same_, count - i), 0);
       }
@@ -117,7 +117,33 @@ class factor_table {
                {tables_[0].data(), tables_[1].data(), static_cast<std::size_t>(step)});
   }
 
-  /// Fills the tables with the factors of `count` elements from element `begin` on. A single factor is repeated.
+  /// The index of an element on the axis of a factor.
+  std::int64_t index_of(std::size_t k, std::int64_t element) const noexcept {
+    const factor_axis& f = axes_[k];
+    return element == 0 || f.step == 0 ? 0 : element / f.inner % f.extent;
+  }
+  double value(std::size_t k, std::int64_t place) const noexcept {
+    if (values_[k] != nullptr) return values_[k][place];
+    return k == 0 ? 1.0 : -0.0;  // x + -0.0 is x, also for -0.0
+  }
+
+  /// Fills a register of each table with the factor at a place.
+  void repeat(const factor_places& places) noexcept {
+    for (std::size_t k = 0; k < 2; ++k) {
+      contents& held = held_[k];
+      if (held.first == places[k] && held.count == 1) continue;
+      held = {places[k], 0, 1};
+      is_double_ ? put_register<double>(k) : put_register<float>(k);
+    }
+  }
+  template <class Value>
+  void put_register(std::size_t k) noexcept {
+    std::array<Value, one_register / sizeof(Value)> copies;
+    copies.fill(static_cast<Value>(value(k, held_[k].first)));
+    std::memcpy(tables_[k].data(), copies.data(), one_register);
+  }
+
+  /// Fills the tables with the factors of `count` elements from element `begin` on.
   void fill(const factor_places& first, std::int64_t begin, std::int64_t count) noexcept {
     for (std::size_t k = 0; k < 2; ++k) {
       const std::int64_t from = axes_[k].step == 0 ? 0 : begin;  // there all elements have the same factor
@@ -127,23 +153,17 @@ class factor_table {
       is_double_ ? fill_table<double>(k) : fill_table<float>(k);
     }
   }
-
   template <class Value>
   void fill_table(std::size_t k) noexcept {
     constexpr auto size = static_cast<std::int64_t>(sizeof(Value));
     const factor_axis& f = axes_[k];
     const auto [first, begin, count] = held_[k];
-    const Value absent = k == 0 ? Value(1) : -Value(0);  // x + -0.0 is x, also for -0.0
-    const double* const values = values_[k] == nullptr ? nullptr : values_[k] + first;
     std::byte* const table = tables_[k].data();
-    if (count == 1 || f.step == 0) {
-      const std::int64_t index = begin == 0 ? 0 : begin / f.inner % f.extent;
-      const std::int64_t least = std::max(count, one_register / size);
-      return put_copies(table, least, values == nullptr ? absent : static_cast<Value>(values[index]));
-    }
+    if (f.step == 0) return put_copies(table, count, static_cast<Value>(value(k, first)));
+    const double* const values = values_[k] + first;
     // The factors of the first period repeat.
     const std::int64_t period = std::min(count, f.inner * f.extent);
-    std::int64_t index = begin / f.inner % f.extent;
+    std::int64_t index = index_of(k, begin);
     std::int64_t rest = f.inner - begin % f.inner;  // elements that have this factor
     for (std::int64_t i = 0; i < period;) {
       std::byte* const place = table + i * size;
