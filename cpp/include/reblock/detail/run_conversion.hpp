@@ -70,23 +70,29 @@ run_step single_storing_step(element_type to) noexcept {
   return found;
 }
 
-/// Returns null for integers of 64 bits.
-constexpr run_step widening_step(element_type from) noexcept {
-  run_step found = nullptr;
-  with_element(from, [&]<class T>() {
-    if constexpr (std::integral<T> && sizeof(T) < 8) found = widen_integers<T>;
-  });
-  return found;
+constexpr element_type unsigned_type(std::size_t size) noexcept {
+  switch (size) {
+    case 1: return element_type::uint8;
+    case 2: return element_type::uint16;
+    case 4: return element_type::uint32;
+    default: return element_type::uint64;
+  }
 }
 
-constexpr run_step narrowing_step(element_type to) noexcept {
-  if (to == element_type::boolean) return narrow_integers<bool>;
-  switch (size_of(to)) {
-    case 1: return narrow_integers<std::uint8_t>;
-    case 2: return narrow_integers<std::uint16_t>;
-    case 4: return narrow_integers<std::uint32_t>;
-    default: return nullptr;  // they have 64 bits
-  }
+/// Returns the step that casts integers and bool as static_cast does. Requires different types.
+constexpr run_step casting_step(element_type from, element_type to) noexcept {
+  // The sign of an integer decides only which bytes are added.
+  if (is_integer(to)) to = unsigned_type(size_of(to));
+  if (is_integer(from) && size_of(to) <= size_of(from)) from = unsigned_type(size_of(from));
+  run_step found = nullptr;
+  with_element(from, [&]<class From>() {
+    with_element(to, [&]<class To>() {
+      constexpr bool is_used = std::integral<From> && std::unsigned_integral<To> && !std::same_as<From, To>;
+      if constexpr (is_used && (std::unsigned_integral<From> || sizeof(To) > sizeof(From)))
+        found = cast_integers<From, To>;
+    });
+  });
+  return found;
 }
 
 constexpr run_step copying_step(std::size_t size) noexcept {
@@ -98,8 +104,8 @@ constexpr run_step copying_step(std::size_t size) noexcept {
   }
 }
 
-/// A run_conversion is trivially copyable. It converts in one step, or in two: elements become values (float, double or
-/// integers of 64 bits) in a small buffer, and these become elements.
+/// A run_conversion is trivially copyable. It converts in one step, or in two: elements become values (float or double) in
+/// a small buffer, and these become elements.
 class run_conversion {
  public:
   run_conversion() noexcept = default;
@@ -112,14 +118,8 @@ class run_conversion {
     const bool are_whole = !is_floating(from) && !is_floating(to);
     if (!has_factors && (from == to || are_whole)) {
       const bool has_boolean = from == element_type::boolean || to == element_type::boolean;
-      if (from == to || (!has_boolean && source_size_ == destination_size_)) {
-        first_ = copying_step(source_size_);
-        return;
-      }
-      value_size_ = 8;
-      first_ = widening_step(from);
-      second_ = narrowing_step(to);
-      if (first_ == nullptr) std::swap(first_, second_);
+      const bool is_copied = from == to || (!has_boolean && source_size_ == destination_size_);
+      first_ = is_copied ? copying_step(source_size_) : casting_step(from, to);
       return;
     }
     const conversion_steps steps = steps_of(set);

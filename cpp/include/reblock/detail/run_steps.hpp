@@ -175,20 +175,11 @@ void make_traced_doubles(const std::byte* source, std::byte* values, std::size_t
   }
 }
 
-/// Widens integers and bool to 64 bits.
-template <class T>
-void widen_integers(const std::byte* source, std::byte* values, std::size_t count, const run_factors&) {
-  for (std::size_t i = 0; i < count; ++i) {
-    write(values + i * 8, static_cast<std::uint64_t>(read_element<T>(source + i * sizeof(T))));
-  }
-}
-
-/// Narrows integers of 64 bits: they wrap. For bool, it tells whether they are not 0.
-template <class T>
-void narrow_integers(const std::byte* values, std::byte* destination, std::size_t count, const run_factors&) {
-  for (std::size_t i = 0; i < count; ++i) {
-    write(destination + i * sizeof(T), static_cast<T>(read<std::uint64_t>(values + i * 8)));
-  }
+/// Casts integers and bool: integers wrap, and a bool tells whether an integer is not 0.
+template <std::integral From, std::integral To>
+void cast_integers(const std::byte* source, std::byte* destination, std::size_t count, const run_factors&) {
+  for (std::size_t i = 0; i < count; ++i)
+    write(destination + i * sizeof(To), static_cast<To>(read_element<From>(source + i * sizeof(From))));
 }
 
 template <std::size_t Size>
