@@ -43,7 +43,15 @@ def thorough(session: nox.Session) -> None:
 def instruction_sets(session: nox.Session) -> None:
     """Run the Python tests of the operators as on processors that have less than this one."""
     install_package(session, "test", "pytest-xdist>=3")
-    operators = ("depth_space", "dtypes", "memory", "threads", "window")
+    operators = (
+        "conversion",
+        "depth_space",
+        "dtypes",
+        "memory",
+        "rearrange",
+        "threads",
+        "window",
+    )
     for instruction_set in ("baseline", "ssse3", "avx2"):
         files = [f"tests/python/test_{name}.py" for name in operators]
         # A third of the usual examples: all other tests draw as many as always.
@@ -74,8 +82,11 @@ def integrations(session: nox.Session) -> None:
         "einops>=0.8",
         "jax>=0.6",
         "onnxruntime>=1.20",
+        "opencv-python-headless>=4.10",
         "scikit-learn>=1.5",
         "sybil>=9",
+        "torchvision>=0.20",
+        "transformers>=5",
         "xarray>=2025.1",
         "zarr>=3",
     )

@@ -270,10 +270,15 @@ def measure_calls(peers: list[str], seconds: float) -> dict[str, float]:
     other = np.ones_like(out)
     desc = reblock.TensorDesc(reblock.DataType.FLOAT32, x.shape)
     op = reblock.compile(reblock.DepthToSpaceDesc(desc, block_size=2))
+    pattern = "n (i j c) h w -> n c (h i) (w j)"
     runs: dict[str, Run] = {
         "np.copyto(out, other)": lambda: np.copyto(out, other),
         "op(x, out=out)": lambda: op(x, out=out),
         "depth_to_space(x, 2)": lambda: reblock.depth_to_space(x, 2),
+        "rearrange(x, pattern)": lambda: reblock.rearrange(x, pattern, i=2, j=2),
+        "rearrange(x, pattern, dtype, scale)": lambda: reblock.rearrange(
+            x, pattern, dtype=np.float16, scale=2.0, i=2, j=2
+        ),
     }
     plain = type(case)(case.group, case.operator, case.shape, case.dtype, (2,), {"order": "CRD"})
     for name in peers:

@@ -47,6 +47,12 @@ def with_torch() -> tuple[Any, Any]:
     return torch, importlib.import_module("torch.nn.functional")
 
 
+def with_cv2() -> Any:
+    cv2 = importlib.import_module("cv2")
+    cv2.setNumThreads(1)
+    return cv2
+
+
 def known_cases(installed: list[str]) -> list[KnownCase]:
     """Return the cases with those peers that are installed."""
     rearrange: Any = importlib.import_module("einops").rearrange if "einops" in installed else None
@@ -141,81 +147,133 @@ def known_cases(installed: list[str]) -> list[KnownCase]:
 
 
 def conversions(installed: list[str]) -> list[KnownCase]:
-    """Return the cases that make the input of a network of 16 photos, normalised by channel."""
+    """Return the cases that make the input of a network of photos, normalised by channel."""
     rearrange: Any = importlib.import_module("einops").rearrange if "einops" in installed else None
-    shape = (16, 224, 224, 3)
+    photos = (16, 224, 224, 3)
     to_planes = "n h w c -> n c h w"
+    tolerances = {"float32": 1e-5, "bfloat16": 0.02}
 
-    def normalised(x: Any, dtype: Any) -> Any:
+    def normalised(x: Any, dtype: str) -> Any:
         return ((x / np.float32(255) - MEAN.astype("f4")) / STD.astype("f4")).astype(dtype)
 
-    def by_torch(x: Any, dtype: str) -> Any:
+    def by_torch(x: Any, dtype: str, arrange: Callable[[Any], Any]) -> Any:
+        torch = with_torch()[0]
+        mean, std = (torch.tensor(v, dtype=torch.float32) for v in (MEAN, STD))
+        values = x.to(torch.float32).div_(255).sub_(mean).div_(std)
+        return arrange(values).to(getattr(torch, dtype)).contiguous()
+
+    def planes_by_torch(x: Any, dtype: str) -> Any:
         torch = with_torch()[0]
         mean, std = (torch.tensor(v, dtype=torch.float32)[:, None, None] for v in (MEAN, STD))
         planes = x.permute(0, 3, 1, 2).to(torch.float32).div_(255).sub_(mean).div_(std)
-        result = planes.to(getattr(torch, dtype)).contiguous()
-        return result.float() if dtype == "bfloat16" else result  # NumPy has none
+        return planes.to(getattr(torch, dtype)).contiguous()
 
-    def by_cv2(x: Any) -> Any:
-        cv2 = importlib.import_module("cv2")
-        cv2.setNumThreads(1)
+    def planes_by_cv2(x: Any) -> Any:
         # It takes one scale for all channels.
         mean = [float(value) for value in 255 * MEAN]
-        planes = cv2.dnn.blobFromImages(list(x), 1 / 255, mean=mean)
+        planes = with_cv2().dnn.blobFromImages(list(x), 1 / 255, mean=mean)
         planes /= STD.astype("f4")[:, None, None]
         return planes
 
-    def by_torchvision(x: Any) -> Any:
+    def planes_by_torchvision(x: Any) -> Any:
         torch, transforms = with_torch()[0], importlib.import_module("torchvision.transforms")
         steps = transforms.Compose([transforms.ToTensor(), transforms.Normalize(MEAN, STD)])
         return torch.stack([steps(photo) for photo in x])
 
-    def tokens(size: int) -> KnownCase:
-        pattern = "n (h p) (w q) c -> n (h w) (c p q)"
-        lengths: dict[str, Any] = {"p": size, "q": size}
-
-        def by_numpy(x: Any) -> Any:
-            split = normalised(x, "f4").reshape(16, 224 // size, size, 224 // size, size, 3)
-            return split.transpose(0, 1, 3, 5, 2, 4).reshape(16, -1, 3 * size * size)
-
+    def planes(dtype: str) -> KnownCase:
+        peers: dict[str, Callable[[Any], Any]] = {
+            "numpy": lambda x: np.ascontiguousarray(normalised(x, dtype).transpose(0, 3, 1, 2)),
+            "einops": lambda x: np.ascontiguousarray(rearrange(normalised(x, dtype), to_planes)),
+            "torch": partial(planes_by_torch, dtype=dtype),
+        }
+        if dtype == "float32":
+            peers |= {"cv2": planes_by_cv2, "torchvision": planes_by_torchvision}
         return KnownCase(
-            f"16 photos to tokens of {size} x {size}, uint8 to float32",
-            shape,
+            f"16 photos to planes, uint8 to {dtype}",
+            photos,
             "uint8",
-            lambda x: reblock.rearrange(x, pattern, dtype="f4", threads=1, **NORMAL, **lengths),
-            {
-                "numpy": by_numpy,
-                "einops": lambda x: rearrange(normalised(x, "f4"), pattern, **lengths),
-            },
-            tolerance=1e-5,
+            lambda x: reblock.rearrange(x, to_planes, dtype=dtype, threads=1, **NORMAL),
+            peers,
+            tolerances[dtype],
         )
 
-    return [
-        KnownCase(
-            "16 photos to planes, uint8 to float32",
-            shape,
+    def tokens(size: int, dtype: str) -> KnownCase:
+        pattern = "n (h p) (w q) c -> n (h w) (c p q)"
+        lengths: dict[str, Any] = {"p": size, "q": size}
+        split = (16, 224 // size, size, 224 // size, size, 3)
+        joined = (16, (224 // size) ** 2, 3 * size * size)
+
+        def by_numpy(x: Any) -> Any:
+            split_up = normalised(x, dtype).reshape(split)
+            return split_up.transpose(0, 1, 3, 5, 2, 4).reshape(joined)
+
+        def arrange(values: Any) -> Any:
+            return values.reshape(split).permute(0, 1, 3, 5, 2, 4).reshape(joined)
+
+        return KnownCase(
+            f"16 photos to tokens of {size} x {size}, uint8 to {dtype}",
+            photos,
             "uint8",
-            lambda x: reblock.rearrange(x, to_planes, dtype="f4", threads=1, **NORMAL),
+            lambda x: reblock.rearrange(x, pattern, dtype=dtype, threads=1, **NORMAL, **lengths),
             {
-                "numpy": lambda x: np.ascontiguousarray(normalised(x, "f4").transpose(0, 3, 1, 2)),
-                "einops": lambda x: np.ascontiguousarray(rearrange(normalised(x, "f4"), to_planes)),
-                "torch": partial(by_torch, dtype="float32"),
-                "cv2": by_cv2,
-                "torchvision": by_torchvision,
+                "numpy": by_numpy,
+                "einops": lambda x: rearrange(normalised(x, dtype), pattern, **lengths),
+                "torch": partial(by_torch, dtype=dtype, arrange=arrange),
             },
-            tolerance=1e-5,
-        ),
-        KnownCase(
-            "16 photos to planes, uint8 to bfloat16",
-            shape,
-            "uint8",
-            lambda x: reblock.rearrange(x, to_planes, dtype="bfloat16", threads=1, **NORMAL),
-            {"torch": partial(by_torch, dtype="bfloat16")},
-            tolerance=0.02,
-        ),
-        tokens(16),
-        tokens(14),
+            tolerances[dtype],
+        )
+
+    blobs = KnownCase(
+        "16 photos to blobs, uint8 BGR to float32 RGB",
+        photos,
+        "uint8",
+        lambda x: reblock.rearrange(x[..., ::-1], to_planes, dtype="f4", scale=1 / 255, threads=1),
+        {
+            "numpy": lambda x: np.ascontiguousarray(
+                (x * np.float32(1 / 255))[..., ::-1].transpose(0, 3, 1, 2)
+            ),
+            "cv2": lambda x: with_cv2().dnn.blobFromImages(list(x), 1 / 255, swapRB=True),
+        },
+    )
+    return [
+        planes("float32"),
+        planes("bfloat16"),
+        blobs,
+        *(tokens(size, dtype) for dtype in tolerances for size in (16, 14)),
+        vision_language(normalised, by_torch, tolerances["float32"]),
     ]
+
+
+def vision_language(normalised: Any, by_torch: Any, tolerance: float) -> KnownCase:
+    """Return the case of a photo as Qwen2-VL takes it: nine axes, by its processor's steps."""
+    split = (32, 2, 14, 24, 2, 14, 3)
+    joined = (64 * 48, 3 * 2 * 14 * 14)
+    lengths: dict[str, Any] = {"t": 2, "m1": 2, "m2": 2, "p1": 14, "p2": 14}
+
+    def by_numpy(x: Any) -> Any:
+        patches = normalised(x, "f4").reshape(split).transpose(0, 3, 1, 4, 6, 2, 5)
+        twice = np.broadcast_to(patches[:, :, :, :, :, None], (*patches.shape[:5], 2, 14, 14))
+        return twice.reshape(joined)
+
+    def arrange(values: Any) -> Any:
+        patches = values.reshape(split).permute(0, 3, 1, 4, 6, 2, 5).unsqueeze(5)
+        return patches.expand(*patches.shape[:5], 2, 14, 14).reshape(joined)
+
+    return KnownCase(
+        "a photo to patches of Qwen2-VL, uint8 to float32",
+        (896, 672, 3),
+        "uint8",
+        lambda x: reblock.repeat(
+            x,
+            "(gh m1 p1) (gw m2 p2) c -> (gh gw m1 m2) (c t p1 p2)",
+            dtype="f4",
+            threads=1,
+            **NORMAL,
+            **lengths,
+        ),
+        {"numpy": by_numpy, "torch": partial(by_torch, dtype="float32", arrange=arrange)},
+        tolerance,
+    )
 
 
 def fold_by_numpy(columns: Any) -> Any:
@@ -235,7 +293,10 @@ def measure(case: KnownCase, seconds: float) -> dict[str, float]:
     runs: dict[str, Run] = {"reblock": partial(case.reblock, x), "copy": expected.copy}
     for name, function in case.peers.items():
         given: Any = with_torch()[0].from_numpy(x) if name == "torch" else x
-        result = np.asarray(function(given))
+        result = function(given)
+        if name == "torch":
+            result = result.to(with_torch()[0].float32)  # NumPy has no bfloat16 of its own
+        result = np.asarray(result)
         differences = np.abs(result.astype("f8") - expected.astype("f8"))
         if result.shape != expected.shape or not differences.max() <= case.tolerance:
             sys.exit(f"{name} disagrees: {case.name}")

@@ -226,7 +226,9 @@ def test_a_directory_without_headers_is_refused(tmp_path: Path) -> None:
     assert f"{tmp_path} has no cpp/include/reblock/reblock.hpp" in done.stderr
 
 
-@pytest.mark.parametrize("script", ["random_layouts.py", "random_patterns.py"])
+@pytest.mark.parametrize(
+    "script", ["random_layouts.py", "random_patterns.py", "random_conversions.py"]
+)
 def test_random_cases_can_be_repeated(script: str, tmp_path: Path) -> None:
     path = tmp_path / "results.json"
     command = [
@@ -252,7 +254,11 @@ def test_random_cases_can_be_repeated(script: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("name", "function", "only"),
-    [("random_layouts.py", "unfold", "unfold"), ("random_patterns.py", "rearrange", "3 axes")],
+    [
+        ("random_layouts.py", "unfold", "unfold"),
+        ("random_patterns.py", "rearrange", "3 axes"),
+        ("random_conversions.py", "rearrange", "1 to 4 bytes"),
+    ],
 )
 def test_a_wrong_result_of_a_random_case_is_found(name: str, function: str, only: str) -> None:
     script = f"""
@@ -260,10 +266,10 @@ import runpy, sys
 sys.path.insert(0, {str(BENCH)!r})
 import reblock
 right = reblock.{function}
-def wrong(x, *arguments, out, **keywords):
-    right(x, *arguments, out=out, **keywords)
-    out.flat[0] += 1
-    return out
+def wrong(x, *arguments, **keywords):
+    result = right(x, *arguments, **keywords)
+    result.flat[0] += 1
+    return result
 reblock.{function} = wrong
 sys.argv = [{name!r}, "--count", "30", "--only", {only!r}, "--seconds", "0.001"]
 runpy.run_path({str(BENCH / name)!r}, run_name="__main__")
@@ -293,7 +299,7 @@ runpy.run_path({str(BENCH / "known_cases.py")!r}, run_name="__main__")
     )
     assert done.returncode == 0, done.stderr
     header, _, *lines = done.stdout.splitlines()
-    assert len(lines) == 10
+    assert len(lines) == 14
     assert all(float(line.split(" | ")[1]) > 0 for line in lines)
     assert f"reblock, {reblock._core.instruction_set}" in header
     assert wrong.returncode != 0

@@ -21,8 +21,8 @@ from patterns import Pattern, Use, patterns
 pytestmark = [
     # PyTorch's opcheck asks for it itself.
     pytest.mark.filterwarnings(r"ignore:The \.grad attribute of a Tensor that is not a leaf"),
-    # It makes use of that itself, for forward mode.
-    pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated"),
+    # It makes use of that itself, for forward mode and for inductor.
+    pytest.mark.filterwarnings("ignore:`torch.jit.script.*` is deprecated"),
     # Of Python 3.13.0 alone.
     pytest.mark.filterwarnings("ignore:Guards may run slower on Python:RuntimeWarning"),
 ]
@@ -190,6 +190,24 @@ def test_compiled_without_breaks(function: Function, definition: Function, dynam
         (actual,) = torch.autograd.grad(result.square().sum(), x)
         (expected,) = torch.autograd.grad((definition(x * 2) + 1).square().sum(), x)
         assert torch.allclose(actual, expected)
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_compiled_by_inductor(dynamic: bool) -> None:
+    """Between steps that inductor fuses, whose results may have any strides."""
+
+    def loss(x: torch.Tensor, there: Function, again: Function) -> torch.Tensor:
+        return again(there(x.mT * 2).unflatten(1, (-1, x.shape[3])).exp()).square()
+
+    torch.compiler.reset()
+    compiled = torch.compile(lambda x: loss(x, move, blow_up), fullgraph=True, dynamic=dynamic)
+    for extent in (4, 6) if dynamic else (4,):
+        x = sample(2, 4, 2 * extent, extent).requires_grad_()
+        expected = loss(x, moved, blown_up)
+        result = compiled(x)
+        assert torch.allclose(result, expected)
+        ours, theirs = (torch.autograd.grad(y.sum(), x) for y in (result, expected))
+        assert torch.allclose(*ours, *theirs)
 
 
 def test_lengths_may_be_expressions_in_a_compiled_function() -> None:

@@ -38,7 +38,7 @@ class held_factor {
 };
 
 /// A factor_axis is the axis of a factor within a run. It repeats each index for `inner` elements. `step` is 0 where the
-/// run has no such axis, else 1.
+/// run has no such axis, else 1. Two such axes are the same axis, or one is within an index of the other.
 struct factor_axis {
   std::int64_t step = 0;
   std::int64_t inner = 1;
@@ -55,35 +55,53 @@ class factor_table {
  public:
   factor_table(const run_conversion& conversion, const std::array<const double*, 2>& values,
                const std::array<factor_axis, 2>& axes) noexcept
-      : is_double_(conversion.is_double()), values_(values), axes_(axes) {}
+      : is_double_(conversion.is_double()), values_(values), axes_(axes) {
+    for (const factor_axis& f : axes_) {
+      if (f.step == 0) continue;
+      period_ = std::max(period_, f.inner * f.extent);
+      same_ = std::min(same_, f.inner);
+    }
+  }
 
   /// Converts a run. `first` has the places of its first element's factors in their values.
   void convert(const run_conversion& conversion, const std::byte* source, std::byte* destination,
                std::int64_t count, const factor_places& first) noexcept {
-    if (period() == 1) {
-      fill(first, 0, 1);
+    if (period_ == 1) {
+      repeat(first);
       return run(conversion, source, destination, count, 0);
     }
-    constexpr std::int64_t enough = 32;  // elements: then registers with one factor are faster than a table
-    if (same() >= enough) {
-      for (std::int64_t i = 0; i < count; i += same()) {
-        fill(first, i, 1);
+    if (same_ >= enough) {
+      for (std::int64_t i = 0; i < count; i += same_) {
+        repeat({first[0] + index_of(0, i), first[1] + index_of(1, i)});
         run(conversion, source + i * from(conversion), destination + i * to(conversion),
-            std::min(same(), count - i), 0);
+            std::min(same_, count - i), 0);
       }
       return;
     }
     const std::int64_t limit = room / value_size();
-    const std::int64_t whole = period() > limit ? limit : limit / period() * period();
+    const std::int64_t whole = period_ > limit ? limit : limit / period_ * period_;
     for (std::int64_t i = 0; i < count; i += whole) {
       const std::int64_t batch = std::min(whole, count - i);
-      fill(first, whole % period() == 0 ? 0 : i, std::max(batch, std::min(whole, count)));
+      fill(first, whole % period_ == 0 ? 0 : i, std::max(batch, std::min(whole, count)));
       run(conversion, source + i * from(conversion), destination + i * to(conversion), batch, value_size());
     }
   }
 
  private:
-  static constexpr std::int64_t room = 2048;  // bytes of each table
+  /// From so many elements on with the same factors, registers with one factor are faster than a table.
+  static constexpr std::int64_t enough = 32;
+  static constexpr std::int64_t room = 2048;  // bytes of the factors in a table
+  /// So many copies of a factor are written at once. The last ones may be behind the others.
+  static constexpr std::int64_t at_once = 4;
+  /// Bytes of the widest register. A factor of all elements fills it.
+  static constexpr std::int64_t one_register = 64;
+
+  /// The factors that a table has. `count` is 0 for none.
+  struct contents {
+    std::int64_t first = 0;
+    std::int64_t begin = 0;
+    std::int64_t count = 0;
+  };
 
   static std::int64_t from(const run_conversion& c) noexcept {
     return static_cast<std::int64_t>(c.source_size());
@@ -93,76 +111,111 @@ class factor_table {
   }
   std::int64_t value_size() const noexcept { return is_double_ ? 8 : 4; }
 
-  /// Elements after which the factors repeat.
-  std::int64_t period() const noexcept {
-    std::int64_t longest = 1;
-    for (const factor_axis& f : axes_) {
-      if (f.step != 0) longest = std::max(longest, f.inner * f.extent);
-    }
-    return longest;
-  }
-  /// Elements that have the same factors.
-  std::int64_t same() const noexcept {
-    std::int64_t least = std::numeric_limits<std::int64_t>::max();
-    for (const factor_axis& f : axes_) {
-      if (f.step != 0) least = std::min(least, f.inner);
-    }
-    return least;
-  }
-
   void run(const run_conversion& conversion, const std::byte* source, std::byte* destination,
            std::int64_t count, std::int64_t step) const noexcept {
     conversion(source, destination, static_cast<std::size_t>(count),
                {tables_[0].data(), tables_[1].data(), static_cast<std::size_t>(step)});
   }
 
-  /// Fills the tables with the factors of `count` elements from element `begin` on. A single factor is repeated.
-  void fill(const factor_places& first, std::int64_t begin, std::int64_t count) noexcept {
-    if (first == first_ && begin == begin_ && count <= count_) return;
-    first_ = first;
-    begin_ = begin;
-    count_ = count;
+  /// The index of an element on the axis of a factor.
+  std::int64_t index_of(std::size_t k, std::int64_t element) const noexcept {
+    const factor_axis& f = axes_[k];
+    return element == 0 || f.step == 0 ? 0 : element / f.inner % f.extent;
+  }
+  double value(std::size_t k, std::int64_t place) const noexcept {
+    if (values_[k] != nullptr) return values_[k][place];
+    return k == 0 ? 1.0 : -0.0;  // x + -0.0 is x, also for -0.0
+  }
+
+  /// Fills a register of each table with the factor at a place.
+  void repeat(const factor_places& places) noexcept {
     for (std::size_t k = 0; k < 2; ++k) {
-      const factor_axis& f = axes_[k];
-      const double absent = k == 0 ? 1.0 : -0.0;  // x + -0.0 is x, also for -0.0
-      const auto at = [&](std::int64_t index) {
-        return values_[k] == nullptr ? absent : values_[k][first[k] + index * f.step];
-      };
-      if (count == 1) {
-        const double value = at(begin / f.inner % f.extent);
-        for (std::int64_t i = 0; i < 64 / value_size(); ++i) put(k, i, value);
-        continue;
-      }
-      // The factors of the first period repeat.
-      const std::int64_t period = f.step == 0 ? 1 : std::min(count, f.inner * f.extent);
-      std::int64_t index = begin / f.inner % f.extent;
-      std::int64_t rest = f.inner - begin % f.inner;
-      for (std::int64_t i = 0; i < period; ++i) {
-        put(k, i, at(index));
-        if (--rest > 0) continue;
-        rest = f.inner;
-        if (++index == f.extent) index = 0;
-      }
-      std::byte* const table = tables_[k].data();
-      for (std::int64_t filled = period; filled < count;) {
-        const std::int64_t more = std::min(filled, count - filled);
-        std::memcpy(table + filled * value_size(), table, static_cast<std::size_t>(more * value_size()));
-        filled += more;
-      }
+      contents& held = held_[k];
+      if (held.first == places[k] && held.count == 1) continue;
+      held = {places[k], 0, 1};
+      is_double_ ? put_register<double>(k) : put_register<float>(k);
     }
   }
-  void put(std::size_t k, std::int64_t i, double value) noexcept {
-    std::byte* const place = tables_[k].data() + i * value_size();
-    is_double_ ? write(place, value) : write(place, static_cast<float>(value));
+  template <class Value>
+  void put_register(std::size_t k) noexcept {
+    std::array<Value, one_register / sizeof(Value)> copies;
+    copies.fill(static_cast<Value>(value(k, held_[k].first)));
+    std::memcpy(tables_[k].data(), copies.data(), one_register);
+  }
+
+  /// Fills the tables with the factors of `count` elements from element `begin` on.
+  void fill(const factor_places& first, std::int64_t begin, std::int64_t count) noexcept {
+    for (std::size_t k = 0; k < 2; ++k) {
+      const std::int64_t from = axes_[k].step == 0 ? 0 : begin;  // there all elements have the same factor
+      contents& held = held_[k];
+      if (held.first == first[k] && held.begin == from && count <= held.count) continue;
+      held = {first[k], from, count};
+      is_double_ ? fill_table<double>(k) : fill_table<float>(k);
+    }
+  }
+  template <class Value>
+  void fill_table(std::size_t k) noexcept {
+    constexpr auto size = static_cast<std::int64_t>(sizeof(Value));
+    const factor_axis& f = axes_[k];
+    const auto [first, begin, count] = held_[k];
+    std::byte* const table = tables_[k].data();
+    if (f.step == 0) return put_copies(table, count, static_cast<Value>(value(k, first)));
+    const double* const values = values_[k] + first;
+    // The factors of the first period repeat.
+    const std::int64_t period = std::min(count, f.inner * f.extent);
+    std::int64_t index = index_of(k, begin);
+    std::int64_t rest = f.inner - begin % f.inner;  // elements that have this factor
+    for (std::int64_t i = 0; i < period;) {
+      std::byte* const place = table + i * size;
+      const std::int64_t whole = std::min(f.extent - index, (period - i) / f.inner);
+      if (rest < f.inner || whole == 0) {
+        rest = std::min(rest, period - i);
+        put_copies(place, rest, static_cast<Value>(values[index]));
+        ++index;
+        i += rest;
+        rest = f.inner;
+      } else {
+        put_factors<Value>(place, values + index, whole, f.inner);
+        index += whole;
+        i += whole * f.inner;
+      }
+      if (index == f.extent) index = 0;
+    }
+    for (std::int64_t filled = period; filled < count;) {
+      const std::int64_t more = std::min(filled, count - filled);
+      std::memcpy(table + filled * size, table, static_cast<std::size_t>(more * size));
+      filled += more;
+    }
+  }
+
+  /// Writes each value `inner` times.
+  template <class Value>
+  static void put_factors(std::byte* place, const double* values, std::int64_t count,
+                          std::int64_t inner) noexcept {
+    constexpr auto size = static_cast<std::int64_t>(sizeof(Value));
+    if (inner == 1) {
+      for (std::int64_t i = 0; i < count; ++i) write(place + i * size, static_cast<Value>(values[i]));
+      return;
+    }
+    for (std::int64_t i = 0; i < count; ++i)
+      put_copies(place + i * inner * size, inner, static_cast<Value>(values[i]));
+  }
+  /// Writes a value `count` times, and up to `at_once` - 1 times more.
+  template <class Value>
+  static void put_copies(std::byte* place, std::int64_t count, Value value) noexcept {
+    constexpr auto size = static_cast<std::int64_t>(sizeof(Value));
+    for (std::int64_t i = 0; i < count; i += at_once) {
+      for (std::int64_t n = 0; n < at_once; ++n) write(place + (i + n) * size, value);
+    }
   }
 
   bool is_double_;
   std::array<const double*, 2> values_;  ///< or null
   std::array<factor_axis, 2> axes_;
-  factor_places first_{-1, -1};
-  std::int64_t begin_ = 0;
-  std::int64_t count_ = 0;
-  alignas(64) std::array<std::array<std::byte, room>, 2> tables_;
+  std::int64_t period_ = 1;                                       ///< elements after which the factors repeat
+  std::int64_t same_ = std::numeric_limits<std::int64_t>::max();  ///< elements that have the same factors
+  std::array<contents, 2> held_;
+  alignas(64) std::array<std::array<std::byte, room + at_once * 8>, 2> tables_;
 };
 
 /// Reverses the bytes of each element.

@@ -70,23 +70,29 @@ run_step single_storing_step(element_type to) noexcept {
   return found;
 }
 
-/// Returns null for integers of 64 bits.
-constexpr run_step widening_step(element_type from) noexcept {
-  run_step found = nullptr;
-  with_element(from, [&]<class T>() {
-    if constexpr (std::integral<T> && sizeof(T) < 8) found = widen_integers<T>;
-  });
-  return found;
+constexpr element_type unsigned_type(std::size_t size) noexcept {
+  switch (size) {
+    case 1: return element_type::uint8;
+    case 2: return element_type::uint16;
+    case 4: return element_type::uint32;
+    default: return element_type::uint64;
+  }
 }
 
-constexpr run_step narrowing_step(element_type to) noexcept {
-  if (to == element_type::boolean) return narrow_integers<bool>;
-  switch (size_of(to)) {
-    case 1: return narrow_integers<std::uint8_t>;
-    case 2: return narrow_integers<std::uint16_t>;
-    case 4: return narrow_integers<std::uint32_t>;
-    default: return nullptr;  // they have 64 bits
-  }
+/// Returns the step that casts integers and bool as static_cast does. Requires different types.
+constexpr run_step casting_step(element_type from, element_type to) noexcept {
+  // The sign of an integer decides only which bytes are added.
+  if (is_integer(to)) to = unsigned_type(size_of(to));
+  if (is_integer(from) && size_of(to) <= size_of(from)) from = unsigned_type(size_of(from));
+  run_step found = nullptr;
+  with_element(from, [&]<class From>() {
+    with_element(to, [&]<class To>() {
+      constexpr bool is_used = std::integral<From> && std::unsigned_integral<To> && !std::same_as<From, To>;
+      if constexpr (is_used && (std::unsigned_integral<From> || sizeof(To) > sizeof(From)))
+        found = cast_integers<From, To>;
+    });
+  });
+  return found;
 }
 
 constexpr run_step copying_step(std::size_t size) noexcept {
@@ -98,8 +104,8 @@ constexpr run_step copying_step(std::size_t size) noexcept {
   }
 }
 
-/// A run_conversion is trivially copyable. It converts in one step, or in two: elements become values (float, double or
-/// integers of 64 bits) in a small buffer, and these become elements.
+/// A run_conversion is trivially copyable. It converts in one step, or in two: elements become values (float or double) in
+/// a small buffer, and these become elements.
 class run_conversion {
  public:
   run_conversion() noexcept = default;
@@ -112,23 +118,19 @@ class run_conversion {
     const bool are_whole = !is_floating(from) && !is_floating(to);
     if (!has_factors && (from == to || are_whole)) {
       const bool has_boolean = from == element_type::boolean || to == element_type::boolean;
-      if (from == to || (!has_boolean && source_size_ == destination_size_)) {
-        first_ = copying_step(source_size_);
-        return;
-      }
-      value_size_ = 8;
-      first_ = widening_step(from);
-      second_ = narrowing_step(to);
-      if (first_ == nullptr) std::swap(first_, second_);
+      const bool is_copied = from == to || (!has_boolean && source_size_ == destination_size_);
+      first_ = is_copied ? copying_step(source_size_) : casting_step(from, to);
       return;
     }
-    first_ = single_step(from, to, set);
+    const conversion_steps steps = steps_of(set);
+    first_ = steps.single(from, to);
     if (first_ != nullptr) return;
     value_size_ = is_double_ ? 8 : 4;
     if (from != (is_double_ ? element_type::float64 : element_type::float32) || has_factors) {
-      first_ = making_step(from, to, has_factors, set);
+      first_ = making_step(from, to, has_factors, steps);
     }
-    if (to != (is_double_ ? element_type::float64 : element_type::float32)) second_ = storing_step(to, set);
+    if (to != (is_double_ ? element_type::float64 : element_type::float32))
+      second_ = storing_step(to, is_double_, steps);
     if (first_ == nullptr) std::swap(first_, second_);
   }
 
@@ -158,44 +160,21 @@ class run_conversion {
  private:
   static constexpr std::size_t buffer_bytes = 2048;
 
-  static run_step single_step(element_type from, element_type to, instruction_set set) noexcept {
-#if defined(__GNUC__) && defined(__x86_64__)
-    if (set == instruction_set::avx512) return avx512::conversions::find_single_step(from, to);
-    if (set == instruction_set::avx2) return avx2::conversions::find_single_step(from, to);
-#else
-    static_cast<void>(from);
-    static_cast<void>(to);
-    static_cast<void>(set);
-#endif
-    return nullptr;
-  }
   static run_step making_step(element_type from, element_type to, bool has_factors,
-                              instruction_set set) noexcept {
+                              const conversion_steps& steps) noexcept {
     const bool is_double = is_converted_in_double(from, to);
     if (!has_factors && to != element_type::float64) {
       if (from == element_type::uint64) return make_traced_doubles<std::uint64_t>;
       if (from == element_type::int64) return make_traced_doubles<std::int64_t>;
     }
-    run_step found = nullptr;
-#if defined(__GNUC__) && defined(__x86_64__)
-    if (set == instruction_set::avx512) found = avx512::conversions::find_making_step(from, is_double);
-    if (set == instruction_set::avx2) found = avx2::conversions::find_making_step(from, is_double);
-#else
-    static_cast<void>(set);
-#endif
+    const run_step found = steps.making(from, is_double);
     if (found != nullptr) return found;
     return is_double ? single_making_step<double>(from) : single_making_step<float>(from);
   }
-  run_step storing_step(element_type to, instruction_set set) const noexcept {
-    run_step found = nullptr;
-#if defined(__GNUC__) && defined(__x86_64__)
-    if (set == instruction_set::avx512) found = avx512::conversions::find_storing_step(to, is_double_);
-    if (set == instruction_set::avx2) found = avx2::conversions::find_storing_step(to, is_double_);
-#else
-    static_cast<void>(set);
-#endif
+  static run_step storing_step(element_type to, bool is_double, const conversion_steps& steps) noexcept {
+    const run_step found = steps.storing(to, is_double);
     if (found != nullptr) return found;
-    return is_double_ ? single_storing_step<double>(to) : single_storing_step<float>(to);
+    return is_double ? single_storing_step<double>(to) : single_storing_step<float>(to);
   }
 
   run_step first_ = nullptr;

@@ -16,6 +16,7 @@
 #include <reblock/data_type.hpp>
 #include <reblock/detail/compiler.hpp>
 #include <reblock/detail/configuration.hpp>
+#include <reblock/detail/element_type.hpp>
 #include <reblock/detail/half.hpp>
 #include <reblock/detail/rounded.hpp>
 
@@ -36,6 +37,16 @@ struct run_factors {
 /// A step of a conversion for `count` contiguous elements. Only steps that make float or double of elements use factors.
 using run_step = void (*)(const std::byte* source, std::byte* destination, std::size_t count,
                           const run_factors& factors);
+
+/// These functions find the steps of an instruction set that use registers. They return null where the set has none.
+struct conversion_steps {
+  /// Finds the only step of a conversion that is worth a step of its own.
+  run_step (*single)(element_type from, element_type to) noexcept;
+  /// Finds the step that makes float or double of elements.
+  run_step (*making)(element_type from, bool is_double) noexcept;
+  /// Finds the step that makes elements of float or double.
+  run_step (*storing)(element_type to, bool is_double) noexcept;
+};
 
 /// Keeps the compiler from fusing the operation that made `value` with the next one.
 template <std::floating_point Value>
@@ -164,20 +175,11 @@ void make_traced_doubles(const std::byte* source, std::byte* values, std::size_t
   }
 }
 
-/// Widens integers and bool to 64 bits.
-template <class T>
-void widen_integers(const std::byte* source, std::byte* values, std::size_t count, const run_factors&) {
-  for (std::size_t i = 0; i < count; ++i) {
-    write(values + i * 8, static_cast<std::uint64_t>(read_element<T>(source + i * sizeof(T))));
-  }
-}
-
-/// Narrows integers of 64 bits: they wrap. For bool, it tells whether they are not 0.
-template <class T>
-void narrow_integers(const std::byte* values, std::byte* destination, std::size_t count, const run_factors&) {
-  for (std::size_t i = 0; i < count; ++i) {
-    write(destination + i * sizeof(T), static_cast<T>(read<std::uint64_t>(values + i * 8)));
-  }
+/// Casts integers and bool: integers wrap, and a bool tells whether an integer is not 0.
+template <std::integral From, std::integral To>
+void cast_integers(const std::byte* source, std::byte* destination, std::size_t count, const run_factors&) {
+  for (std::size_t i = 0; i < count; ++i)
+    write(destination + i * sizeof(To), static_cast<To>(read_element<From>(source + i * sizeof(From))));
 }
 
 template <std::size_t Size>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // This header compiles the steps of conversions once for each instruction set that has registers for them.
+// baseline_conversions.hpp has the steps for registers of 16 bytes.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +12,9 @@
 #include <reblock/detail/compiler.hpp>
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/element_type.hpp>
+#include <reblock/detail/instruction_set.hpp>
 #include <reblock/detail/run_steps.hpp>
+#include <reblock/detail/simd/baseline_conversions.hpp>
 
 #if defined(__GNUC__) && defined(__x86_64__)
 
@@ -246,3 +249,21 @@ template <class Register>
 }  // namespace reblock::inline REBLOCK_NAMESPACE::detail
 
 #endif
+
+namespace reblock::inline REBLOCK_NAMESPACE::detail {
+
+/// Returns the steps of an instruction set.
+inline conversion_steps steps_of([[maybe_unused]] instruction_set set) noexcept {
+#if defined(__GNUC__) && defined(__x86_64__)
+  if (set == instruction_set::avx512) return avx512::conversions::steps;
+  if (set == instruction_set::avx2) return avx2::conversions::steps;
+#endif
+#if defined(__GNUC__) && (defined(__x86_64__) || defined(__aarch64__))
+  return baseline::conversions::steps;
+#else
+  constexpr auto none = [](element_type, auto) noexcept -> run_step { return nullptr; };
+  return {none, none, none};
+#endif
+}
+
+}  // namespace reblock::inline REBLOCK_NAMESPACE::detail

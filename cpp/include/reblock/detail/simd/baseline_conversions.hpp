@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// This header compiles the steps of conversions for registers of 16 bytes, which every x86-64 processor (SSE2) and every
+// 64-bit Arm processor (NEON) has.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include <reblock/data_type.hpp>
+#include <reblock/detail/compiler.hpp>
+#include <reblock/detail/configuration.hpp>
+#include <reblock/detail/element_type.hpp>
+#include <reblock/detail/half.hpp>
+#include <reblock/detail/registers.hpp>
+#include <reblock/detail/run_steps.hpp>
+
+#if defined(__GNUC__) && (defined(__x86_64__) || defined(__aarch64__))
+
+namespace reblock::inline REBLOCK_NAMESPACE::detail::baseline::conversions {
+
+using floats [[gnu::vector_size(16)]] = float;
+using doubles [[gnu::vector_size(16)]] = double;
+using words [[gnu::vector_size(16)]] = std::uint32_t;
+using signed_words [[gnu::vector_size(16)]] = std::int32_t;
+using longs [[gnu::vector_size(16)]] = std::int64_t;
+using half_floats [[gnu::vector_size(8)]] = float;
+using half_words [[gnu::vector_size(8)]] = std::int32_t;
+using pairs [[gnu::vector_size(16)]] = std::uint16_t;
+
+template <class Register>
+[[gnu::always_inline]] inline Register load_as(const std::byte* source) noexcept {
+  Register value;
+  std::memcpy(&value, source, sizeof(value));
+  return value;
+}
+[[gnu::always_inline]] inline words widen_bytes(const std::byte* source) noexcept {
+  const register_bytes zeros{};
+  const register_bytes four = register_of(read<std::uint32_t>(source), 0);
+  return (words)zip<2, false>(zip<1, false>(four, zeros), zeros);
+}
+[[gnu::always_inline]] inline words widen_pairs(const std::byte* source) noexcept {
+  return (words)zip<2, false>(register_of(read<std::uint64_t>(source), 0), register_bytes{});
+}
+[[gnu::always_inline]] inline floats widen_halves(const std::byte* source) noexcept {
+#if defined(__aarch64__)
+  return (floats)vcvt_f32_f16(load_as<float16x4_t>(source));
+#else
+  return (floats)float_bits<float16>(widen_pairs(source));
+#endif
+}
+[[gnu::always_inline]] inline pairs upper_halves(words a, words b) noexcept {
+#if defined(__x86_64__)
+  using ints [[gnu::vector_size(16)]] = int;  // saturation changes nothing: they are shifted with their signs
+  return (pairs)__builtin_ia32_packssdw128((ints)a >> 16, (ints)b >> 16);
+#else
+  return __builtin_shufflevector((pairs)a, (pairs)b, 1, 3, 5, 7, 9, 11, 13, 15);
+#endif
+}
+[[gnu::always_inline]] inline pairs lower_halves(words a, words b) noexcept {
+#if defined(__x86_64__)
+  return upper_halves(a << 16, b << 16);
+#else
+  return __builtin_shufflevector((pairs)a, (pairs)b, 0, 2, 4, 6, 8, 10, 12, 14);
+#endif
+}
+/// Stores the lower bits of words. The upper bits are 0. store_upper_pairs() stores the upper halves of any words.
+/// @{
+[[gnu::always_inline]] inline void store_pairs(std::byte* destination, words values) noexcept {
+  write(destination, half_of<0>((register_bytes)lower_halves(values, values)));
+}
+[[gnu::always_inline]] inline void store_pairs(std::byte* destination, words a, words b) noexcept {
+  store(destination, (register_bytes)lower_halves(a, b));
+}
+[[gnu::always_inline]] inline void store_upper_pairs(std::byte* destination, words a, words b) noexcept {
+  store(destination, (register_bytes)upper_halves(a, b));
+}
+[[gnu::always_inline]] inline std::uint64_t lower_bytes(words a, words b) noexcept {
+  const auto halves = (register_bytes)lower_halves(a, b);
+  return half_of<0>(unzip_bytes<false>(halves, halves));
+}
+[[gnu::always_inline]] inline void store_bytes(std::byte* destination, words values) noexcept {
+  write(destination, static_cast<std::uint32_t>(lower_bytes(values, values)));
+}
+[[gnu::always_inline]] inline void store_bytes(std::byte* destination, words a, words b) noexcept {
+  write(destination, lower_bytes(a, b));
+}
+/// @}
+[[gnu::always_inline]] inline void store_halves(std::byte* destination, floats values) noexcept {
+#if defined(__aarch64__)
+  const float16x4_t halves = vcvt_f16_f32((float32x4_t)values);
+  std::memcpy(destination, &halves, sizeof(halves));
+#else
+  store_pairs(destination, half_bits<float16>((words)values));
+#endif
+}
+[[gnu::always_inline]] inline half_floats lower_half(floats v) noexcept {
+  return __builtin_shufflevector(v, v, 0, 1);
+}
+[[gnu::always_inline]] inline half_floats upper_half(floats v) noexcept {
+  return __builtin_shufflevector(v, v, 2, 3);
+}
+[[gnu::always_inline]] inline floats join_halves(half_floats a, half_floats b) noexcept {
+  return __builtin_shufflevector(a, b, 0, 1, 2, 3);
+}
+[[gnu::always_inline]] inline doubles widen_floats(half_floats v) noexcept {
+  return __builtin_convertvector(v, doubles);
+}
+[[gnu::always_inline]] inline half_floats narrow_doubles(doubles v) noexcept {
+  return __builtin_convertvector(v, half_floats);
+}
+
+#include <reblock/detail/simd/conversion.inc>
+
+}  // namespace reblock::inline REBLOCK_NAMESPACE::detail::baseline::conversions
+
+#endif
