@@ -37,17 +37,4 @@ struct backward_executor {
   }
 };
 
-/// Runs a single one of the chunks and none of the others.
-struct single_chunk_executor {
-  std::size_t limit = 1;
-  std::size_t chosen = 0;
-
-  std::size_t concurrency() const { return limit; }
-
-  template <class F>
-  void run(std::size_t n, F&& chunk) const {
-    if (chosen < n) chunk(chosen);
-  }
-};
-
 }  // namespace reblock::test

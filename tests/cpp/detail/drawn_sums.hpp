@@ -20,7 +20,7 @@
 #include <reblock/data_type.hpp>
 #include <reblock/detail/engine.hpp>
 #include <reblock/detail/layout.hpp>
-#include <reblock/detail/plan.hpp>
+#include <reblock/detail/simplify.hpp>
 #include <reblock/detail/summand.hpp>
 #include <reblock/detail/summation.hpp>
 #include <reblock/window.hpp>

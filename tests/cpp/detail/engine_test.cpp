@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
@@ -47,7 +48,23 @@ std::vector<std::uint16_t> small_numbers(const compiled_operator& op) {
   return input;
 }
 
-TEST_CASE("the chunks cover every element once") {
+/// Runs one chunk of one of the runs that a call asks for, one after the other. What is too small for chunks is moved without
+/// an executor.
+struct chunk_of_run {
+  std::size_t limit;
+  std::size_t chosen_run;
+  std::size_t chosen_chunk;
+  std::size_t runs = 0;
+
+  std::size_t concurrency() const { return limit; }
+
+  template <class F>
+  void run(std::size_t n, F&& chunk) {
+    if (runs++ == chosen_run && chosen_chunk < n) chunk(chosen_chunk);
+  }
+};
+
+TEST_CASE("the chunks of a run write each element at most once, and all runs write every element") {
   for (const compiled_operator& op : large_operators()) {
     CAPTURE(op.output().sizes[1]);
     const std::vector<std::uint16_t> input = small_numbers(op);
@@ -55,17 +72,26 @@ TEST_CASE("the chunks cover every element once") {
     op.dispatch(input.data(), whole.data());
     for (const std::size_t limit : {2u, 3u, 7u}) {
       CAPTURE(limit);
+      std::vector<std::uint16_t> without_chunks(whole.size(), unwritten);
+      chunk_of_run none{limit, 0, limit};
+      op.dispatch(input.data(), without_chunks.data(), none);
       std::vector<int> written(whole.size());
-      for (std::size_t chunk = 0; chunk < limit; ++chunk) {
-        std::vector<std::uint16_t> part(whole.size(), unwritten);
-        op.dispatch(input.data(), part.data(), test::single_chunk_executor{limit, chunk});
-        bool right = true;
-        for (std::size_t i = 0; i < part.size(); ++i) {
-          if (part[i] == unwritten) continue;
-          ++written[i];
-          right = right && part[i] == whole[i];
+      for (std::size_t run = 0; run < none.runs; ++run) {
+        std::vector<int> written_now(whole.size());
+        for (std::size_t chunk = 0; chunk < limit; ++chunk) {
+          std::vector<std::uint16_t> part(whole.size(), unwritten);
+          chunk_of_run executor{limit, run, chunk};
+          op.dispatch(input.data(), part.data(), executor);
+          bool right = true;
+          for (std::size_t i = 0; i < part.size(); ++i) {
+            if (part[i] == unwritten) continue;
+            if (without_chunks[i] == unwritten) ++written_now[i];
+            written[i] = 1;
+            right = right && part[i] == whole[i];
+          }
+          CHECK(right);
         }
-        CHECK(right);
+        CHECK(*std::max_element(written_now.begin(), written_now.end()) == 1);
       }
       CHECK(written == std::vector<int>(whole.size(), 1));
     }

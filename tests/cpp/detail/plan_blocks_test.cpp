@@ -15,8 +15,6 @@
 #include <reblock/detail/blocks.hpp>
 #include <reblock/detail/instruction_set.hpp>
 #include <reblock/detail/layout.hpp>
-#include <reblock/detail/move_plan.hpp>
-#include <reblock/detail/movers.hpp>
 #include <reblock/detail/plan_blocks.hpp>
 #include <reblock/detail/simd/instruction_sets.hpp>
 #include <reblock/window.hpp>
@@ -26,7 +24,7 @@
 #include "../executors.hpp"
 #include "../oracle.hpp"
 #include "../strided_tensor.hpp"
-#include "drawn_moves.hpp"
+#include "drawn_ways.hpp"
 #include "layout_oracle.hpp"
 
 namespace reblock {
@@ -37,7 +35,6 @@ using test::all_instruction_sets;
 using test::draw;
 using test::draw_element_size;
 using test::draw_permutation;
-using test::draw_ranges;
 using test::drawn_windows;
 using test::flip_coin;
 using test::trial;
@@ -49,9 +46,7 @@ staged_move plan_for(const test::moves& moves, instruction_set set,
   layout simple;
   simple.take(moves.layout);
   const std::int64_t size = simplify(simple, moves.element_size);
-  blocks.source_offset = simple.source_offset;
-  blocks.destination_offset = simple.destination_offset;
-  plan_blocks(blocks, simple, size, set, std::numeric_limits<double>::infinity(), buffer);
+  plan_blocks(blocks, simple, size, set, buffer);
   return blocks;
 }
 
@@ -138,11 +133,6 @@ TEST_CASE("large permutations are moved at once or by way of a buffer, by movers
       all.count(blocks);
       CHECK(t.is_moved_by(blocks));
     }
-    staged_move blocks{};
-    const double cost =
-        offer_blocks(blocks, t.moves.layout, t.moves.element_size, std::numeric_limits<double>::infinity());
-    CHECK(std::isfinite(cost));
-    CHECK(t.is_moved_by(blocks));
   }
   const int least = test::enough(20);
   CHECK(all.staged >= least);
@@ -192,34 +182,8 @@ TEST_CASE("nothing is moved where there are no elements") {
   l.add({0, 4, 12});
   staged_move blocks{};
   CHECK(plan_unbounded(blocks, l, 4) == 0);
-  CHECK(blocks.is_empty);
-  run_blocks(blocks, nullptr, nullptr);
-}
-
-TEST_CASE("a layout with a bound that does not always hold is not for blocks") {
-  layout l;
-  l.add({2, 4, 12, 0, 1});
-  l.add({3, 4, 4, 0, 1});
-  l.bound_count = 1;
-  staged_move blocks{};
-  const auto cost = [&] { return offer_blocks(blocks, l, 4, std::numeric_limits<double>::infinity()); };
-  l.bounds[0] = {0, 4};
-  CHECK(std::isfinite(cost()));
-  l.bounds[0] = {0, 3};
-  CHECK(std::isinf(cost()));
-}
-
-TEST_CASE("outputs of any size are moved in blocks where leaves would write single elements") {
-  // depth_to_space of int16 by 1x2, from planes that are transposed
-  for (const std::int64_t side : {100, 2000}) {
-    layout moves;
-    moves.add({8, 4 * side * side, 4 * side * side});
-    moves.add({2, 2 * side * side, 2});
-    moves.add({side, 2, 4 * side});
-    moves.add({side, 2 * side, 4});
-    const move_plan planned(moves, 2, engine::all_movers());
-    CHECK(planned.holds == move_plan::kind::blocks);
-  }
+  CHECK(blocks.is_empty());
+  blocks.run(nullptr, nullptr);
 }
 
 TEST_CASE("the parts of an axis that is gone through in pieces give the whole when they are run apart") {
@@ -232,19 +196,7 @@ TEST_CASE("the parts of an axis that is gone through in pieces give the whole wh
     for (const instruction_set set : all_instruction_sets()) {
       INFO("instruction set ", std::string(name_of(set)));
       const staged_move whole = plan_for(t.moves, set);
-      for (std::size_t i = 0; i < whole.cuts(); ++i) {
-        if (whole.cut(i).pieces() == 1) continue;
-        INFO("axis ", i);
-        const auto ranges = draw_ranges(random, whole.cut(i).extent, whole.cut(i).at_once);
-        ++(whole.is_staged ? staged : direct);
-        CHECK(t.is_moved([&](const std::byte* from, std::byte* to) {
-          for (const index_range& range : ranges) {
-            staged_move part = whole;
-            part.narrow(i, range);
-            run_blocks(part, from, to);
-          }
-        }));
-      }
+      CHECK(test::is_moved_in_parts(random, t, whole, whole.is_staged ? staged : direct));
     }
   }
   CHECK(staged >= test::enough(20));

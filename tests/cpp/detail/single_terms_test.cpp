@@ -5,7 +5,6 @@
 #include <doctest/doctest.h>
 
 #include <reblock/detail/layout.hpp>
-#include <reblock/detail/movers.hpp>
 #include <reblock/detail/single_terms.hpp>
 #include <reblock/detail/tile.hpp>
 
@@ -28,7 +27,7 @@ TEST_CASE("a piece has runs of the columns and of the image") {
   windows.add({1, 0, 0});
   windows.add({positions, positions * channels * size, positions * size});
   windows.add({positions, channels * size, size});
-  const single_terms sums(windows, size, leave, engine::all_movers());
+  const single_terms sums(windows, size, leave);
   CHECK(sums.rank() == 4);
   std::int64_t bytes = size;
   for (std::size_t i = 0; i < sums.rank(); ++i) {

@@ -29,7 +29,7 @@ using test::trial;
 constexpr double any_cost = std::numeric_limits<double>::infinity();
 
 split_windows split(const test::moves& moves, instruction_set set) {
-  return {moves.layout, moves.element_size, engine::all_movers(), set, any_cost};
+  return {moves.layout, moves.element_size, set, any_cost};
 }
 
 TEST_CASE("the windows inside an image and those at its edges give all of the columns") {
@@ -47,9 +47,9 @@ TEST_CASE("the windows inside an image and those at its edges give all of the co
       ++planned;
       CHECK(t.is_moved([&](const std::byte* from, std::byte* to) {
         moves.inside().run(from, to);
-        moves.for_each_edge([&](const layout& part, const window_block& block) {
+        moves.for_each_edge([&](const window_move& edge) {
           ++edges;
-          run_windows(part, moves.element_size(), block, from, to);
+          edge.run(from, to);
         });
       }));
     }
@@ -80,27 +80,26 @@ TEST_CASE("windows are inside if all of their elements lie in the image") {
 TEST_CASE("each edge has the windows of the wider one of both") {
   layout l = row_of_windows(11);
   l.bounds[0] = {-4, 20};  // windows at -4, -2, 0, ..., 16: two at the begin, none at the end
-  const split_windows one(l, 4, engine::all_movers(), instruction_set::baseline, any_cost);
+  const split_windows one(l, 4, instruction_set::baseline, any_cost);
   int edges = 0;
-  one.for_each_edge([&](const layout& part, const window_block&) {
+  one.for_each_edge([&](const window_move& edge) {
     ++edges;
-    CHECK(part.axes[2].extent == 2);
-    CHECK(part.destination_offset == 0);
+    CHECK(edge.axis(2).extent == 2);
   });
   CHECK(edges == 1);
   l.bounds[0] = {-4, 15};  // the window at 14 and the one at 16 reach out at the end
-  const split_windows both(l, 4, engine::all_movers(), instruction_set::baseline, any_cost);
+  const split_windows both(l, 4, instruction_set::baseline, any_cost);
   edges = 0;
-  both.for_each_edge([&](const layout& part, const window_block&) {
-    CHECK(part.axes[2].extent == 2);
-    CHECK(part.destination_offset == (edges++ == 0 ? 0 : 9 * 4));
+  both.for_each_edge([&](const window_move& edge) {
+    ++edges;
+    CHECK(edge.axis(2).extent == 2);
   });
   CHECK(edges == 2);
 }
 
 TEST_CASE("there is no plan without a window inside, without windows, or that costs more than allowed") {
   const auto cost = [](const layout& l, double least) {
-    return split_windows(l, 4, engine::all_movers(), instruction_set::baseline, least).cost();
+    return split_windows(l, 4, instruction_set::baseline, least).cost();
   };
   CHECK(std::isfinite(cost(row_of_windows(11), any_cost)));
   CHECK(std::isinf(cost(row_of_windows(1), any_cost)));

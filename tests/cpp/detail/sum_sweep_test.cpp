@@ -110,10 +110,10 @@ TEST_CASE("boxes cut the places, and each chunk fits its buffers") {
 TEST_CASE("boxes are cut along a walked axis for more threads") {
   drawn_sums drawn;
   drawn.element_size = 1;
-  drawn.axes = {{.size = 3, .windows = 98, .extent = 100}, {.size = 3, .windows = 98, .extent = 100}};
-  drawn.image = {1, 1, 100, 100};
-  drawn.column_strides = {0, 9, 3, 1, 882, 9};
-  drawn.image_strides = {10000, 10000, 100, 1};
+  drawn.axes = {{.size = 3, .windows = 98, .extent = 100}, {.size = 3, .windows = 38, .extent = 40}};
+  drawn.image = {1, 1, 100, 40};
+  drawn.column_strides = {0, 9, 3, 1, 342, 9};
+  drawn.image_strides = {4000, 4000, 40, 1};
   sum_sweep sums(drawn.request(), test::functions_for<std::uint8_t>());
   REQUIRE(sums.fits());
   CHECK(sums.boxes() == 1);

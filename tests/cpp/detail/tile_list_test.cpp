@@ -89,7 +89,6 @@ TEST_CASE("a list has tiles of as few axes as possible, which have each element 
         [&](const tile& t, const std::byte* source, std::byte* destination) {
           --tiles;
           CHECK(t.element_size == 4);
-          CHECK(t.joined == tile::axis::neither);
           const std::vector<tile_axis> axes{t.inner, t.outer, t.rows, t.slices};
           for (std::size_t i = 0; i < 4; ++i) CHECK(axes[i].extent == extents[i]);
           for (const auto& [from, to] : elements_of(axes)) {

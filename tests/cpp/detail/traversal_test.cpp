@@ -3,77 +3,100 @@
 #include <cstddef>
 #include <cstdint>
 #include <random>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include <doctest/doctest.h>
 
-#include <reblock/detail/plan_moves.hpp>
 #include <reblock/detail/traversal.hpp>
 
+#include "../draw.hpp"
 #include "../effort.hpp"
-#include "layout_oracle.hpp"
-#include "planning.hpp"
 
 namespace reblock {
 namespace {
 
 using namespace detail;
+using test::draw;
 
-/// Checks every byte of the destination: copied inside, zero outside, left alone elsewhere.
-void check_moves(const test::moves& moves, std::mt19937& random) {
-  const auto source = test::draw_bytes(random, moves.source_bytes);
-  const auto before = test::draw_bytes(random, moves.destination_bytes);
-  const plan p = test::plan_of(moves.layout, moves.element_size);
-  auto filled = before;
-  traversal(p, source.data(), filled.data()).run();
-  CHECK(filled == moves.expected(source, before, true));
+using offsets = std::pair<std::int64_t, std::int64_t>;
+
+std::vector<offsets> visited(const std::vector<cut_axis>& axes, std::int64_t source,
+                             std::int64_t destination) {
+  std::vector<offsets> result;
+  walk(std::span<const cut_axis>(axes), source, destination,
+       [&](std::int64_t from, std::int64_t to) { result.emplace_back(from, to); });
+  return result;
 }
 
-TEST_CASE("a bound splits inside from outside for every offset, extent, step and direction") {
-  std::mt19937 random(1);
-  oracle::for_each_index({5, 9, 3, 3, 3, 3, 8}, [&](const axis_values& i) {
-    const axis_bound bound{i[1] - 5, i[0]};
-    const std::int64_t offsets = 1 + i[2];
-    const std::int64_t blocks = 1 + 2 * i[3];
-    const std::int64_t dilation = 1 + i[4];
-    const std::int64_t stride = 1 + i[5];
-    const bool blocks_outside = (i[6] & 1) != 0;
-    const std::int64_t sign = (i[6] & 2) != 0 ? -1 : 1;
-    const std::int64_t other_sign = (i[6] & 4) != 0 ? -1 : 1;
-    INFO("case ", i[0], " ", i[1], " ", i[2], " ", i[3], " ", i[4], " ", i[5], " ", i[6]);
-    layout l;
-    l.add({offsets, dilation * 4, sign * (blocks_outside ? 4 : 4 * blocks), 0, dilation});
-    l.add({blocks, stride * 4, other_sign * (blocks_outside ? 4 * offsets : 4), 0, stride});
-    l.bound_count = 1;
-    l.bounds[0] = bound;
-    check_moves(test::with_buffers(l, 4), random);
-  });
+/// The first index of each piece.
+std::vector<std::int64_t> pieces_of(const cut_axis& axis) {
+  std::vector<std::int64_t> result;
+  std::int64_t next = 0;
+  for (; next + axis.at_once <= axis.extent; next += axis.at_once) result.push_back(next);
+  if (next < axis.extent) result.push_back(axis.extent - axis.at_once);
+  return result;
 }
 
-TEST_CASE("inside, outside and between under several bounds") {
-  for (const unsigned seed : test::seeds(300, 100)) {
+cut_axis draw_axis(std::mt19937& random) {
+  const std::int64_t extent = draw(random, 1, 7);
+  const bool is_whole = draw(random, 0, 2) == 0;
+  return {{extent, draw(random, -99, 99), draw(random, -99, 99)},
+          is_whole ? extent : draw(random, 1, extent)};
+}
+
+TEST_CASE("an axis is cut into pieces that cover it, and only the last piece overlaps") {
+  for (std::int64_t extent = 1; extent <= 20; ++extent) {
+    for (std::int64_t at_once = 1; at_once <= extent; ++at_once) {
+      CAPTURE(extent);
+      CAPTURE(at_once);
+      const cut_axis axis({extent, 1, 1}, at_once);
+      std::vector<std::int64_t> firsts;
+      for (std::int64_t i = 0; i < axis.pieces(); ++i) firsts.push_back(axis.piece(i));
+      CHECK(firsts == pieces_of(axis));
+    }
+  }
+}
+
+TEST_CASE("a walk visits each piece of all axes once, the last axis innermost") {
+  int overlapping = 0;
+  int single = 0;
+  for (const unsigned seed : test::seeds(2000, 200)) {
     INFO("seed ", seed);
     std::mt19937 random(seed);
-    check_moves(test::draw_moves(random, 1 + seed % 3), random);
+    std::vector<cut_axis> axes;
+    for (std::int64_t rank = draw(random, 0, 4); rank > 0; --rank) axes.push_back(draw_axis(random));
+    const offsets first{draw(random, -999, 999), draw(random, -999, 999)};
+
+    std::vector<offsets> expected{first};
+    for (const cut_axis& axis : axes) {
+      std::vector<offsets> deeper;
+      for (const auto& [source, destination] : expected) {
+        for (const std::int64_t index : pieces_of(axis)) {
+          deeper.emplace_back(source + index * axis.source_stride,
+                              destination + index * axis.destination_stride);
+        }
+      }
+      expected = std::move(deeper);
+      overlapping += axis.extent % axis.at_once != 0 ? 1 : 0;
+      single += axis.extent == axis.at_once ? 1 : 0;
+    }
+    CHECK(visited(axes, first.first, first.second) == expected);
   }
+  CHECK(overlapping >= test::enough(1000));
+  CHECK(single >= test::enough(1000));
 }
 
-TEST_CASE("where nothing lies inside, everything outside is filled") {
-  std::mt19937 random(1);
-  layout l;
-  l.add({3, 4, 40, 0, 1});
-  l.add({2, 4, 16, 0, 1});
-  l.add({2, 0, 4});
-  l.bound_count = 1;
-  for (const axis_bound bound : {axis_bound{0, 0}, axis_bound{-9, 4}, axis_bound{7, 4}}) {
-    l.bounds[0] = bound;
-    const test::moves moves = test::with_buffers(l, 4);
-    check_moves(moves, random);
-    std::vector<std::byte> filled(moves.destination_bytes, std::byte{1});
-    const std::vector<std::byte> source(moves.source_bytes);
-    traversal(test::plan_of(moves.layout, 4), source.data(), filled.data()).run();
-    CHECK(std::count(filled.begin(), filled.end(), std::byte{0}) == 3 * 2 * 2 * 4);
-  }
+TEST_CASE("a walk without axes, or along axes of one piece, visits one place") {
+  const cut_axis whole({6, 10, 100}, 6);
+  const cut_axis single({1, 10, 100}, 1);
+  const std::vector<offsets> place{{3, 5}};
+  CHECK(visited({}, 3, 5) == place);
+  CHECK(visited({whole}, 3, 5) == place);
+  CHECK(visited({single, whole, whole}, 3, 5) == place);
+  const std::vector<offsets> both{{3, 5}, {13, 105}};
+  CHECK(visited({whole, cut_axis({2, 10, 100}, 1), single}, 3, 5) == both);
 }
 
 }  // namespace

@@ -12,11 +12,11 @@
 
 #include <reblock/detail/instruction_set.hpp>
 #include <reblock/detail/layout.hpp>
-#include <reblock/detail/plan.hpp>
+#include <reblock/detail/simplify.hpp>
 #include <reblock/detail/window_blocks.hpp>
 
 #include "../effort.hpp"
-#include "drawn_moves.hpp"
+#include "drawn_ways.hpp"
 #include "layout_oracle.hpp"
 
 namespace reblock {
@@ -38,23 +38,19 @@ TEST_CASE("windows of an image are moved block by block, with zeros where they r
     const layout& l = t.moves.layout;
     for (const instruction_set set : test::all_instruction_sets()) {
       INFO("instruction set ", std::string(name_of(set)));
-      window_move windows{};
-      if (!std::isfinite(plan_windows(windows, l, t.moves.element_size, set))) continue;
+      window_move windows;
+      CHECK(std::isfinite(windows.plan(l, t.moves.element_size, set)));
       ++planned;
       layout free;
       free.take(l);
       drop_idle_bounds(free);
+      reaching_out += has_bounds(free) ? 1 : 0;
       for (std::size_t i = 0; i < l.rank; ++i) {
-        if (!free.axes[i].bounded()) continue;
-        ++reaching_out;
-        break;
-      }
-      for (std::size_t i = 0; i < l.rank; ++i) {
-        if (windows.block.at_once[i] == l.axes[i].extent) continue;
+        if (windows.at_once(i) == l.axes[i].extent) continue;
         ++in_several;
         break;
       }
-      CHECK(t.is_moved([&](const std::byte* from, std::byte* to) { run_windows(windows, from, to); }));
+      CHECK(t.is_moved([&](const std::byte* from, std::byte* to) { windows.run(from, to); }));
     }
   }
   CHECK(planned >= test::enough(2000));
@@ -69,23 +65,9 @@ TEST_CASE("windows that are moved in parts, in any order, give all of the column
     std::mt19937 random(seed);
     const trial t(random,
                   test::moves_of(random, test::draw_windows(random, 6000), test::draw_element_size(random)));
-    window_move whole{};
-    if (!std::isfinite(plan_windows(whole, t.moves.layout, t.moves.element_size, detect_instruction_set())))
-      continue;
-    for (std::size_t i = 0; i < whole.whole.rank; ++i) {
-      const std::int64_t extent = whole.whole.axes[i].extent;
-      if (extent < 2 * whole.block.at_once[i]) continue;
-      INFO("axis ", i);
-      ++cut;
-      const auto ranges = test::draw_ranges(random, extent, whole.block.at_once[i]);
-      CHECK(t.is_moved([&](const std::byte* from, std::byte* to) {
-        for (const index_range& range : ranges) {
-          window_move part = whole;
-          part.whole.narrow(i, range.begin, range.end);
-          run_windows(part, from, to);
-        }
-      }));
-    }
+    window_move whole;
+    REQUIRE(std::isfinite(whole.plan(t.moves.layout, t.moves.element_size, detect_instruction_set())));
+    CHECK(test::is_moved_in_parts(random, t, whole, cut));
   }
   CHECK(cut >= test::enough(20));
 }
@@ -101,25 +83,43 @@ layout side_by_side() {
   return l;
 }
 
-TEST_CASE("only windows that walk an image upwards are moved as such") {
-  const auto cost = [](const layout& l) {
-    window_move windows{};
-    return plan_windows(windows, l, 4, instruction_set::baseline);
-  };
-  CHECK(std::isfinite(cost(side_by_side())));
+TEST_CASE("only an image upwards has windows") {
+  CHECK(has_windows(side_by_side()));
   layout l = side_by_side();
   l.swap_sides();  // the source are columns, of which a window's offsets and the windows do not walk the same axis
-  CHECK(std::isinf(cost(l)));
+  CHECK_FALSE(has_windows(l));
   l = side_by_side();
   l.reverse(2);
-  CHECK(std::isinf(cost(l)));
-  l = side_by_side();
-  l.axes[0].destination_stride = -128;
-  CHECK(std::isinf(cost(l)));
-  l = side_by_side();
-  l.axes[0].extent = 1 << 20;
-  l.axes[1].extent = 1 << 20;  // the part under a single window is larger than the buffer
-  CHECK(std::isinf(cost(l)));
+  CHECK_FALSE(has_windows(l));
+}
+
+TEST_CASE("windows larger than the buffer are moved in parts, elements larger than it in pieces") {
+  for (const std::int64_t element_size : {4, 1028, 40000}) {
+    INFO("element size ", element_size);
+    std::mt19937 random(1);
+    const std::int64_t side = element_size == 4 ? 120 : 3;
+    const layout l = test::square_windows(2, side + 4, side + 2, side, 2, 1, element_size);
+    const trial t(random, test::with_buffers(l, element_size));
+    window_move windows;
+    CHECK(std::isfinite(windows.plan(t.moves.layout, element_size, detect_instruction_set())));
+    CHECK(t.is_moved([&](const std::byte* from, std::byte* to) { windows.run(from, to); }));
+  }
+}
+
+TEST_CASE("columns are written in any direction") {
+  for (const unsigned seed : test::seeds(100, 20)) {
+    INFO("seed ", seed);
+    std::mt19937 random(seed);
+    layout l = test::square_windows(test::draw(random, 1, 5), test::draw(random, 3, 12),
+                                    test::draw(random, 3, 12), 3, test::draw(random, 1, 3), 1, 4);
+    for (std::size_t i = 0; i < l.rank; ++i) {
+      if (test::flip_coin(random)) l.axes[i].destination_stride = -l.axes[i].destination_stride;
+    }
+    const trial t(random, test::with_buffers(l, 4));
+    window_move windows;
+    CHECK(std::isfinite(windows.plan(t.moves.layout, 4, detect_instruction_set())));
+    CHECK(t.is_moved([&](const std::byte* from, std::byte* to) { windows.run(from, to); }));
+  }
 }
 
 }  // namespace

@@ -10,31 +10,18 @@
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
+#include <reblock/detail/compiler.hpp>
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/layout.hpp>
 #include <reblock/detail/stream_block.hpp>
-#include <reblock/detail/tile.hpp>
+#include <reblock/detail/traversal.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
 /// A call of a mover takes at most this many streams of either side.
 inline constexpr std::size_t most_streams = 256;
-
-/// A cut_axis is moved in pieces of `at_once` indices. If its extent is no multiple of `at_once`, the last piece overlaps
-/// the one before: to move some elements twice is faster than to move a shorter piece.
-struct cut_axis : tile_axis {
-  std::int64_t at_once = 1;
-
-  constexpr cut_axis() noexcept = default;
-  constexpr cut_axis(const tile_axis& axis, std::int64_t indices) noexcept
-      : tile_axis(axis), at_once(indices) {}
-
-  constexpr std::int64_t pieces() const noexcept { return (extent - 1) / at_once + 1; }
-  constexpr std::int64_t piece(std::int64_t i) const noexcept {
-    return std::min(i * at_once, extent - at_once);
-  }
-};
 
 /// A block_move says which axes of a layout are rows and which are columns. The mover is repeated for the other axes.
 /// Trivially copyable.
@@ -47,6 +34,8 @@ struct block_move {
   std::uint8_t row_axes = 0;
   bool by_destination = false;
   bool are_runs = false;
+  bool writes_lines = false;  ///< whether it can write whole lines past the caches
+  bool is_streamed = false;   ///< whether it does
   /// Whether the columns, or the rows, are one axis and follow each other without gaps: then they need no list.
   bool dense_columns = false;
   bool dense_rows = false;
@@ -66,6 +55,7 @@ class block_runner {
     block_.sources = sources_.data();
     block_.destinations = destinations_.data();
     block_.by_destination = move.by_destination;
+    block_.is_streamed = move.is_streamed;
     block_.exact = move.exact;
     sources_[0] = destinations_[0] = 0;
     block_.rows = move.dense_rows ? static_cast<std::size_t>(rows->at_once)
@@ -78,27 +68,27 @@ class block_runner {
     } else {
       block_.columns = list(columns, move.column_axes, &tile_axis::destination_stride, destinations_.data());
     }
-    // the mover repeats the innermost repeated axis by itself, unless other axes are cut into pieces
-    inner_ = move.repeated;
+    // the mover repeats the innermost repeated axes by itself, unless other axes are cut into pieces
+    walked_ = move.rank();
     bool has_pieces = false;
     for (std::size_t i = move.repeated; i < move.rank(); ++i)
       has_pieces = has_pieces || move.axes[i].pieces() > 1;
-    if (inner_ > 0 && !has_pieces) {
-      const cut_axis& inner = move.axes[--inner_];
-      block_.repeats = inner.extent;
-      block_.source_step = inner.source_stride;
-      block_.destination_step = inner.destination_stride;
+    if (!has_pieces) {
+      walked_ = move.repeated;
+      if (walked_ > 0) block_.repeats = move.axes[--walked_];
+      if (walked_ > 0) block_.outer_repeats = move.axes[--walked_];
     }
-    const auto size = static_cast<std::size_t>(move.element_size);
-    if (move.dense_columns) block_.close_gaps(size, block_.rows, std::bit_ceil(block_.rows));
-    if (move.dense_rows) block_.open_gaps(size, block_.columns, std::bit_ceil(block_.columns));
+    block_.element_size = static_cast<std::size_t>(move.element_size);
+    if (move.dense_columns) block_.close_gaps(block_.element_size, block_.rows, std::bit_ceil(block_.rows));
+    if (move.dense_rows) block_.open_gaps(block_.element_size, block_.columns, std::bit_ceil(block_.columns));
   }
   block_runner(const block_runner&) = delete;
 
   /// The mover may read bytes behind source elements up to `readable_end`, unless it is null.
   void run(const std::byte* source, std::byte* destination, const std::byte* readable_end) noexcept {
     block_.readable_end = readable_end;
-    repeat(0, source, destination);
+    walk(std::span(move_.axes).first(walked_), 0, 0,
+         [&](std::int64_t from, std::int64_t to) { move_.mover(block_, source + from, destination + to); });
   }
 
  private:
@@ -118,22 +108,9 @@ class block_runner {
     return filled;
   }
 
-  /// Walks all pieces of axis `i` and of the axes behind it.
-  void repeat(std::size_t i, const std::byte* source, std::byte* destination) const noexcept {
-    if (i == inner_ && block_.repeats > 1) i = move_.rank();
-    if (i == move_.rank()) return move_.mover(block_, source, destination);
-    const cut_axis& axis = move_.axes[i];
-    const std::int64_t pieces = axis.pieces();
-    if (pieces == 1) return repeat(i + 1, source, destination);
-    for (std::int64_t k = 0; k < pieces; ++k) {
-      const std::int64_t index = axis.piece(k);
-      repeat(i + 1, source + index * axis.source_stride, destination + index * axis.destination_stride);
-    }
-  }
-
   const block_move& move_;
   stream_block block_{};
-  std::size_t inner_;
+  std::size_t walked_;  ///< axes
   std::array<std::int64_t, most_streams> sources_;
   std::array<std::int64_t, most_streams> destinations_;
 };
@@ -142,28 +119,39 @@ class block_runner {
 struct staged_move {
   /// The axes of the whole layout, the outermost first. A block has `at_once` indices of each.
   std::array<cut_axis, max_axes> axes;
-  std::uint8_t rank = 0;
+  std::uint8_t staged_rank = 0;
   std::int64_t source_offset = 0;       ///< bytes
   std::int64_t destination_offset = 0;  ///< bytes
   /// This many bytes of the source, from the first element on, are all elements. 0: unknown.
   std::int64_t readable = 0;
-  bool is_empty = false;
-  bool is_staged = false;  ///< else there is only `second`
-  block_move first;        ///< into the buffer
-  block_move second;       ///< out of it
-  std::int64_t bytes = 0;  ///< of all elements
+  bool has_no_elements = false;
+  bool is_staged = false;        ///< else there is only `second`
+  block_move first;              ///< into the buffer
+  block_move second;             ///< out of it
+  std::int64_t total_bytes = 0;  ///< of all elements
 
   /// These functions give the axes that are walked in pieces.
-  constexpr std::size_t cuts() const noexcept { return is_staged ? rank : second.rank(); }
-  constexpr cut_axis& cut(std::size_t i) noexcept { return is_staged ? axes[i] : second.axes[i]; }
-  constexpr const cut_axis& cut(std::size_t i) const noexcept { return is_staged ? axes[i] : second.axes[i]; }
-  /// Keeps some indices of a cut axis, at least `at_once`.
+  bool is_empty() const noexcept { return has_no_elements; }
+  std::int64_t bytes() const noexcept { return total_bytes; }
+  /// Lets a direct move write past the caches. Returns whether it can.
+  bool stream() noexcept {
+    second.is_streamed = !is_staged && second.writes_lines;
+    return second.is_streamed;
+  }
+  constexpr std::size_t rank() const noexcept { return is_staged ? staged_rank : second.rank(); }
+  constexpr const cut_axis& axis(std::size_t i) const noexcept {
+    return is_staged ? axes[i] : second.axes[i];
+  }
+  void run(const std::byte* source, std::byte* destination) const noexcept;
+
+  constexpr std::int64_t at_once(std::size_t i) const noexcept { return axis(i).at_once; }
+  /// Keeps some indices of an axis, at least `at_once`.
   constexpr void narrow(std::size_t i, const index_range& range) noexcept {
-    cut_axis& axis = cut(i);
-    axis.extent = range.end - range.begin;
-    source_offset += range.begin * axis.source_stride;
-    destination_offset += range.begin * axis.destination_stride;
-    if (readable > 0) readable -= range.begin * axis.source_stride;
+    cut_axis& cut = is_staged ? axes[i] : second.axes[i];
+    cut.extent = range.end - range.begin;
+    source_offset += range.begin * cut.source_stride;
+    destination_offset += range.begin * cut.destination_stride;
+    if (readable > 0) readable -= range.begin * cut.source_stride;
   }
 };
 
@@ -178,23 +166,14 @@ class staged_runner {
   staged_runner(const staged_move& move, std::byte* buffer, const std::byte* readable_end) noexcept
       : move_(move), buffer_(buffer), readable_end_(readable_end), first_(move.first), second_(move.second) {}
 
-  void run(const std::byte* source, std::byte* destination) noexcept { walk(0, source, destination); }
-
- private:
-  void walk(std::size_t i, const std::byte* source, std::byte* destination) noexcept {
-    if (i == move_.rank) {
-      first_.run(source, buffer_, readable_end_);
-      second_.run(buffer_, destination, buffer_ + block_buffer_bytes + readable_slack);
-      return;
-    }
-    const cut_axis& axis = move_.axes[i];
-    const std::int64_t pieces = axis.pieces();
-    for (std::int64_t k = 0; k < pieces; ++k) {
-      const std::int64_t index = axis.piece(k);
-      walk(i + 1, source + index * axis.source_stride, destination + index * axis.destination_stride);
-    }
+  void run(const std::byte* source, std::byte* destination) noexcept {
+    walk(std::span(move_.axes).first(move_.staged_rank), 0, 0, [&](std::int64_t from, std::int64_t to) {
+      first_.run(source + from, buffer_, readable_end_);
+      second_.run(buffer_, destination + to, buffer_ + block_buffer_bytes + readable_slack);
+    });
   }
 
+ private:
   const staged_move& move_;
   std::byte* buffer_;
   const std::byte* readable_end_;
@@ -215,17 +194,18 @@ class staged_runner {
 /// Runs a staged_move. `buffer` has block_buffer_bytes + readable_slack bytes.
 inline void run_blocks(const staged_move& move, const std::byte* source, std::byte* destination,
                        std::byte* buffer) noexcept {
-  if (move.is_empty) return;
+  if (move.has_no_elements) return;
   source += move.source_offset;
   destination += move.destination_offset;
   const std::byte* const readable_end = move.readable > 0 ? source + move.readable : nullptr;
   if (move.is_staged) return run_staged(move, source, destination, buffer, readable_end);
   run_direct(move.second, source, destination, readable_end);
+  if (move.second.is_streamed) finish_streams();
 }
-[[gnu::noinline]] inline void run_blocks(const staged_move& move, const std::byte* source,
-                                         std::byte* destination) noexcept {
+[[gnu::noinline]] inline void staged_move::run(const std::byte* source,
+                                               std::byte* destination) const noexcept {
   alignas(64) std::array<std::byte, block_buffer_bytes + readable_slack> buffer;
-  run_blocks(move, source, destination, buffer.data());
+  run_blocks(*this, source, destination, buffer.data());
 }
 
 }  // namespace reblock::inline REBLOCK_NAMESPACE::detail

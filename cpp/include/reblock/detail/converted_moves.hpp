@@ -20,18 +20,17 @@
 #include <reblock/detail/factor_table.hpp>
 #include <reblock/detail/layout.hpp>
 #include <reblock/detail/move_plan.hpp>
-#include <reblock/detail/movers.hpp>
 #include <reblock/detail/offers.hpp>
-#include <reblock/detail/plan.hpp>
 #include <reblock/detail/plan_blocks.hpp>
 #include <reblock/detail/run_conversion.hpp>
+#include <reblock/detail/simplify.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
 /// A converted_move plans the boxes of a layout without bounds. It is trivially copyable.
 class converted_move {
  public:
-  converted_move(const conversion_request& request, const movers& available) noexcept
+  converted_move(const conversion_request& request) noexcept
       : conversion_(request.from, request.to, request.has_factors()),
         scale_(request, request.scale),
         bias_(request, request.bias),
@@ -47,7 +46,7 @@ class converted_move {
     set_out_box(shuffled);
     if (std::max(from_size_, to_size_) > shuffled && needs_both_buffers())
       set_out_box(std::max(from_size_, to_size_));
-    set_out_runs(available);
+    set_out_runs();
   }
 
   bool is_empty() const noexcept { return empty_; }
@@ -118,7 +117,7 @@ class converted_move {
   }
 
   /// Plans the moves of a box. A side without long runs has a buffer.
-  void set_out_runs(const movers& available) noexcept {
+  void set_out_runs() noexcept {
     run_ = std::min(is_gathered_ ? elements_ : source_run_, is_scattered_ ? elements_ : destination_run_);
     layout in;
     layout out;
@@ -143,14 +142,13 @@ class converted_move {
     }
     if (is_gathered_ && is_scattered_) plan_unbounded(scatter_, out, to_size_);
     if (is_gathered_) {
-      plan_shuffle(in, from_size_, available);
+      plan_shuffle(in, from_size_);
     } else if (is_scattered_) {
-      plan_shuffle(out, to_size_, available);
+      plan_shuffle(out, to_size_);
     }
   }
-  [[gnu::noinline]] void plan_shuffle(const layout& moves, std::int64_t element_size,
-                                      const movers& available) noexcept {
-    shuffle_.emplace(moves, element_size, available);
+  [[gnu::noinline]] void plan_shuffle(const layout& moves, std::int64_t element_size) noexcept {
+    shuffle_.emplace(moves, element_size);
   }
 
   run_conversion conversion_;
@@ -227,7 +225,7 @@ class converted_runner {
     if (move_.swaps_destination_)
       swap_bytes(converted_.data(), move_.elements_, move_.conversion_.destination_size());
     if (!move_.is_gathered_) return move_.shuffle_->run(converted_.data(), destination);
-    run_blocks(move_.scatter_, converted_.data(), destination);
+    move_.scatter_.run(converted_.data(), destination);
   }
 
   /// Walks the axes of a box that are not in a run, from axis `count` - 1 inwards.

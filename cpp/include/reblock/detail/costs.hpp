@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // This table holds the measured costs of movers. Plans are chosen by it alone. Costs are in cycles, unless a name says
-// otherwise. bench/random_layouts.py measured them on an AMD EPYC (Zen 4), with REBLOCK_ISA for narrower instruction sets.
+// otherwise, of an AMD EPYC (Zen 4). `reblock_costs` (bench/cpp) compares them to measured cycles on any processor, with
+// REBLOCK_ISA for narrower instruction sets.
 #pragma once
 
 #include <array>
@@ -15,55 +16,54 @@
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
 struct mover_costs {
-  /// A call of a mover, and the last step of a mover that must not go beyond the end.
-  double call = 12;
-  double last_step = 20;
+  /// A call of a mover, and each block that it repeats.
+  double call = 40;
+  double block = 3;
   /// Bytes per cycle in squares of elements of 1, 2, 4, 8 and 16 bytes, by registers of 16, 32 and 64 bytes.
   std::array<std::array<double, 5>, 3> squares = {
-      {{6.5, 7.5, 9, 8.5, 7.5}, {10, 9.5, 11.5, 11.5, 11.5}, {0, 0, 11.5, 13, 14}}};
-  /// Bytes per cycle when few streams are interleaved or separated, if their number is a power of two.
-  double narrow_streams = 6;
-  double wide_streams = 10;
-  /// Bytes per cycle of the leaf of elements of 16 bytes.
-  double strided_16 = 6;
-  /// Few rows at any places: each register that is shuffled, and each column that is stored in one or two pieces.
-  double few_rows_step = 4;
-  double one_store = 1.2;
-  double two_stores = 2.2;
-  /// Runs: a run of one word, a run of some more bytes, and any other run, with `run_bytes` bytes per cycle.
-  double word = 2.1;
-  double short_run = 3;
-  double long_run = 4;
-  double run_bytes = 20;
-  /// Leaves that interleave or separate a number of streams known at compile time: each byte, a byte of three streams of
-  /// elements of 1 and 2 bytes, each row, each row of three streams, and each row whose streams do not fill a register of 16
-  /// bytes.
-  double leaf_byte = 0.08;
-  std::array<double, 2> three_streams_byte = {0.14, 0.1};
-  double leaf_row = 2.5;
-  double three_streams_row = 5;
-  double short_leaf_row = 30;
-  /// Leaves whose rows change with bounds: an element that is moved alone or among few streams, a byte of few streams that
-  /// have a leaf, of other streams of elements of 1, 2, 4, 8 and 16 bytes, and of runs, each row, each row of streams, and
-  /// each tile.
-  double element = 0.85;
-  double few_streams_element = 2.5;
-  double few_streams_byte = 0.11;
-  std::array<double, 5> stream_byte = {0.31, 0.18, 0.18, 0.13, 0.12};
-  double bounded_run_byte = 0.085;
-  double bounded_row = 9;
-  double bounded_stream_row = 3;
-  double bounded_tile = 60;
-  /// Making a table for the elements inside bounds.
-  double table = 4000;
-  /// Looking bytes up: a factor for a table's own cost, an additional cost of a byte, a call for some pieces, and the least
-  /// cost of a byte.
-  double lookup_factor = 1;
-  double lookup_byte = 0;
+      {{4.6, 6.1, 6.9, 6.4, 5}, {6.5, 7.5, 7.7, 7.2, 6}, {0, 0, 7.7, 8, 7.2}}};
+  /// Few streams: a row of each, a shuffle of a register, the shuffles of three streams of elements of 1, 2, 4 and 8 bytes,
+  /// and loading and storing a register, or one of its lanes.
+  double row = 5;
+  double stream_shuffle = 0.5;
+  std::array<double, 4> three_streams = {8, 5, 2, 1};
+  std::array<double, 2> joined_store = {0.9, 1.2};  ///< of 16 and 32 bytes
+  double lane_store = 1.3;
+  /// Few streams in registers of 64 bytes: picking from two registers, loading and storing a register, and each of its slots
+  /// in addition.
+  double pick = 0.85;
+  double wide_access = 1.2;
+  double slot = 0.7;
+  /// Few rows at any places: each step, each register that is loaded or shuffled, and each column that is stored in one or two
+  /// pieces.
+  double few_rows_step = 3;
+  double few_rows_register = 0.8;
+  double one_store = 1;
+  double two_stores = 1.8;
+  /// Runs: a run of one word, a run of some more bytes, any other run, and each byte.
+  double word = 1.55;
+  double short_run = 2.2;
+  double long_run = 2.3;
+  double run_byte = 0.075;
+  /// Shifted planes: bytes per cycle, a plane, and the border of a row.
+  double plane_bytes = 16;
+  double plane = 35;
+  double border = 4;
+  /// Looking bytes up: a factor for a table's own cost, an additional cost of a byte, a call for some pieces, the least cost
+  /// of a byte, and making a table.
+  double lookup_factor = 0.8;
+  double lookup_byte = 0.07;
   double lookup_call = 70;
   double least_lookup_byte = 0.09;
-  /// A factor for the moves of windows: at the edges of an image, their buffers are filled anew.
-  double windows_factor = 1.5;
+  double table = 4000;
+  /// Factors for the moves of windows, and for those inside an image and at its edges apart: at the edges, buffers are filled
+  /// anew, and all moves are short.
+  double windows_factor = 1.15;
+  double split_factor = 1.35;
+  /// A byte of a large output that does not go past the caches, in addition.
+  double cached_byte = 0.12;
+  /// Bytes of the shortest part that goes past the caches by way of a buffer: while it is written, nothing is read.
+  std::size_t least_streamed_part = 8192;
   /// A byte of the best plans, a byte of a plan that can hardly be better, a byte of a plan that is good enough to end a
   /// search, and the search.
   double best_byte = 0.08;
@@ -75,6 +75,10 @@ struct mover_costs {
   constexpr bool is_worth_search(double cost, double bytes) const noexcept {
     return cost - good_byte * bytes > search;
   }
+  /// Tells the same of a table for lookups. Tables are kept, so a table need not pay at its first use.
+  constexpr bool is_worth_table(double cost, double bytes) const noexcept {
+    return cost - least_lookup_byte * bytes > table / 4;
+  }
   /// Tells the same of a search for moves of windows inside the image, which have no bounds.
   constexpr bool is_worth_split(double cost, double bytes) const noexcept {
     return cost - best_byte * bytes > 2 * search;
@@ -83,11 +87,11 @@ struct mover_costs {
   static constexpr mover_costs of(instruction_set set) noexcept {
     mover_costs costs;
     if (set == instruction_set::avx512) {
-      costs.lookup_factor = 1.15;
-      costs.lookup_byte = 0.01;
+      costs.lookup_factor = 0.85;
+      costs.lookup_byte = 0.03;
     } else if (set == instruction_set::avx2) {
-      costs.lookup_factor = 0.6;
-      costs.lookup_byte = 0.05;
+      costs.lookup_factor = 0.62;
+      costs.lookup_byte = 0.105;
     }
     return costs;
   }

@@ -18,20 +18,15 @@
 #include <reblock/detail/executor_reference.hpp>
 #include <reblock/detail/find_reduction.hpp>
 #include <reblock/detail/gather.hpp>
-#include <reblock/detail/leaves.hpp>
-#include <reblock/detail/look_up.hpp>
 #include <reblock/detail/move_plan.hpp>
-#include <reblock/detail/movers.hpp>
 #include <reblock/detail/padded_sums.hpp>
 #include <reblock/detail/padded_windows.hpp>
-#include <reblock/detail/plan_moves.hpp>
 #include <reblock/detail/single_terms.hpp>
 #include <reblock/detail/split_windows.hpp>
 #include <reblock/detail/sum_sweep.hpp>
 #include <reblock/detail/summation.hpp>
 #include <reblock/detail/sweep_runner.hpp>
 #include <reblock/detail/tiled_sums.hpp>
-#include <reblock/detail/traversal.hpp>
 #include <reblock/executor.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
@@ -45,27 +40,6 @@ inline constexpr std::int64_t least_chunk_bytes = 64 * 1024;
 constexpr std::int64_t share(std::int64_t total, std::int64_t i, std::int64_t chunks) noexcept {
   return total / chunks * i + std::min(i, total % chunks);
 }
-
-/// chunked_moves is a plan that runs in chunks, with the data that a chunk needs.
-struct chunked_moves {
-  const plan& moves;
-  layout whole;
-  std::size_t axis;  ///< axis that is cut into chunks
-  std::int64_t chunks;
-  movers by;
-  const std::byte* source;
-  std::byte* destination;
-
-  void run(std::size_t chunk) const noexcept {
-    const auto i = static_cast<std::int64_t>(chunk);
-    const std::int64_t extent = whole.axes[axis].extent;
-    layout part = whole;
-    part.narrow(axis, share(extent, i, chunks), share(extent, i + 1, chunks));
-    const auto element_size = static_cast<std::int64_t>(moves.leaf_tile.element_size);
-    const plan part_plan = plan_moves(part, element_size, by);
-    traverse(part_plan, source, destination);
-  }
-};
 
 /// Sums of either kind that are run in chunks of boxes.
 template <class Sums>
@@ -87,35 +61,6 @@ void run_chunks(const executor_reference& executor, const Chunked& chunked) {
   executor.run(
       executor.executor, static_cast<std::size_t>(chunked.chunks),
       [](const void* self, std::size_t chunk) { static_cast<const Chunked*>(self)->run(chunk); }, &chunked);
-}
-
-/// Chooses the axis that cuts the output into at least `pieces` contiguous pieces that are as long as possible. If no axis
-/// makes enough pieces, it returns the longest axis.
-constexpr std::size_t axis_to_cut(const layout& moves, std::int64_t pieces) noexcept {
-  std::size_t best = 0;
-  const auto enough = [&](std::size_t i) { return moves.axes[i].extent >= pieces; };
-  for (std::size_t i = 1; i < moves.rank; ++i) {
-    const bool longer = enough(i) && enough(best)
-                            ? moves.axes[i].destination_stride > moves.axes[best].destination_stride
-                            : moves.axes[i].extent > moves.axes[best].extent;
-    if (longer) best = i;
-  }
-  return best;
-}
-
-inline void run_plan(const plan& moves, const movers& by, const std::byte* source, std::byte* destination,
-                     const executor_reference& executor, std::int64_t concurrency) {
-  if (moves.empty) return;
-  if (concurrency > 1) {
-    chunked_moves chunked{moves, moves.whole(), 0, 1, by, source, destination};
-    chunked.axis = axis_to_cut(chunked.whole, concurrency);
-    const auto element_size = static_cast<std::int64_t>(moves.leaf_tile.element_size);
-    const std::int64_t extent = chunked.whole.rank > 0 ? chunked.whole.axes[chunked.axis].extent : 1;
-    chunked.chunks =
-        std::min({concurrency, extent, total_bytes(chunked.whole, element_size) / least_chunk_bytes});
-    if (chunked.chunks > 1) return run_chunks(executor, chunked);
-  }
-  traverse(moves, source, destination);
 }
 
 /// shared_pieces is an axis that is walked in pieces. A chunk has several pieces.
@@ -150,34 +95,6 @@ void run_shared(const executor_reference& executor, std::int64_t concurrency, st
       executor.executor, static_cast<std::size_t>(chunks),
       [](const void* self, std::size_t chunk) { (*static_cast<decltype(run_chunk)*>(self))(chunk); },
       &run_chunk);
-}
-
-inline void run_chunks_of_blocks(const staged_move& moves, const std::byte* source, std::byte* destination,
-                                 const executor_reference& executor, std::int64_t concurrency) {
-  if (concurrency == 1) return run_blocks(moves, source, destination);
-  run_shared(
-      executor, concurrency, moves.cuts(), moves.bytes,
-      [&](std::size_t i) { return shared_pieces{moves.cut(i).extent, moves.cut(i).at_once}; },
-      [&](std::size_t i, const index_range& range) {
-        staged_move part = moves;
-        if (part.cuts() > 0) part.narrow(i, range);
-        run_blocks(part, source, destination);
-      });
-}
-
-inline void run_chunks_of_windows(const layout& whole, std::int64_t element_size, const window_block& block,
-                                  const std::byte* source, std::byte* destination,
-                                  const executor_reference& executor, std::int64_t concurrency) {
-  if (concurrency == 1) return run_windows(whole, element_size, block, source, destination);
-  run_shared(
-      executor, concurrency, whole.rank, total_bytes(whole, element_size),
-      [&](std::size_t i) { return shared_pieces{whole.axes[i].extent, block.at_once[i]}; },
-      [&](std::size_t i, const index_range& range) {
-        layout part;
-        part.take(whole);
-        if (part.rank > 0) part.narrow(i, range.begin, range.end);
-        run_windows(part, element_size, block, source, destination);
-      });
 }
 
 /// Runs a plan that walks a layout in pieces: `run(moves, source, destination)` moves all pieces of one.
@@ -283,21 +200,6 @@ REBLOCK_ENGINE_FUNCTION void run_padded_sums(const padded_sums& sums, const std:
       &run_chunk);
 }
 
-/// Runs a plan of moves.
-REBLOCK_ENGINE_FUNCTION void run_moves(const move_plan& moves, const std::byte* source,
-                                       std::byte* destination, const executor_reference& by,
-                                       std::int64_t concurrency) noexcept {
-  switch (moves.holds) {
-    case move_plan::kind::leaves:
-      return run_plan(moves.leaves, engine::all_movers(), source, destination, by, concurrency);
-    case move_plan::kind::blocks:
-      return run_chunks_of_blocks(moves.blocks, source, destination, by, concurrency);
-    case move_plan::kind::windows:
-      return run_chunks_of_windows(moves.windows.whole, moves.windows.element_size, moves.windows.block,
-                                   source, destination, by, concurrency);
-  }
-}
-
 /// A run_request says where a plan runs, and who runs its chunks.
 struct run_request {
   const std::byte* source;
@@ -306,17 +208,23 @@ struct run_request {
   std::int64_t concurrency;
 };
 
+/// Runs one of the ways to move a layout.
+template <class Way>
+void run_way(const Way& way, const run_request& how) noexcept {
+  run_chunks_of_pieces(way, how.source, how.destination, how.by, how.concurrency,
+                       [](const Way& part, const std::byte* source, std::byte* destination) {
+                         part.run(source, destination);
+                       });
+}
+
 /// run_planned runs a plan of any kind.
 REBLOCK_ENGINE_FUNCTION void run_planned(const move_plan& moves, const run_request& how) noexcept {
-  run_moves(moves, how.source, how.destination, how.by, how.concurrency);
+  moves.visit([&](const auto& way) { run_way(way, how); });
 }
 
 REBLOCK_ENGINE_FUNCTION void run_planned(const split_windows& split, const run_request& how) noexcept {
   run_planned(split.inside(), how);
-  split.for_each_edge([&](const layout& part, const window_block& block) {
-    run_chunks_of_windows(part, split.element_size(), block, how.source, how.destination, how.by,
-                          how.concurrency);
-  });
+  split.for_each_edge([&](const window_move& edge) { run_way(edge, how); });
 }
 
 REBLOCK_ENGINE_FUNCTION void run_planned(const gather& sums, const run_request& how) noexcept {
@@ -331,8 +239,8 @@ REBLOCK_ENGINE_FUNCTION void run_planned(const single_terms& terms, const run_re
   if (!terms.are_sums())
     return run_chunks_of_pieces(terms, how.source, how.destination, how.by, how.concurrency,
                                 run_single_terms);
-  run_moves(terms.moves(), how.source + terms.source_offset(), how.destination + terms.destination_offset(),
-            how.by, how.concurrency);
+  run_planned(terms.moves(), {how.source + terms.source_offset(),
+                              how.destination + terms.destination_offset(), how.by, how.concurrency});
 }
 
 REBLOCK_ENGINE_FUNCTION void run_planned(const tiled_sums& tiled, const run_request& how) noexcept {
@@ -378,60 +286,58 @@ const Plan& place(void* room, const Arguments&... arguments) noexcept {
 /// Plans windows inside the image and at its edges apart, if this costs less than `least` cycles. It is not inlined, because
 /// it needs much stack.
 REBLOCK_ENGINE_FUNCTION [[gnu::noinline]] void place_split(void* room, const layout& moves,
-                                                           std::int64_t element_size, const movers& by,
-                                                           double least) noexcept {
-  const split_windows split(moves, element_size, by, usable_instruction_set(), least);
+                                                           std::int64_t element_size, double least) noexcept {
+  const split_windows split(moves, element_size, usable_instruction_set(), least);
   if (split.cost() < least) place<split_windows>(room, split);
 }
 
 /// Makes a plan in `room`, which has the bytes of an operation.
-REBLOCK_ENGINE_FUNCTION void place_moves(void* room, const layout& moves, std::int64_t element_size,
-                                         const movers& by) noexcept {
-  const double cost = place<move_plan>(room, moves, element_size, by).cost();
+REBLOCK_ENGINE_FUNCTION void place_moves(void* room, const layout& moves,
+                                         std::int64_t element_size) noexcept {
+  const double cost = place<move_plan>(room, moves, element_size).cost();
   const auto costs = mover_costs::of(usable_instruction_set());
   if (moves.bound_count == 0 || cost == 0) return;
   if (costs.is_worth_split(cost, static_cast<double>(total_bytes(moves, element_size))))
-    place_split(room, moves, element_size, by, cost);
+    place_split(room, moves, element_size, cost);
 }
 
 /// Plans a fold whose windows lie side by side, or returns false. It is not inlined, because it needs much stack.
 REBLOCK_ENGINE_FUNCTION [[gnu::noinline]] bool place_tiles(void* room, const sum_request& request,
-                                                           const sum_sweep& sweep, leaf_function add_to_zero,
-                                                           const movers& by) noexcept {
+                                                           const sum_sweep& sweep,
+                                                           leaf_function add_to_zero) noexcept {
   layout windows;
   image_part covered;
   if (!find_tiles(request, windows, covered)) return false;
-  place<tiled_sums>(room, windows, covered, sweep, request.sum.element_size, add_to_zero, by);
+  place<tiled_sums>(room, windows, covered, sweep, request.sum.element_size, add_to_zero);
   return true;
 }
 
 /// Plans a fold whose positions have exactly one term each.
 REBLOCK_ENGINE_FUNCTION [[gnu::noinline]] void place_single_terms(void* room, const sum_request& request,
-                                                                  leaf_function add_to_zero,
-                                                                  const movers& by) noexcept {
+                                                                  leaf_function add_to_zero) noexcept {
   layout windows;
   windows.take(request.moves);
   drop_idle_bounds(windows);
-  place<single_terms>(room, windows, request.sum.element_size, add_to_zero, by);
+  place<single_terms>(room, windows, request.sum.element_size, add_to_zero);
 }
 
 /// Plans the sums of fold. If each position has exactly one term, it plans moves alone. For an output without elements it
 /// computes nothing, because the other extents may have any value.
-REBLOCK_ENGINE_FUNCTION void place_sums(void* room, const sum_request& request, const sum_functions& sum,
-                                        const movers& by) noexcept {
+REBLOCK_ENGINE_FUNCTION void place_sums(void* room, const sum_request& request,
+                                        const sum_functions& sum) noexcept {
   const std::int64_t element_size = request.sum.element_size;
   if (std::count(request.extents.begin(), request.extents.end(), 0) != 0) {
-    place_moves(room, no_moves(), element_size, by);
+    place_moves(room, no_moves(), element_size);
   } else if (request.mode != padding_mode::constant) {
     place<padded_sums>(room, padded_sums{request, sum_padded, &sum.sum_padded});
   } else if (!request.accumulates && covers_once(request.moves, request.extents)) {
-    if (sum.add_to_zero != nullptr) return place_single_terms(room, request, sum.add_to_zero, by);
-    place_moves(room, request.moves, element_size, by);
+    if (sum.add_to_zero != nullptr) return place_single_terms(room, request, sum.add_to_zero);
+    place_moves(room, request.moves, element_size);
   } else {
     if (!sums_in_place(request)) {
       const sum_sweep sweep(request, sum);
       if (sweep.fits()) {
-        if (!request.accumulates && place_tiles(room, request, sweep, sum.add_to_zero, by)) return;
+        if (!request.accumulates && place_tiles(room, request, sweep, sum.add_to_zero)) return;
         place<sum_sweep>(room, sweep);
         return;
       }
@@ -441,8 +347,7 @@ REBLOCK_ENGINE_FUNCTION void place_sums(void* room, const sum_request& request, 
 }
 
 /// Plans a reduction of fold. If each position has exactly one term that is its own result, it plans moves alone.
-REBLOCK_ENGINE_FUNCTION void place_reduction(void* room, const sum_request& request,
-                                             const movers& by) noexcept {
+REBLOCK_ENGINE_FUNCTION void place_reduction(void* room, const sum_request& request) noexcept {
   if (request.reduce->types.functions == nullptr) find_functions(request.reduce->types);
   const reducer& how = *request.reduce;
   // a bool of unusual bits would not stay as it is
@@ -450,11 +355,11 @@ REBLOCK_ENGINE_FUNCTION void place_reduction(void* room, const sum_request& requ
                                   how.types.convert == nullptr && !how.accumulates &&
                                   how.types.terms.part != element_type::boolean;
   if (std::count(request.extents.begin(), request.extents.end(), 0) != 0) {
-    place_moves(room, no_moves(), request.sum.element_size, by);
+    place_moves(room, no_moves(), request.sum.element_size);
   } else if (request.mode != padding_mode::constant) {
     place<padded_sums>(room, padded_sums{request, sum_padded});
   } else if (keeps_single_terms && covers_once(request.moves, request.extents)) {
-    place_moves(room, request.moves, request.sum.element_size, by);
+    place_moves(room, request.moves, request.sum.element_size);
   } else {
     place<gather>(room, request, static_cast<const sum_functions*>(nullptr));
   }
@@ -478,41 +383,36 @@ REBLOCK_ENGINE_FUNCTION const sum_functions* functions_of(const summation& sum) 
 
 namespace reblock::inline REBLOCK_ENGINE_NAMESPACE::engine {
 
-REBLOCK_ENGINE_DEFINITION detail::movers all_movers() noexcept {
-  return {detail::choose_leaf<>, detail::has_wide_leaf<>, detail::look_up<64>};
-}
-
 REBLOCK_ENGINE_DEFINITION void plan_moves(void* operation, const void* moves,
                                           std::int64_t element_size) noexcept {
-  detail::place_moves(operation, *static_cast<const detail::layout*>(moves), element_size, all_movers());
+  detail::place_moves(operation, *static_cast<const detail::layout*>(moves), element_size);
 }
 
 REBLOCK_ENGINE_DEFINITION void plan_sums(void* operation, const void* sums) noexcept {
   const auto& request = *static_cast<const detail::sum_request*>(sums);
-  if (request.reduce != nullptr) return detail::place_reduction(operation, request, all_movers());
+  if (request.reduce != nullptr) return detail::place_reduction(operation, request);
 #if defined(REBLOCK_COMPILED)
   const detail::sum_functions* functions = detail::functions_of(request.sum);
 #else
   const detail::sum_functions* functions = request.sum.functions;
 #endif
-  detail::place_sums(operation, request, *functions, all_movers());
+  detail::place_sums(operation, request, *functions);
 }
 
 REBLOCK_ENGINE_DEFINITION void plan_padded(void* operation, const void* request) noexcept {
-  detail::place<detail::padded_move>(operation, *static_cast<const detail::padded_request*>(request),
-                                     all_movers());
+  detail::place<detail::padded_move>(operation, *static_cast<const detail::padded_request*>(request));
 }
 
 REBLOCK_ENGINE_DEFINITION void plan_conversion(void* operation, const void* request) noexcept {
   const auto& converted = *static_cast<const detail::conversion_request*>(request);
   if (converted.moves.bound_count == 0) {
-    detail::place<detail::converted_move>(operation, converted, all_movers());
+    detail::place<detail::converted_move>(operation, converted);
     return;
   }
   detail::padded_request padded{converted.moves, converted.image_strides,
                                 static_cast<std::int64_t>(detail::size_of(converted.to)), converted.mode};
   std::copy(converted.outside.begin(), converted.outside.end(), padded.value.begin());
-  detail::place<detail::padded_move>(operation, padded, all_movers(), &converted);
+  detail::place<detail::padded_move>(operation, padded, &converted);
 }
 
 REBLOCK_ENGINE_DEFINITION void run(const void* operation, const void* source, void* destination,

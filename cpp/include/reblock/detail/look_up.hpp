@@ -46,16 +46,11 @@ struct lookup_shape {
   }
 };
 
-/// Fills all registers of a pattern, of `width` bytes, for each index of two axes. `wanted` belongs to the first shape.
-using look_up_function = void (*)(std::size_t width, std::span<const lookup_shape> shapes, lookups wanted,
-                                  const tile_axis& outer, const tile_axis& inner, const std::byte* source,
-                                  std::byte* destination) noexcept;
-
 /// Fills the registers of one shape.
 [[gnu::always_inline]] inline void look_up_shape(std::size_t width, const lookup_shape& shape,
                                                  const lookups& wanted, const tile_axis& outer,
                                                  const tile_axis& inner, const std::byte* source,
-                                                 std::byte* destination, auto widest) noexcept {
+                                                 std::byte* destination) noexcept {
   if (width < 64) {
     unrolled<lookup_shape::most_windows_of_one>([&](auto k) {
       if (shape.windows != k + 1) return;
@@ -70,34 +65,31 @@ using look_up_function = void (*)(std::size_t width, std::span<const lookup_shap
     });
     return;
   }
-  if constexpr (widest >= 64) {
-    const auto look_up_if = [&](auto wide, auto log_loaded, auto targets_before, auto half) {
-      constexpr std::size_t window_bytes = wide == 0 ? 16 : 32;
-      constexpr std::size_t windows = (std::size_t{64} << log_loaded) / window_bytes;
-      constexpr std::size_t targets = targets_before + 1;
-      constexpr std::size_t store = half == 0 ? 64 : 32;
-      if (shape.window_bytes == window_bytes && shape.windows == windows && shape.targets == targets &&
-          shape.store == store) {
-        look_up_64<window_bytes, windows, targets, store>(wanted, outer, inner, source, destination);
-      }
-    };
-    unrolled<2>([&](auto wide) {
-      unrolled<3>([&](auto log_loaded) {
-        unrolled<lookup_shape::most_targets>([&](auto targets) {
-          unrolled<2>([&](auto half) { look_up_if(wide, log_loaded, targets, half); });
-        });
+  const auto look_up_if = [&](auto wide, auto log_loaded, auto targets_before, auto half) {
+    constexpr std::size_t window_bytes = wide == 0 ? 16 : 32;
+    constexpr std::size_t windows = (std::size_t{64} << log_loaded) / window_bytes;
+    constexpr std::size_t targets = targets_before + 1;
+    constexpr std::size_t store = half == 0 ? 64 : 32;
+    if (shape.window_bytes == window_bytes && shape.windows == windows && shape.targets == targets &&
+        shape.store == store) {
+      look_up_64<window_bytes, windows, targets, store>(wanted, outer, inner, source, destination);
+    }
+  };
+  unrolled<2>([&](auto wide) {
+    unrolled<3>([&](auto log_loaded) {
+      unrolled<lookup_shape::most_targets>([&](auto targets) {
+        unrolled<2>([&](auto half) { look_up_if(wide, log_loaded, targets, half); });
       });
     });
-  }
+  });
 }
 
-/// Fills all registers. `Widest`: bytes of the widest registers.
-template <std::size_t Widest>
-void look_up(std::size_t width, std::span<const lookup_shape> shapes, lookups wanted, const tile_axis& outer,
-             const tile_axis& inner, const std::byte* source, std::byte* destination) noexcept {
-  constexpr std::integral_constant<std::size_t, Widest> widest;
+/// Fills all registers of a pattern, of `width` bytes, for each index of two axes. `wanted` belongs to the first shape.
+inline void look_up(std::size_t width, std::span<const lookup_shape> shapes, lookups wanted,
+                    const tile_axis& outer, const tile_axis& inner, const std::byte* source,
+                    std::byte* destination) noexcept {
   for (const lookup_shape& shape : shapes) {
-    look_up_shape(width, shape, wanted, outer, inner, source, destination, widest);
+    look_up_shape(width, shape, wanted, outer, inner, source, destination);
     wanted.offsets += shape.windows;
     wanted.places += shape.targets * shape.tables(width) * shape.store;
     wanted.targets += shape.targets;

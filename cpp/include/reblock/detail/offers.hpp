@@ -18,13 +18,17 @@
 #include <reblock/detail/instruction_set.hpp>
 #include <reblock/detail/layout.hpp>
 #include <reblock/detail/listed_runs.hpp>
-#include <reblock/detail/plan.hpp>
 #include <reblock/detail/simd/instruction_sets.hpp>
+#include <reblock/detail/simplify.hpp>
+#include <reblock/detail/wide_streams.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
 /// The enum says which side of a move is a buffer in the first-level cache.
 enum class buffered_side : std::uint8_t { none, source, destination };
+
+/// The enum names the movers of blocks.
+enum class mover_kind : std::uint8_t { runs, squares, few_rows, few_streams, wide_streams };
 
 struct block_offer {
   block_move move;
@@ -97,28 +101,55 @@ class block_offers {
         side_(element_size > 0 ? std::max<std::int64_t>(1, lane_bytes / element_size) : 1),
         set_(set),
         costs_(mover_costs::of(set)),
-        bytes_(static_cast<double>(total_bytes(moves, element_size))) {}
+        bytes_(static_cast<double>(total_bytes(moves, element_size))),
+        is_large_(goes_past_caches(moves, element_size)) {
+    find_chains();
+  }
+
+  /// Calls `visit(kind, offer)` with the offer of each mover. The cost is infinite if the mover cannot move the layout.
+  template <class Visit>
+  void for_each_offer(buffered_side buffer, const Visit& visit) const noexcept {
+    visit(mover_kind::runs, offer_runs(buffer));
+    if (rows_.count == 0) return;
+    if (rows_.elements >= side_ && columns_.elements >= side_) {
+      visit(mover_kind::squares, offer_squares());
+    } else {
+      visit(mover_kind::few_rows, offer_few_rows());
+    }
+    if (set_ >= instruction_set::ssse3) visit(mover_kind::few_streams, offer_few_streams());
+    if (set_ >= instruction_set::avx512) visit(mover_kind::wide_streams, offer_wide_streams());
+  }
 
   /// Returns the cheapest offer. If the source is a buffer, a mover may read all of the buffer's bytes behind an element.
-  block_offer best(buffered_side buffer) noexcept {
-    block_offer found = offer_runs(buffer);
-    find_chains();
-    const bool has_few_rows = rows_.elements < side_;
-    const bool has_few_columns = columns_.elements < side_;
-    if (rows_.count == 0) return found;
-    if (!has_few_rows && !has_few_columns) {
-      take_cheaper(found, offer_squares());
-    } else {
-      take_cheaper(found, offer_few_rows());
-      if (set_ >= instruction_set::ssse3)
-        take_cheaper(found, offer_few_streams(has_few_rows, has_few_columns));
-    }
+  block_offer best(buffered_side buffer) const noexcept {
+    block_offer found = cheapest(buffer);
+    found.move.writes_lines = writes_lines(found.move);
     return found;
   }
 
  private:
-  static void take_cheaper(block_offer& found, const block_offer& other) noexcept {
-    if (other.cost < found.cost) found = other;
+  block_offer cheapest(buffered_side buffer) const noexcept {
+    block_offer found;
+    for_each_offer(buffer, [&](mover_kind, const block_offer& offer) { take_cheaper(found, offer); });
+    return found;
+  }
+
+  /// Tells whether a mover can write whole lines past the caches.
+  static bool writes_lines(const block_move& move) noexcept {
+    if (move.are_runs) return move.writes_lines;
+    if (move.dense_columns) return true;
+    if (!move.dense_rows) return false;
+    std::int64_t places = 0;
+    for (std::size_t i = 0; i < move.repeated + std::size_t{move.column_axes}; ++i)
+      places |= move.axes[i].destination_stride;
+    // more separated streams would need too many buffers at a time
+    return (columns_of(move) <= 4 || columns_of(move) == 8) && places % lane_bytes == 0;
+  }
+
+  void take_cheaper(block_offer& found, const block_offer& other) const noexcept {
+    const bool is_cached = is_large_ && !writes_lines(other.move);
+    const double cost = other.cost + (is_cached ? bytes_ * costs_.cached_byte : 0);
+    if (cost < found.cost) found = {other.move, cost};
   }
 
   /// Finds the axis with a stride of `bytes` on one side, or returns no_axis.
@@ -132,7 +163,7 @@ class block_offers {
   /// Finds the axes along which the destination is contiguous (rows), and those along which the source is (columns). No
   /// axis is in both lists. Each list ends as soon as its axes fill whole lines.
   void find_chains() noexcept {
-    if (size_ != lane_bytes && !has_squares(size_)) return;
+    if (size_ > lane_bytes || !std::has_single_bit(static_cast<std::uint64_t>(size_))) return;
     const std::size_t row = find_axis(&layout_axis::destination_stride, size_);
     const std::size_t column = find_axis(&layout_axis::source_stride, size_);
     if (row == no_axis || column == no_axis || row == column) return;
@@ -176,6 +207,16 @@ class block_offers {
     take_chain(move, move.repeated + std::size_t{columns.count}, rows, most_rows);
   }
 
+  /// Lets a call's source, which is one row, follow the source of the call before.
+  static void order_repeats_by_source(block_move& move) noexcept {
+    for (std::size_t i = 1; i < move.repeated; ++i) {
+      for (std::size_t k = i; k > 0; --k) {
+        if (magnitude(move.axes[k - 1].source_stride) >= magnitude(move.axes[k].source_stride)) break;
+        std::swap(move.axes[k - 1], move.axes[k]);
+      }
+    }
+  }
+
   void take_chain(block_move& move, std::size_t at, const axis_chain& chain,
                   std::int64_t limit) const noexcept {
     std::int64_t streams = 1;
@@ -203,15 +244,55 @@ class block_offers {
     return listed(move, move.repeated + std::size_t{move.column_axes}, move.row_axes);
   }
 
-  static double calls_of(const block_move& move) noexcept {
-    double calls = 1;
-    for (std::size_t i = 0; i < move.rank(); ++i) calls *= static_cast<double>(move.axes[i].pieces());
-    return calls;
+  /// Estimates the cycles of all calls. A call repeats the innermost repeated axes by itself, unless it moves a piece.
+  double cost_of_calls(const block_move& move) const noexcept {
+    double blocks = 1;
+    double pieces = 1;
+    for (std::size_t i = 0; i < move.repeated; ++i) blocks *= static_cast<double>(move.axes[i].extent);
+    for (std::size_t i = move.repeated; i < move.rank(); ++i)
+      pieces *= static_cast<double>(move.axes[i].pieces());
+    if (pieces > 1) return blocks * pieces * costs_.call;
+    double calls = blocks;
+    for (std::size_t i = move.repeated; i-- > 0 && i + 2 >= move.repeated;)
+      calls /= static_cast<double>(move.axes[i].extent);
+    return calls * costs_.call + blocks * costs_.block;
   }
 
   /// Returns how many elements are moved for each of `count` elements, in whole steps.
   static double waste(std::int64_t count, std::int64_t step) noexcept {
     return static_cast<double>(ceil_divide(count, step) * step) / static_cast<double>(count);
+  }
+
+  /// Bytes of the shortest run that goes past the caches wherever it is: the ends of shorter runs cost more than it saves.
+  static constexpr std::int64_t least_streamed_run = 512;
+
+  /// Tells whether shorter runs may go past the caches, in whole registers.
+  bool streams_words() const noexcept {
+    constexpr std::int64_t width{sizeof(register_bytes)};
+    std::int64_t places = size_;
+    for (std::size_t i = 0; i < layout_.rank; ++i) places |= layout_.axes[i].destination_stride;
+    return size_ < least_streamed_run && places % width == 0 && is_large_;
+  }
+
+  block_mover choose_run_mover(bool over) const noexcept {
+    const auto size = static_cast<std::size_t>(size_);
+#if defined(__GNUC__) && defined(__x86_64__)
+    if (set_ >= instruction_set::avx512) return avx512::run_mover(size, over);
+    if (set_ >= instruction_set::avx2) return avx2::run_mover(size, over);
+#endif
+    return baseline::run_mover(size, over);
+  }
+
+  /// Lets runs that follow each other in the source follow each other in time, if they go to few places of the output.
+  /// Otherwise each part of the source would be read once for each place.
+  void join_runs(axis_order& order) const noexcept {
+    constexpr std::int64_t most_places = 16;
+    for (std::size_t k = 1; k < order.count; ++k) {
+      const layout_axis& axis = layout_.axes[order.axes[k]];
+      if (axis.source_stride != size_ || axis.extent > most_places) continue;
+      std::rotate(order.axes.begin(), order.axes.begin() + k, order.axes.begin() + k + 1);
+      return;
+    }
   }
 
   /// Offers to copy elements as runs. The list has the innermost axes of the destination. If the destination is a buffer,
@@ -221,9 +302,11 @@ class block_offers {
     block_move& move = offer.move;
     constexpr std::int64_t enough = 64;  // runs in a list
     axis_chain rows;
-    const axis_order order =
+    const bool is_streamed = buffer == buffered_side::none && streams_words();
+    axis_order order =
         order_of(layout_, buffer == buffered_side::destination ? &layout_axis::source_stride
                                                                : &layout_axis::destination_stride);
+    if (is_streamed) join_runs(order);
     for (std::size_t k = 0; k < order.count && rows.elements < enough; ++k) {
       rows.push(order.axes[k], layout_.axes[order.axes[k]].extent);
     }
@@ -240,11 +323,11 @@ class block_offers {
     const bool is_word = size_ <= 32 && std::has_single_bit(static_cast<std::uint64_t>(size_));
     const bool is_over = is_dense && !is_word && size_ < longest_over && rows_of(move) >= 2 * exact;
     move.exact = is_over ? exact : std::uint8_t{0};
-    move.mover = run_mover(static_cast<std::size_t>(size_), is_over);
-    const double each = is_word || is_over ? costs_.word
-                        : size_ < 32       ? costs_.short_run
-                                           : costs_.long_run + static_cast<double>(size_) / costs_.run_bytes;
-    offer.cost = bytes_ / static_cast<double>(size_) * each + calls_of(move) * costs_.call;
+    move.writes_lines =
+        is_large_ && buffer == buffered_side::none && (is_streamed || size_ >= least_streamed_run);
+    move.mover = is_streamed ? stream_words : move.writes_lines ? stream_runs : choose_run_mover(is_over);
+    const double each = is_word || is_over ? costs_.word : size_ < 32 ? costs_.short_run : costs_.long_run;
+    offer.cost = bytes_ * (each / static_cast<double>(size_) + costs_.run_byte) + cost_of_calls(move);
     return offer;
   }
 
@@ -273,7 +356,7 @@ class block_offers {
     const layout_axis& column = layout_.axes[columns_.axes[0]];
     move.by_destination = zeros(column.destination_stride) > zeros(row.source_stride) ||
                           (columns_of(move) < 4 * side_ && columns_of(move) < rows_of(move));
-    offer.cost = bytes_ * each * waste(columns_of(move), side_) + calls_of(move) * costs_.call;
+    offer.cost = bytes_ * each * waste(columns_of(move), side_) + cost_of_calls(move);
     return offer;
   }
 
@@ -299,37 +382,82 @@ class block_offers {
     const auto steps = static_cast<double>(ceil_divide(columns_of(move), side_));
     const double stores =
         static_cast<double>(columns_of(move)) * (few == count ? costs_.one_store : costs_.two_stores);
-    offer.cost =
-        calls_of(move) * (steps * (static_cast<double>(count) + shuffles + costs_.few_rows_step) + stores);
+    const double blocks = bytes_ / static_cast<double>(rows_of(move) * columns_of(move) * size_);
+    offer.cost = cost_of_calls(move) +
+                 blocks * (steps * (costs_.few_rows_register * (static_cast<double>(count) + shuffles) +
+                                    costs_.few_rows_step) +
+                           stores);
     return offer;
   }
 
-  /// Offers to interleave few rows, or to separate few columns, that follow each other without gaps.
-  block_offer offer_few_streams(bool has_few_rows, bool has_few_columns) const noexcept {
-    block_offer offer;
-    block_move& move = offer.move;
-    const std::size_t row = rows_.axes[0];
-    const std::size_t column = columns_.axes[0];
-    const bool interleaves = has_few_rows && layout_.axes[column].extent >= side_ &&
-                             layout_.axes[column].destination_stride == size_ * rows_.elements;
-    const bool separates = has_few_columns && layout_.axes[row].extent >= side_ &&
-                           layout_.axes[row].source_stride == size_ * columns_.elements;
-    if (!interleaves && !separates) return offer;
-    constexpr std::int64_t most_along = 8192;  // indices of the long axis, which has no list
+  /// Tells whether registers interleave or separate so many streams.
+  bool are_few(std::int64_t streams) const noexcept {
+    return size_ < lane_bytes && (streams <= side_ || streams == 3);
+  }
+
+  /// Returns how many registers interleave or separate so many streams.
+  static std::int64_t registers_of(std::int64_t few) noexcept {
+    return few == 3 ? 3 : static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(few)));
+  }
+  /// Estimates the cycles of each of these registers.
+  double cost_of_register(std::int64_t few, bool is_wide) const noexcept {
+    const std::int64_t count = registers_of(few);
+    const double shuffles =
+        few == 3 ? costs_.three_streams[static_cast<std::size_t>(log2(static_cast<std::size_t>(size_)))]
+                 : log2(static_cast<std::size_t>(count));
+    const double stores =
+        few == count ? costs_.joined_store[is_wide ? 1 : 0] : costs_.lane_store * (is_wide ? 2 : 1);
+    return costs_.stream_shuffle * shuffles + stores;
+  }
+
+  /// Indices in a piece of the long axis of streams, which has no list.
+  static constexpr std::int64_t most_along = 8192;
+
+  /// dense_streams are rows whose columns follow each other in the destination without gaps, or columns whose rows do so in
+  /// the source.
+  struct dense_streams {
+    std::int64_t count = 0;  ///< 0: there are none
+    std::int64_t length = 0;
+    bool are_rows = false;
+  };
+  template <class AreFew>
+  dense_streams find_streams(std::int64_t least, const AreFew& are_few) const noexcept {
+    const layout_axis& row = layout_.axes[rows_.axes[0]];
+    const layout_axis& column = layout_.axes[columns_.axes[0]];
+    const auto follow = [&](const axis_chain& few, const layout_axis& along, std::int64_t stride) {
+      return few.elements > 1 && are_few(few.elements) && along.extent >= least &&
+             stride == size_ * few.elements;
+    };
+    if (follow(rows_, column, column.destination_stride)) return {rows_.elements, column.extent, true};
+    if (follow(columns_, row, row.source_stride)) return {columns_.elements, row.extent, false};
+    return {};
+  }
+  void set_out_streams(block_move& move, const dense_streams& streams) const noexcept {
     axis_chain along;
-    along.push(interleaves ? column : row, layout_.axes[interleaves ? column : row].extent);
-    if (interleaves) {
+    along.push(streams.are_rows ? columns_.axes[0] : rows_.axes[0], streams.length);
+    if (streams.are_rows) {
       set_out(move, along, most_along, rows_, most_streams);
     } else {
       set_out(move, columns_, most_streams, along, most_along);
+      order_repeats_by_source(move);
     }
-    move.dense_columns = interleaves;
-    move.dense_rows = !interleaves;
-    const std::int64_t few = interleaves ? rows_.elements : columns_.elements;
-    const bool is_wide = set_ >= instruction_set::avx2 && along.elements >= 2 * side_;
-    const auto count = static_cast<double>(std::bit_ceil(static_cast<std::uint64_t>(few)));
-    const double each =
-        count / static_cast<double>(few) / (is_wide ? costs_.wide_streams : costs_.narrow_streams);
+    move.dense_columns = streams.are_rows;
+    move.dense_rows = !streams.are_rows;
+  }
+  /// Counts the rows of all streams.
+  double rows_of(const dense_streams& streams) const noexcept {
+    return bytes_ / static_cast<double>(streams.count * streams.length * size_);
+  }
+
+  /// Offers to interleave few rows, or to separate few columns, that follow each other without gaps.
+  block_offer offer_few_streams() const noexcept {
+    block_offer offer;
+    block_move& move = offer.move;
+    const dense_streams streams = find_streams(side_, [this](std::int64_t count) { return are_few(count); });
+    if (streams.count == 0) return offer;
+    set_out_streams(move, streams);
+    const std::int64_t few = streams.count;
+    const bool is_wide = set_ >= instruction_set::avx2 && streams.length >= 2 * side_;
 #if defined(__GNUC__) && defined(__x86_64__)
     const auto mover = is_wide ? avx2::few_streams_mover : ssse3::few_streams_mover;
 #elif defined(_MSC_VER) && defined(_M_X64)
@@ -337,8 +465,36 @@ class block_offers {
 #else
     const auto mover = baseline::few_streams_mover;
 #endif
-    move.mover = mover(static_cast<std::size_t>(size_), static_cast<std::size_t>(few), interleaves);
-    offer.cost = bytes_ * each + calls_of(move) * (costs_.call + costs_.last_step);
+    move.mover = mover(static_cast<std::size_t>(size_), static_cast<std::size_t>(few), streams.are_rows);
+    const std::int64_t steps = ceil_divide(streams.length, is_wide ? 2 * side_ : side_);
+    const auto registers = static_cast<double>(steps * registers_of(few));
+    offer.cost =
+        cost_of_calls(move) + rows_of(streams) * (costs_.row + registers * cost_of_register(few, is_wide));
+    return offer;
+  }
+
+  /// Offers the same with registers of 64 bytes.
+  block_offer offer_wide_streams() const noexcept {
+    block_offer offer;
+#if defined(__GNUC__) && defined(__x86_64__)
+    constexpr std::int64_t least_row = 8;  // bytes
+    const dense_streams streams =
+        find_streams(ceil_divide(least_row, size_), [](std::int64_t count) { return count <= 16; });
+    if (streams.count == 0) return offer;
+    const auto count = static_cast<std::size_t>(streams.count);
+    const auto bytes = static_cast<std::size_t>(std::min(streams.length, most_along) * size_);
+    const auto mover = streams.are_rows ? choose_wide_mover<false> : choose_wide_mover<true>;
+    offer.move.mover = mover(count, bytes, static_cast<std::size_t>(size_));
+    if (offer.move.mover == nullptr) return offer;
+    set_out_streams(offer.move, streams);
+    const wide_slots shape = wide_slots::of(count, bytes);
+    const double accesses = bytes >= 64 ? 1 : 1 + costs_.slot * static_cast<double>(shape.slots);
+    const auto registers = static_cast<double>(shape.count * ((bytes - 1) / 64 + 1));
+    offer.cost =
+        cost_of_calls(offer.move) +
+        rows_of(streams) * (costs_.row + registers * (costs_.pick * static_cast<double>(picks_of(shape)) +
+                                                      costs_.wide_access * accesses));
+#endif
     return offer;
   }
 
@@ -348,6 +504,7 @@ class block_offers {
   instruction_set set_;
   mover_costs costs_;
   double bytes_;  ///< of all elements
+  bool is_large_;
   axis_chain rows_;
   axis_chain columns_;
 };

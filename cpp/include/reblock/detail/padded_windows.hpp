@@ -26,7 +26,6 @@
 #include <reblock/detail/factor_table.hpp>
 #include <reblock/detail/layout.hpp>
 #include <reblock/detail/move_plan.hpp>
-#include <reblock/detail/movers.hpp>
 #include <reblock/detail/offers.hpp>
 #include <reblock/detail/padded_axis.hpp>
 #include <reblock/detail/remembered_moves.hpp>
@@ -43,8 +42,7 @@ class padded_move {
  public:
   /// `converted` has the conversion on the way, or is null. The strides of `request` are of both types then; its element is
   /// that of the result.
-  padded_move(const padded_request& request, const movers& available,
-              const conversion_request* converted = nullptr) noexcept;
+  padded_move(const padded_request& request, const conversion_request* converted = nullptr) noexcept;
 
   std::size_t rank() const noexcept { return whole_.rank; }
   const layout_axis& axis(std::size_t i) const noexcept { return whole_.axes[i]; }
@@ -260,13 +258,12 @@ inline layout padded_move::out_of_buffer() const noexcept {
   return out;
 }
 
-inline padded_move::padded_move(const padded_request& request, const movers& available,
-                                const conversion_request* converted) noexcept
+inline padded_move::padded_move(const padded_request& request, const conversion_request* converted) noexcept
     : element_size_(request.element_size),
       mode_(request.mode),
       value_(request.value),
       empty_(detail::is_empty(request.moves, request.element_size)),
-      out_(no_moves(), 1, available) {
+      out_(no_moves(), 1) {
   if (empty_) return;
   if (converted != nullptr) {
     conversion_ = run_conversion(converted->from, converted->to, converted->has_factors());
@@ -281,7 +278,7 @@ inline padded_move::padded_move(const padded_request& request, const movers& ava
   split_elements(request);
   choose_blocks();
   part_rank_ = list_part(part_);
-  new (&out_) move_plan(out_of_buffer(), unit_, available);
+  new (&out_) move_plan(out_of_buffer(), unit_);
 }
 static_assert(std::is_trivially_copyable_v<padded_move>);
 

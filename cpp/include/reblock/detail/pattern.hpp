@@ -58,14 +58,14 @@ class pattern {
   std::size_t cost() const noexcept { return cost_; }
 
   /// Moves the pattern and its siblings for each index of two axes.
-  void move(look_up_function look_up, const tile_axis& outer, const tile_axis& inner, const std::byte* source,
+  void move(const tile_axis& outer, const tile_axis& inner, const std::byte* source,
             std::byte* destination) const noexcept;
 
  private:
   static constexpr std::size_t most_groups = 96;
   static constexpr std::size_t most_targets = 96;
   static constexpr std::size_t most_offsets = 192;
-  static constexpr std::size_t most_places = 6144;
+  static constexpr std::size_t most_places = 4608;
 
   /// A choice is the best next group so far.
   struct choice {
@@ -251,8 +251,8 @@ inline bool pattern::append(const choice& next, std::size_t bytes) noexcept {
   return true;
 }
 
-inline void pattern::move(look_up_function look_up, const tile_axis& outer, const tile_axis& inner,
-                          const std::byte* source, std::byte* destination) const noexcept {
+inline void pattern::move(const tile_axis& outer, const tile_axis& inner, const std::byte* source,
+                          std::byte* destination) const noexcept {
   look_up(width_, std::span(groups_).first(group_count_), {offsets_.data(), places_.data(), targets_.data()},
           outer, inner, source, destination);
 }

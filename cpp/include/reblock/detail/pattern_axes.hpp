@@ -11,7 +11,7 @@
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/layout.hpp>
 #include <reblock/detail/pattern.hpp>
-#include <reblock/detail/plan.hpp>
+#include <reblock/detail/simplify.hpp>
 #include <reblock/detail/window_cover.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
@@ -32,62 +32,6 @@ constexpr std::int64_t choose_piece(std::int64_t extent, std::int64_t bytes, std
     }
   }
   return best;
-}
-
-constexpr bool shares_bound(const layout& moves, std::size_t i, std::size_t first) noexcept {
-  for (std::size_t j = first; j < moves.rank; ++j) {
-    if (i != j && share_bound(moves.axes[i], moves.axes[j])) return true;
-  }
-  return false;
-}
-
-/// inside_counts describes the ranges of an axis inside its bound. Each index of another axis decides a range.
-struct inside_counts {
-  std::int64_t ranges = 1;  ///< ranges that differ from the range before
-  std::int64_t least = 0;   ///< indices of the shortest range that is not empty; 0: there is no such range
-};
-
-/// Counts the ranges of axis `i` for the indices of axis `by`.
-inline inside_counts count_inside(const layout& moves, std::size_t i, std::size_t by) noexcept {
-  constexpr std::int64_t limit = 64;  // indices of `by` that are examined
-  const layout_axis& axis = moves.axes[i];
-  const layout_axis& other = moves.axes[by];
-  inside_counts counts;
-  index_range last{};
-  for (std::int64_t index = 0; index < other.extent; ++index) {
-    const bool is_long = index == limit / 2 && other.extent > limit;
-    if (is_long) index = other.extent - limit / 2;  // mostly, the ranges between do not change
-    const index_range inside = range_inside(moves.bounds[axis.bound], index * other.bound_step, axis);
-    const std::int64_t extent = inside.end - inside.begin;
-    if (is_long && inside != last) return {other.extent, 1};
-    if (extent > 0 && (counts.least == 0 || extent < counts.least)) counts.least = extent;
-    counts.ranges += index > 0 && inside != last ? 1 : 0;
-    last = inside;
-  }
-  return counts;
-}
-
-/// Counts the ranges of an axis for the axis before it that decides them, if there is one.
-inline inside_counts count_inside(const layout& moves, std::size_t i) noexcept {
-  for (std::size_t by = 0; by < i; ++by) {
-    if (share_bound(moves.axes[i], moves.axes[by])) return count_inside(moves, i, by);
-  }
-  return {};
-}
-
-/// Counts the tables for the axes from `first` on if other axes decide their ranges. There is a table for each range of the
-/// last deciding axis, for each index of the axes before it.
-inline std::int64_t count_tables(const layout& moves, std::size_t first) noexcept {
-  std::int64_t tables = 1;
-  std::int64_t before = 1;
-  for (std::size_t by = 0; by < first; ++by) {
-    for (std::size_t i = first; i < moves.rank; ++i) {
-      if (!share_bound(moves.axes[i], moves.axes[by])) continue;
-      tables = before * count_inside(moves, i, by).ranges;
-      before *= moves.axes[by].extent;
-    }
-  }
-  return tables;
 }
 
 /// Returns how many indices of an axis may be siblings in a pattern: their sources are near enough to share windows.
@@ -115,8 +59,7 @@ inline std::int64_t run_of(const layout& moves, const pattern_axes& axes,
     if (moves.in_source_run(axis)) run += wrapping_multiply(magnitude(axis.source_stride), extent - 1);
   };
   for (std::size_t i = axes.inner; i < moves.rank; ++i) {
-    const std::int64_t least_inside = count_inside(moves, i).least;
-    reach(moves.axes[i], least_inside > 0 ? least_inside : moves.axes[i].extent);
+    reach(moves.axes[i], moves.axes[i].extent);
   }
   if (axes.along != no_axis) reach(moves.axes[axes.along], axes.piece);
   return run;
@@ -140,32 +83,15 @@ struct pattern_sizes {
   }
 };
 
-/// Chooses how many indices of axis `i`, `bytes` each, make a piece that lies inside. An axis before it decides its range. A
-/// pattern with the whole axis would need a table for each range. 0: pieces do not pay.
-inline std::int64_t choose_decided_piece(const layout& moves, std::int64_t element_size, std::size_t i,
-                                         std::int64_t bytes, const pattern_sizes& sizes) noexcept {
-  const std::int64_t all = bytes * moves.axes[i].extent;
-  const std::int64_t least_inside = count_inside(moves, i).least;
-  if (least_inside == 0 || all <= sizes.width) return 0;
-  std::int64_t with_deciding = 0;
-  for (std::size_t by = 0; by < i; ++by) {
-    if (with_deciding == 0 && shares_bound(moves, by, i)) with_deciding = all;
-    with_deciding *= moves.axes[by].extent;
-  }
-  if (with_deciding <= sizes.limit) return 0;  // the pattern can include these axes and needs one table
-  const std::int64_t often = 512 / element_size;
-  const bool are_short = bytes < sizes.least && all <= 512;  // pieces would fill stores badly
-  if (are_short && total_bytes(moves, element_size) >= often * all * count_tables(moves, i)) return 0;
-  const std::int64_t piece = ceil_divide(sizes.least, bytes);  // larger tables take longer to make
-  return piece <= least_inside ? piece : 0;
-}
-
-/// Chooses the axes for a layout in the order of the destination. `across_gaps`: patterns may have gaps in the source.
+/// Chooses the axes for a layout in the order of the destination. `across_gaps`: patterns may have gaps in the source. A
+/// pattern has all axes with bounds: its table says which elements are outside.
 inline pattern_axes find_pattern(const layout& moves, std::int64_t element_size, std::size_t lookup_width,
                                  bool across_gaps) noexcept {
   const pattern_sizes sizes = pattern_sizes::of(lookup_width);
   pattern_axes found{moves.rank};
   found.bytes = element_size;
+  std::size_t first_bounded = 0;
+  while (first_bounded < moves.rank && !moves.axes[first_bounded].bounded()) ++first_bounded;
   while (found.along == no_axis && found.inner > 0) {
     const std::size_t i = found.inner - 1;
     const layout_axis& next = moves.axes[i];
@@ -174,11 +100,9 @@ inline pattern_axes find_pattern(const layout& moves, std::int64_t element_size,
     if (may_have_siblings) break;
     const std::int64_t with_next = found.bytes * next.extent;
     found.piece = 0;
-    if (!next.bounded() && with_next > (next.extent <= 4 ? sizes.limit : sizes.usual)) {
+    if (i < first_bounded && with_next > (next.extent <= 4 ? sizes.limit : sizes.usual)) {
       found.piece = choose_piece(next.extent, found.bytes, sizes.usual, sizes.width);
       if (next.extent < sizes.often * found.piece) found.piece = 0;
-    } else if (found.inner < moves.rank) {
-      found.piece = choose_decided_piece(moves, element_size, i, found.bytes, sizes);
     }
     if (found.piece > 0) {
       found.along = i;
@@ -190,17 +114,12 @@ inline pattern_axes find_pattern(const layout& moves, std::int64_t element_size,
     }
   }
   if (found.along == no_axis) {
-    // Takes the longest axis. If other axes are bounded, they have to be walked: then it takes one long enough for a call.
-    const auto is_bounded = [](const layout_axis& axis) { return axis.bounded(); };
-    const bool are_free = std::none_of(moves.axes.begin(), moves.axes.begin() + found.inner, is_bounded);
-    const std::int64_t enough = are_free ? std::numeric_limits<std::int64_t>::max() : 16;
     found.piece = 1;
-    for (std::size_t i = found.inner; i-- > 0;) {
-      if (shares_bound(moves, i, found.inner)) continue;
+    for (std::size_t i = found.inner; i-- > 0;) {  // takes the longest axis
       if (found.along == no_axis || moves.axes[i].extent >= moves.axes[found.along].extent) found.along = i;
-      if (moves.axes[found.along].extent >= enough) break;
     }
   }
+  if (found.inner > first_bounded) found.along = no_axis;
   found.bytes *= found.piece;
   if (found.bytes < sizes.least || found.bytes > sizes.limit) found.along = no_axis;
   return found;

@@ -42,6 +42,7 @@ inline void stream_run(std::byte* destination, const std::byte* source, std::siz
   std::memcpy(destination, source, head);
   std::size_t i = head;
   for (; i + line <= size; i += line) {
+    prefetch(source + i, 2048);
     for (std::size_t k = 0; k < line; k += sizeof(register_bytes)) {
       stream(destination + i + k, load(source + i + k));
     }

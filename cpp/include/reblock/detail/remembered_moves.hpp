@@ -31,7 +31,7 @@ class remembered_moves {
            std::byte* destination) noexcept {
     if (is_empty(moves, element_size)) return;
     const planned& found = plan_of(moves, element_size, side);
-    run_blocks(found.blocks, source + moves.source_offset, destination + moves.destination_offset);
+    found.blocks.run(source + moves.source_offset, destination + moves.destination_offset);
   }
 
  private:
@@ -57,7 +57,7 @@ class remembered_moves {
     next.element_size = element_size;
     next.side = side;
     std::copy_n(moves.axes.begin(), moves.rank, next.axes.begin());
-    plan_unbounded(next.blocks, moves, element_size, std::numeric_limits<double>::infinity(), side);
+    plan_unbounded(next.blocks, moves, element_size, side);
     // the plan is for any place
     next.blocks.source_offset = wrapping_subtract(next.blocks.source_offset, moves.source_offset);
     next.blocks.destination_offset =

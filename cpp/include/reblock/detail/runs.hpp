@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// These functions copy runs of bytes, also with a mask. The leaves copy one run after the other.
+// These functions copy runs of bytes, also with a mask.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <utility>
 
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/registers.hpp>
-#include <reblock/detail/tile.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
@@ -69,44 +67,6 @@ inline void move_masked(std::byte* destination, const std::byte* source, const s
   for (; i + 4 * width <= size; i += 4 * width) unrolled<4>([&](auto k) { move_at(i + k * width); });
   for (; i + width <= size; i += width) move_at(i);
   if (i != size) move_at(size - width);
-}
-
-template <std::size_t Size>
-void move_element(std::byte* destination, const std::byte* source, std::size_t size) {
-  if constexpr (Size != 0) {
-    std::memcpy(destination, source, Size);
-  } else {
-    copy_run(destination, source, size);
-  }
-}
-
-/// Moves a tile whose inner axis is contiguous on both sides, with one copy for each index of the other axes.
-inline void move_runs(const tile& t, const std::byte* source, std::byte* destination) {
-  const tile_axis outer = t.outer;
-  const auto bytes = static_cast<std::size_t>(t.inner.extent) * t.element_size;
-  for_each_row(t, source, destination, [=](const std::byte* from, std::byte* to) {
-    for (std::int64_t i = 0; i < outer.extent; ++i) {
-      copy_run(to + i * outer.destination_stride, from + i * outer.source_stride, bytes);
-    }
-  });
-}
-
-/// Moves a tile with any strides. The inner loop has the longer axis, because a loop over a few elements costs as much as
-/// the elements.
-template <std::size_t Size>
-void move_strided(const tile& t, const std::byte* source, std::byte* destination) {
-  const bool swaps = t.inner.extent < t.outer.extent;
-  const auto [outer, inner] = swaps ? std::pair(t.inner, t.outer) : std::pair(t.outer, t.inner);
-  const std::size_t size = t.element_size;
-  for_each_row(t, source, destination, [=](const std::byte* from, std::byte* to) {
-    for (std::int64_t i = 0; i < outer.extent; ++i) {
-      const std::byte* const first = from + i * outer.source_stride;
-      std::byte* const to_first = to + i * outer.destination_stride;
-      for (std::int64_t j = 0; j < inner.extent; ++j) {
-        move_element<Size>(to_first + j * inner.destination_stride, first + j * inner.source_stride, size);
-      }
-    }
-  });
 }
 
 }  // namespace reblock::inline REBLOCK_NAMESPACE::detail

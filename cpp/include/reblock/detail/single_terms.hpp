@@ -17,7 +17,6 @@
 #include <reblock/detail/costs.hpp>
 #include <reblock/detail/layout.hpp>
 #include <reblock/detail/move_plan.hpp>
-#include <reblock/detail/movers.hpp>
 #include <reblock/detail/offers.hpp>
 #include <reblock/detail/plan_blocks.hpp>
 #include <reblock/detail/tile.hpp>
@@ -34,10 +33,9 @@ inline constexpr std::int64_t piece_bytes = 64 * 1024;
 class single_terms {
  public:
   /// `windows` has the axes of a fold: n, c, the offsets and the windows. `add_to_zero` makes sums, or is null.
-  single_terms(const layout& windows, std::int64_t element_size, leaf_function add_to_zero,
-               const movers& by) noexcept
-      : single_terms(windows, cut(windows, element_size, add_to_zero != nullptr), element_size, add_to_zero,
-                     by) {}
+  single_terms(const layout& windows, std::int64_t element_size, leaf_function add_to_zero) noexcept
+      : single_terms(windows, cut(windows, element_size, add_to_zero != nullptr), element_size, add_to_zero) {
+  }
 
   /// Tells whether terms are sums already. Then the moves from the first term to the first position are all there is to do.
   bool are_sums() const noexcept { return add_to_zero_ == nullptr; }
@@ -78,7 +76,7 @@ class single_terms {
   using image_axes = std::array<image_axis, max_rank>;
 
   single_terms(const layout& windows, const image_axes& axes, std::int64_t element_size,
-               leaf_function add_to_zero, const movers& by) noexcept
+               leaf_function add_to_zero) noexcept
       : axes_(axes),
         rank_((windows.rank - 2) / 2 + 2),
         element_size_(element_size),
@@ -87,7 +85,7 @@ class single_terms {
         destination_offset_(windows.destination_offset),
         add_to_zero_(add_to_zero),
         are_runs_(add_to_zero != nullptr && run_of(axes, rank_, element_size) >= sum_costs::least_summed_run),
-        moves_(piece_of(windows, axes), element_size, by) {}
+        moves_(piece_of(windows, axes), element_size) {}
 
   /// Lists the axes of the image, the outermost first. Cuts them, if wanted, into pieces that have runs on both sides.
   static image_axes cut(const layout& windows, std::int64_t element_size, bool in_pieces) noexcept {

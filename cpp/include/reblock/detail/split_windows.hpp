@@ -17,7 +17,6 @@
 #include <reblock/detail/instruction_set.hpp>
 #include <reblock/detail/layout.hpp>
 #include <reblock/detail/move_plan.hpp>
-#include <reblock/detail/movers.hpp>
 #include <reblock/detail/window_blocks.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
@@ -55,13 +54,13 @@ class split_windows {
   static constexpr std::size_t most_bounds = 3;
 
   /// Plans a layout with bounds if this costs less than `least` cycles.
-  split_windows(const layout& moves, std::int64_t element_size, const movers& by, instruction_set set,
-                double least) noexcept
-      : element_size_(element_size), inside_(no_moves(), 1, by) {
+  split_windows(const layout& moves, std::int64_t element_size, instruction_set set, double least) noexcept
+      : element_size_(element_size), inside_(no_moves(), 1) {
     if (moves.bound_count > most_bounds || !has_windows(moves)) return;
     whole_.take(moves);
     layout inside;
     inside.take(moves);
+    inside.whole_bytes = total_bytes(moves, element_size);
     for (std::size_t b = 0; b < moves.bound_count; ++b) {
       ranges_[b] = find_inside(moves, b);
       const auto& [axis, range] = ranges_[b];
@@ -76,22 +75,21 @@ class split_windows {
       if (!is_second) of_edge = plan_windows(edges_[bound], part, element_size, set);
       cost += of_edge;
     });
-    if (cost >= least) return;
-    new (&inside_) move_plan(inside, element_size, by);
-    const double best =
-        mover_costs::of(set).best_byte * static_cast<double>(total_bytes(inside, element_size));
-    cost_ = cost + std::max(inside_.cost(), best);
+    if (mover_costs::of(set).split_factor * cost >= least) return;
+    new (&inside_) move_plan(inside, element_size);
+    cost_ = mover_costs::of(set).split_factor * (cost + inside_.cost());
   }
 
   /// The estimated cycles, or infinity if there is no plan.
   double cost() const noexcept { return cost_; }
-  std::int64_t element_size() const noexcept { return element_size_; }
   const move_plan& inside() const noexcept { return inside_; }
 
-  /// Calls `visit(part, block)` for each edge, with the layout of its windows and the block that moves them.
+  /// Calls `visit` with the moves of each edge.
   template <class Visit>
   void for_each_edge(const Visit& visit) const {
-    list_edges([&](const layout& part, std::size_t bound, bool) { visit(part, edges_[bound]); });
+    list_edges([&](const layout& part, std::size_t bound, bool) {
+      visit(window_move(part, element_size_, edges_[bound]));
+    });
   }
 
  private:

@@ -5,8 +5,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 
 #include <reblock/detail/configuration.hpp>
+#include <reblock/detail/tile.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
@@ -19,12 +21,14 @@ struct stream_block {
   std::size_t columns;
   /// Whether the mover writes whole lines of the destination; else it reads whole lines of the source.
   bool by_destination = false;
+  /// Whether the mover writes past the caches, where the destination allows it.
+  bool is_streamed = false;
   /// Runs may be copied with more bytes than they have. The last `exact` runs are copied with exactly their bytes.
   std::size_t exact = 0;
-  /// The block is moved `repeats` times, each time further by the steps in bytes.
-  std::int64_t repeats = 1;
-  std::int64_t source_step = 0;
-  std::int64_t destination_step = 0;
+  std::size_t element_size = 0;  ///< bytes
+  /// The block is moved for each index of two axes.
+  tile_axis outer_repeats{};
+  tile_axis repeats{};
   /// The mover may read bytes behind the source's elements up to here; null: none.
   const std::byte* readable_end = nullptr;
   /// For few streams: where each byte of a lane comes from; 0x80: the byte becomes 0.
@@ -50,6 +54,47 @@ struct stream_block {
                                : std::uint8_t{0x80};
     }
   }
+};
+
+/// repeated_places is a range: the places where a block is moved, one for each index of its two repeated axes. It is its own
+/// iterator. It has copies, which no store to the destination can change.
+class repeated_places {
+ public:
+  struct place {
+    const std::byte* source;
+    std::byte* destination;
+  };
+
+  repeated_places(const stream_block& block, const std::byte* source, std::byte* destination) noexcept
+      : outer_(block.outer_repeats),
+        inner_(block.repeats),
+        row_{source, destination},
+        next_{source, destination},
+        rows_(block.outer_repeats.extent),
+        left_(block.repeats.extent) {}
+
+  repeated_places begin() const noexcept { return *this; }
+  static std::default_sentinel_t end() noexcept { return {}; }
+  bool operator!=(std::default_sentinel_t) const noexcept { return rows_ > 0; }
+  place operator*() const noexcept { return next_; }
+  repeated_places& operator++() noexcept {
+    if (--left_ > 0) {
+      next_ = {next_.source + inner_.source_stride, next_.destination + inner_.destination_stride};
+    } else if (--rows_ > 0) {
+      row_ = {row_.source + outer_.source_stride, row_.destination + outer_.destination_stride};
+      next_ = row_;
+      left_ = inner_.extent;
+    }
+    return *this;
+  }
+
+ private:
+  tile_axis outer_;
+  tile_axis inner_;
+  place row_;  ///< of the first index of the inner axis
+  place next_;
+  std::int64_t rows_;  ///< that are left
+  std::int64_t left_;  ///< in the row
 };
 
 /// Moves a block. `source` and `destination` point to its first element.

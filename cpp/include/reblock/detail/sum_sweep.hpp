@@ -269,7 +269,8 @@ inline double sum_sweep::short_runs(const sweep_chunk& chunk) const noexcept {
       take(axis.offset_stride, axis.is_walked ? chunk.offsets[i - 2] : axis.offsets);
     }
   }
-  return sum_costs::read_run / static_cast<double>(read) + sum_costs::written_run / static_cast<double>(written);
+  return sum_costs::read_run / static_cast<double>(read) +
+         sum_costs::written_run / static_cast<double>(written);
 }
 
 /// Estimates the cost of a term, without a unit. Terms outside of a box are brought in vain.

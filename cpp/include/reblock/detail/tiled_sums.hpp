@@ -14,7 +14,6 @@
 #include <reblock/detail/costs.hpp>
 #include <reblock/detail/engine.hpp>
 #include <reblock/detail/layout.hpp>
-#include <reblock/detail/movers.hpp>
 #include <reblock/detail/single_terms.hpp>
 #include <reblock/detail/sum_sweep.hpp>
 #include <reblock/detail/tile.hpp>
@@ -52,8 +51,8 @@ constexpr bool find_tiles(const sum_request& sums, layout& windows, image_part& 
 /// A tiled_sums is trivially copyable.
 struct tiled_sums {
   tiled_sums(const layout& windows, const image_part& positions, const sum_sweep& edges,
-             std::int64_t element_size, leaf_function add_to_zero, const movers& by) noexcept
-      : inside(windows, element_size, add_to_zero, by), covered(positions), sweep(edges) {}
+             std::int64_t element_size, leaf_function add_to_zero) noexcept
+      : inside(windows, element_size, add_to_zero), covered(positions), sweep(edges) {}
 
   /// Calls `visit` with each part of the image that is not covered.
   template <class Visit>

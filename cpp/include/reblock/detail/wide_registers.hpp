@@ -31,6 +31,17 @@ using wide_bytes [[gnu::vector_size(64)]] = char;
   std::memcpy(destination, &value, sizeof(value));
 }
 
+/// Stores a register past the caches, to a multiple of 16 bytes.
+[[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] inline void stream_wide(
+    std::byte* destination, wide_bytes value) noexcept {
+  const auto all = (longs_64)value;
+  using longs [[gnu::vector_size(16)]] = long long;
+  const longs parts[] = {__builtin_shufflevector(all, all, 0, 1), __builtin_shufflevector(all, all, 2, 3),
+                         __builtin_shufflevector(all, all, 4, 5), __builtin_shufflevector(all, all, 6, 7)};
+#pragma GCC unroll 4
+  for (std::size_t k = 0; k < 4; ++k) stream(destination + 16 * k, (register_bytes)parts[k]);
+}
+
 using wide_words [[gnu::vector_size(64)]] = int;
 
 /// Picks the lanes at `places` from two registers. Lanes are bytes or words; the second register's follow the first's.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// These leaves move a few streams with registers of 64 bytes.
+// These movers move a few streams with registers of 64 bytes.
 #pragma once
 
 #include <algorithm>
@@ -15,84 +15,49 @@
 
 #include <reblock/detail/checked.hpp>
 #include <reblock/detail/configuration.hpp>
-#include <reblock/detail/tile.hpp>
+#include <reblock/detail/registers.hpp>
+#include <reblock/detail/stream_block.hpp>
 #include <reblock/detail/wide_registers.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
-/// A wide_shape describes the streams of a tile, for registers of 64 bytes.
-struct wide_shape {
-  std::int64_t streams;
-  std::int64_t row_bytes;
-  bool side_by_side;  ///< each row of a stream ends where the next stream's row begins
-  std::int64_t rows;  ///< rows of each stream
+/// wide_slots says how the streams of a block lie in registers. If rows are short, a register has several streams.
+struct wide_slots {
+  std::size_t streams;
+  std::size_t slots;  ///< slots of a register
+  std::size_t count;  ///< registers
+  /// Whether all registers have equally many streams. Then register k has the streams k, k + count, ...: each register is
+  /// interleaved by itself, and then registers are interleaved like single streams. Else streams follow each other.
+  bool are_even;
 
-  static constexpr wide_shape of(const tile& t, bool separates) noexcept {
-    const auto size = static_cast<std::int64_t>(t.element_size);
-    const std::int64_t row_bytes = (separates ? t.inner.extent : t.outer.extent) * size;
-    const std::int64_t stride = separates ? t.outer.destination_stride : t.inner.source_stride;
-    const auto [rows, slices] = t.repeated();
-    return {separates ? t.outer_extent() : t.inner_extent(), row_bytes, stride == row_bytes,
-            rows.extent * slices.extent};
+  static constexpr wide_slots of(std::size_t streams, std::size_t row_bytes) noexcept {
+    const std::size_t slots = row_bytes <= 16 ? 4 : row_bytes <= 32 ? 2 : 1;
+    return {streams, slots, (streams + slots - 1) / slots, streams % slots == 0};
+  }
+
+  constexpr std::size_t stream_at(std::size_t k, std::size_t slot) const noexcept {
+    return are_even ? slot * count + k : k * slots + slot;
+  }
+  /// Counts the streams in register `k`.
+  constexpr std::size_t streams_in(std::size_t k) const noexcept {
+    return are_even || k + 1 < count ? slots : streams - k * slots;
   }
 };
 
-/// wide_limits has the bytes of the shortest rows for which leaves with registers of 64 bytes are faster. They depend on the
-/// number of streams. The figures are measured: see bench/instruction_sets.md.
-struct wide_limits {
-  static constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
-
-  std::int64_t than_baseline = never;  ///< faster than the baseline's leaves
-  std::int64_t interleaved = never;    ///< faster than looking bytes up, if streams become one row
-  std::int64_t separated = never;      ///< faster than looking bytes up, if one row becomes streams
-
-  static constexpr wide_limits of(const wide_shape& shape) noexcept {
-    if (shape.row_bytes <= 32) return of_short_rows(shape);
-    switch (shape.streams) {
-      case 2: return {40, 64, 40};
-      case 3: return {33, 44, 40};
-      case 7: return {33, 64, 36};
-      case 4:
-      case 5:
-      case 6:
-      case 8:
-      case 9:
-      case 16: return {33, 33, 33};
-      default: return {};
-    }
-  }
-
- private:
-  /// Returns the limits of rows that are shorter than a register. A lookup has windows for several streams if the streams
-  /// lie side by side and their rows fill the windows.
-  static constexpr wide_limits of_short_rows(const wide_shape& shape) noexcept {
-    constexpr std::int64_t any = 8;            // shorter rows have not been measured
-    constexpr std::int64_t least_tile = 1800;  // bytes; smaller tiles take less than a call of the leaf
-    if (shape.rows * shape.streams * shape.row_bytes < least_tile) return {any};
-    const bool apart = !shape.side_by_side;
-    const bool fills = shape.row_bytes == 16;
-    switch (shape.streams) {
-      case 2: return apart ? wide_limits{any, never, fills ? never : 12} : wide_limits{any};
-      case 3: return apart ? wide_limits{any, 11, fills ? never : 11} : wide_limits{any};
-      case 4: return apart ? wide_limits{any, 25, 9} : wide_limits{any};
-      case 5:
-      case 6:
-      case 7: return apart ? wide_limits{any, 8, 8} : wide_limits{any, never, 16};
-      case 8: return apart ? wide_limits{any, 13, 10} : wide_limits{any, never, 16};
-      case 9: return apart ? wide_limits{any, 8, 10} : wide_limits{any, 28, 16};
-      case 16: return apart ? wide_limits{any, 15, 13} : wide_limits{any, 28, 16};
-      default: return {};
-    }
-  }
-};
-
-constexpr bool beats_baseline(const wide_shape& shape) noexcept {
-  return shape.row_bytes >= wide_limits::of(shape).than_baseline;
+/// Returns the least factor, from 2 on, of a number.
+constexpr std::size_t least_factor(std::size_t number) noexcept {
+  std::size_t factor = 2;
+  while (number % factor != 0) ++factor;
+  return factor;
 }
 
-constexpr bool beats_lookups(const wide_shape& shape, bool separates) noexcept {
-  const wide_limits limits = wide_limits::of(shape);
-  return shape.row_bytes >= (separates ? limits.separated : limits.interleaved);
+/// Counts the picks that make one register of some streams, or one stream.
+constexpr std::size_t picks_of(const wide_slots& shape) noexcept {
+  if (!shape.are_even) return std::max<std::size_t>(1, shape.count - 1);
+  std::size_t picks = shape.slots > 1 ? 1 : 0;
+  for (std::size_t left = shape.count; left > 1; left /= least_factor(left))
+    picks += std::max<std::size_t>(1, least_factor(left) - 1);
+  return picks;
 }
 
 #if defined(__GNUC__) && defined(__x86_64__)
@@ -185,37 +150,6 @@ struct loaded_picks {
   }
 };
 
-/// wide_slots says how the streams of a tile lie in registers. If rows are short, a register has several streams.
-struct wide_slots {
-  std::size_t streams;
-  std::size_t slots;  ///< slots of a register
-  std::size_t count;  ///< registers
-  /// Whether all registers have equally many streams. Then register k has the streams k, k + count, ...: each register is
-  /// interleaved by itself, and then registers are interleaved like single streams. Else streams follow each other.
-  bool are_even;
-
-  static constexpr wide_slots of(const wide_shape& shape) noexcept {
-    const auto streams = static_cast<std::size_t>(shape.streams);
-    const std::size_t slots = shape.row_bytes <= 16 ? 4 : shape.row_bytes <= 32 ? 2 : 1;
-    return {streams, slots, (streams + slots - 1) / slots, streams % slots == 0};
-  }
-
-  constexpr std::size_t stream_at(std::size_t k, std::size_t slot) const noexcept {
-    return are_even ? slot * count + k : k * slots + slot;
-  }
-  /// Counts the streams in register `k`.
-  constexpr std::size_t streams_in(std::size_t k) const noexcept {
-    return are_even || k + 1 < count ? slots : streams - k * slots;
-  }
-};
-
-/// Returns the least factor, from 2 on, of a number.
-constexpr std::size_t least_factor(std::size_t number) noexcept {
-  std::size_t factor = 2;
-  while (number % factor != 0) ++factor;
-  return factor;
-}
-
 /// Interleaves Count registers, with one stream in each, or separates them again. There is a step for each factor of Count.
 /// For example, six streams become three, each with two streams' elements in turn, and these three become the row.
 template <class Lane, std::size_t Count, bool Separates, std::size_t Left = Count>
@@ -257,7 +191,7 @@ struct wide_steps<Lane, Count, Separates, 1> {
       wide_bytes (&)[Count]) const noexcept {}
 };
 
-/// A wide_placement says where the bytes of a tile's registers are, in the row and in the streams.
+/// A wide_placement says where the bytes of a block's registers are, in the row and in the streams.
 struct wide_placement {
   static constexpr std::size_t most_registers = 16;  ///< registers
 
@@ -267,20 +201,19 @@ struct wide_placement {
   std::uint64_t row_masks[most_registers];  ///< bytes of each register; 0: none
   std::size_t last;                         ///< bytes from the first to the last registers of a stream
 
-  wide_placement(const tile& t, bool separates) noexcept;
+  wide_placement(const stream_block& block, bool separates) noexcept;
 };
 
-[[gnu::noinline]] inline wide_placement::wide_placement(const tile& t, bool separates) noexcept
-    : shape(wide_slots::of(wide_shape::of(t, separates))) {
+[[gnu::noinline]] inline wide_placement::wide_placement(const stream_block& block, bool separates) noexcept
+    : shape(wide_slots::of(separates ? block.columns : block.rows,
+                           (separates ? block.rows : block.columns) * block.element_size)) {
   constexpr std::size_t width = 64;
-  const std::size_t count = shape.streams;
-  const auto streams =
-      separates ? stream_offsets::of_destination(t, count) : stream_offsets::of_source(t, count);
-  const auto row_bytes = static_cast<std::size_t>((separates ? t.inner : t.outer).extent) * t.element_size;
-  const std::size_t bytes = row_bytes < width ? row_bytes * count : shape.count * width;
+  const std::int64_t* const streams = separates ? block.destinations : block.sources;
+  const std::size_t row_bytes = (separates ? block.rows : block.columns) * block.element_size;
+  const std::size_t bytes = row_bytes < width ? row_bytes * shape.streams : shape.count * width;
   for (std::size_t k = 0; k < shape.count; ++k) {
     for (std::size_t slot = 0; slot < shape.slots; ++slot) {
-      offsets[k][slot] = slot < shape.streams_in(k) ? streams.from(0)[shape.stream_at(k, slot)] : 0;
+      offsets[k][slot] = slot < shape.streams_in(k) ? streams[shape.stream_at(k, slot)] : 0;
     }
     row_masks[k] = k * width < bytes ? first_bits(bytes - k * width) : 0;
   }
@@ -318,14 +251,15 @@ struct uneven_step : loaded_picks<Lane, Count> {
       : loaded_picks<Lane, Count>(*uneven_picks<Lane, Count, Separates>(shape, log_element)) {}
 };
 
-/// Moves a tile that interleaves streams or, if `Separates`, separates them. `Slots`: 0 for rows that fill registers.
+/// Moves a block: interleaves its rows or, if `Separates`, separates its columns. `Slots`: 0 for rows that fill registers.
 /// `Uneven`: see wide_slots.
 template <class Lane, std::size_t Count, std::size_t Slots, bool Separates, bool Uneven>
-[[gnu::target("avx512vl,avx512bw,avx512vbmi")]] void move_wide_streams(const tile& t, const std::byte* source,
+[[gnu::target("avx512vl,avx512bw,avx512vbmi")]] void move_wide_streams(const stream_block& block,
+                                                                       const std::byte* source,
                                                                        std::byte* destination) {
   constexpr std::size_t width = sizeof(wide_bytes);
-  const wide_placement placed(t, Separates);
-  const auto log_element = static_cast<std::size_t>(std::countr_zero(t.element_size / sizeof(Lane)));
+  const wide_placement placed(block, Separates);
+  const auto log_element = static_cast<std::size_t>(std::countr_zero(block.element_size / sizeof(Lane)));
   // copies: no store to the destination can change them
   const std::size_t in_last = placed.shape.streams_in(Count - 1);
   const std::uint64_t stream_mask = placed.stream_mask;
@@ -343,53 +277,52 @@ template <class Lane, std::size_t Count, std::size_t Slots, bool Separates, bool
       std::conditional_t<Uneven, uneven_step<Lane, Count, Separates>, wide_steps<Lane, Count, Separates>>;
   const steps all_steps(placed.shape, log_element);
   const loaded_picks<Lane, 1> in_register(wide_picks_of<Lane, 1, slots, slots, Separates>[log_element]);
-  const auto [rows, slices] = t.repeated();
-  for (std::int64_t i = 0; i < slices.extent; ++i) {
-    for (std::int64_t j = 0; j < rows.extent; ++j) {
-      const std::byte* const from = source + i * slices.source_stride + j * rows.source_stride;
-      std::byte* const to = destination + i * slices.destination_stride + j * rows.destination_stride;
-      for (std::size_t at = 0;;) {
-        wide_bytes v[Count];
+  for (const auto [from, to] : repeated_places(block, source, destination)) {
+    for (std::size_t at = 0;;) {
+      wide_bytes v[Count];
 #pragma GCC unroll 16
-        for (std::size_t k = 0; k < Count; ++k) {
-          if constexpr (Slots == 0) {
-            v[k] = load_wide(Separates ? from + at * Count + k * width : from + offsets[k][0] + at);
-          } else if constexpr (Separates) {
-            v[k] = k == 0 || row_masks[k] != 0 ? load_some(from + k * width, row_masks[k]) : wide_bytes{};
-          } else {
-            const std::size_t count = Uneven && k + 1 == Count ? in_last : Slots;
-            v[k] = load_slots<Slots>(from, offsets[k], count, stream_mask);
-          }
+      for (std::size_t k = 0; k < Count; ++k) {
+        if constexpr (Slots == 0) {
+          v[k] = load_wide(Separates ? from + at * Count + k * width : from + offsets[k][0] + at);
+        } else if constexpr (Separates) {
+          v[k] = k == 0 || row_masks[k] != 0 ? load_some(from + k * width, row_masks[k]) : wide_bytes{};
+        } else {
+          const std::size_t count = Uneven && k + 1 == Count ? in_last : Slots;
+          v[k] = load_slots<Slots>(from, offsets[k], count, stream_mask);
         }
-        keep_in_registers(v);
-        if constexpr (Separates) all_steps.convert(v);
-        if constexpr (!Uneven && Slots > 1) {
-#pragma GCC unroll 16
-          for (std::size_t k = 0; k < Count; ++k) v[k] = pick_lanes<Lane>(v[k], v[k], in_register.places[0]);
-        }
-        if constexpr (!Separates) all_steps.convert(v);
-#pragma GCC unroll 16
-        for (std::size_t k = 0; k < Count; ++k) {
-          if constexpr (Slots == 0) {
-            store_wide(Separates ? to + offsets[k][0] + at : to + at * Count + k * width, v[k]);
-          } else if constexpr (Separates) {
-            const std::size_t count = Uneven && k + 1 == Count ? in_last : Slots;
-            store_slots<Slots>(to, offsets[k], count, stream_mask, v[k]);
-          } else {
-            if (k == 0 || row_masks[k] != 0) store_some(to + k * width, v[k], row_masks[k]);
-          }
-        }
-        if (at == last) break;
-        at = at + width < last ? at + width : last;  // the last step overlaps the step before
       }
+      keep_in_registers(v);
+      if constexpr (Separates) all_steps.convert(v);
+      if constexpr (!Uneven && Slots > 1) {
+#pragma GCC unroll 16
+        for (std::size_t k = 0; k < Count; ++k) v[k] = pick_lanes<Lane>(v[k], v[k], in_register.places[0]);
+      }
+      if constexpr (!Separates) all_steps.convert(v);
+#pragma GCC unroll 16
+      for (std::size_t k = 0; k < Count; ++k) {
+        if constexpr (Slots == 0) {
+          std::byte* const place = Separates ? to + offsets[k][0] + at : to + at * Count + k * width;
+          if (block.is_streamed && address_of(place) % 16 == 0) {
+            stream_wide(place, v[k]);
+          } else {
+            store_wide(place, v[k]);
+          }
+        } else if constexpr (Separates) {
+          const std::size_t count = Uneven && k + 1 == Count ? in_last : Slots;
+          store_slots<Slots>(to, offsets[k], count, stream_mask, v[k]);
+        } else {
+          if (k == 0 || row_masks[k] != 0) store_some(to + k * width, v[k], row_masks[k]);
+        }
+      }
+      if (at == last) break;
+      at = at + width < last ? at + width : last;  // the last step overlaps the step before
     }
   }
 }
 
-/// Returns the leaf for a number of registers and of slots (0 if rows fill registers), or null.
+/// Returns the mover for a number of registers and of slots (0 if rows fill registers), or null.
 template <bool Separates>
-leaf_function choose_wide_leaf(const wide_slots& shape, std::size_t slots,
-                               std::size_t element_size) noexcept {
+block_mover wide_mover_of(const wide_slots& shape, std::size_t slots, std::size_t element_size) noexcept {
   if (!shape.are_even) {
     switch (shape.count) {
       case 1: return move_wide_streams<std::uint8_t, 1, 4, Separates, true>;
@@ -407,13 +340,13 @@ leaf_function choose_wide_leaf(const wide_slots& shape, std::size_t slots,
   const auto with_slots = [slots]<class Lane, std::size_t Count, std::size_t... Slots>(
                               Lane, std::integral_constant<std::size_t, Count>,
                               std::index_sequence<Slots...>) {
-    leaf_function found = nullptr;
+    block_mover found = nullptr;
     ((slots == Slots ? static_cast<void>(found = move_wide_streams<Lane, Count, Slots, Separates, false>)
                      : void()),
      ...);
     return found;
   };
-  const auto of_few = [&](auto lane) -> leaf_function {  // registers
+  const auto of_few = [&](auto lane) -> block_mover {  // registers
     switch (shape.count) {
       case 1: return with_slots(lane, std::integral_constant<std::size_t, 1>{}, std::index_sequence<2, 4>{});
       case 2:
@@ -438,26 +371,13 @@ leaf_function choose_wide_leaf(const wide_slots& shape, std::size_t slots,
   }
 }
 
-/// Returns the leaf that interleaves, or separates, the tile's streams with registers of 64 bytes, if it is faster than the
-/// baseline's leaf, or null.
+/// Returns the mover that interleaves, or separates, so many streams with registers of 64 bytes, or null.
 template <bool Separates>
-leaf_function choose_wide_leaf(const tile& t) noexcept {
-  const wide_shape shape = wide_shape::of(t, Separates);
-  const std::size_t size = t.element_size;
-  const bool are_some = (shape.streams >= 2 && shape.streams <= 9) || shape.streams == 16;
-  if (size > 8 || !are_some || !beats_baseline(shape)) return nullptr;
-  // few shuffles of the baseline suffice for large elements
-  const bool suffices = shape.streams == 8 && (size == 8 || (size == 4 && Separates));
-  if (suffices && shape.row_bytes >= 64) return nullptr;
-  const wide_slots slots = wide_slots::of(shape);
-  return choose_wide_leaf<Separates>(slots, shape.row_bytes >= 64 ? 0 : slots.slots, size);
-}
-
-#else  // the registers have 16 bytes: there is no leaf
-
-template <bool Separates>
-leaf_function choose_wide_leaf(const tile&) noexcept {
-  return nullptr;
+block_mover choose_wide_mover(std::size_t streams, std::size_t row_bytes, std::size_t element_size) noexcept {
+  const bool are_some = (streams >= 2 && streams <= 9) || streams == 16;
+  if (element_size > 8 || !are_some) return nullptr;
+  const wide_slots slots = wide_slots::of(streams, row_bytes);
+  return wide_mover_of<Separates>(slots, row_bytes >= 64 ? 0 : slots.slots, element_size);
 }
 
 #endif

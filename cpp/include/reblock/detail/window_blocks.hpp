@@ -6,10 +6,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <type_traits>
 #include <utility>
 
 #include <reblock/detail/blocks.hpp>
@@ -40,13 +42,9 @@ struct window_block {
   std::size_t part_rank = 0;
   std::int64_t part_bytes = 0;
   block_move out;  ///< from the buffer to the destination
-};
-
-/// A window_move is trivially copyable.
-struct window_move {
-  layout whole;  ///< the described layout
-  std::int64_t element_size = 0;
-  window_block block;
+  /// Bytes from the first element of the buffer, and of a block of the destination, to the first element that `out` moves.
+  std::int64_t out_source = 0;
+  std::int64_t out_destination = 0;
 };
 
 /// Bytes of the buffer.
@@ -103,7 +101,8 @@ class window_runner {
     if (!is_same && !is_whole) std::memset(buffer_.data(), 0, static_cast<std::size_t>(block_.part_bytes));
     is_filled_ = true;
     in_.run(in, element_size_, buffered_side::destination, source_ + source, buffer_.data());
-    out_.run(buffer_.data(), destination_ + destination, buffer_.data() + buffer_.size());
+    out_.run(buffer_.data() + block_.out_source, destination_ + destination + block_.out_destination,
+             buffer_.data() + buffer_.size());
   }
 
   const layout& whole_;
@@ -125,16 +124,13 @@ class window_runner {
                                           std::byte* destination) noexcept {
   window_runner(whole, element_size, block).run(source, destination);
 }
-inline void run_windows(const window_move& move, const std::byte* source, std::byte* destination) noexcept {
-  run_windows(move.whole, move.element_size, move.block, source, destination);
-}
-
 /// A window_planner chooses how many indices of each axis a block has, and the block's part of the image.
 class window_planner {
  public:
   window_planner(window_block& block, const layout& moves, std::int64_t element_size) noexcept
       : block_(block), whole_(moves), element_size_(element_size) {
     for (std::size_t i = 0; i < moves.rank; ++i) block.at_once[i] = is_window(i) ? moves.axes[i].extent : 1;
+    if (part_bytes() > window_buffer_bytes) block.at_once.fill(1);
   }
 
   /// Plans the move and returns the cost in cycles, or infinity if the buffer is too small.
@@ -257,10 +253,11 @@ class window_planner {
     const double in_cost = offer_block(in, in_size, set, buffered_side::destination).cost;
     if (in_cost >= limit) return limit;
     const std::int64_t out_size = simplify(out, element_size_);
-    if (out.source_offset != 0 || out.destination_offset != 0) return limit;
     const block_offer moved = offer_block(out, out_size, set, buffered_side::source);
     if (in_cost + moved.cost >= limit) return limit;
     block_.out = moved.move;
+    block_.out_source = out.source_offset;
+    block_.out_destination = out.destination_offset;
     block_.part = axes;
     block_.part_rank = rank;
     block_.part_bytes = stride;
@@ -277,12 +274,11 @@ constexpr bool has_windows(const layout& moves) noexcept {
   std::size_t image_rank = moves.bound_count;
   for (std::size_t i = 0; i < moves.rank; ++i) {
     const layout_axis& axis = moves.axes[i];
-    if (axis.destination_stride < 0) return false;
     if (!axis.bounded()) {
       if (++image_rank > max_rank) return false;
       continue;
     }
-    if (axis.bound_step <= 0 || axis.source_stride % axis.bound_step != 0) return false;
+    if (axis.bound_step <= 0) return false;
     for (std::size_t j = 0; j < i; ++j) {
       const layout_axis& other = moves.axes[j];
       if (!share_bound(axis, other) || axis.extent == 1 || other.extent == 1) continue;
@@ -292,17 +288,51 @@ constexpr bool has_windows(const layout& moves) noexcept {
   return true;
 }
 
-/// Plans a layout with bounds and returns the cost in cycles, or infinity if windows cannot be moved in this way.
+/// Plans a layout with bounds and returns the cost in cycles, or infinity if its elements are larger than the buffer.
 inline double plan_windows(window_block& block, const layout& moves, std::int64_t element_size,
                            instruction_set set) noexcept {
-  if (!has_windows(moves)) return std::numeric_limits<double>::infinity();
+  assert(has_windows(moves));
   return window_planner(block, moves, element_size).plan(set);
 }
-inline double plan_windows(window_move& move, const layout& moves, std::int64_t element_size,
-                           instruction_set set) noexcept {
-  move.whole.take(moves);
-  move.element_size = element_size;
-  return plan_windows(move.block, moves, element_size, set);
-}
+
+/// A window_move moves all windows of a layout in blocks. It is trivially copyable.
+class window_move {
+ public:
+  window_move() noexcept = default;
+  window_move(const layout& whole, std::int64_t element_size, const window_block& block) noexcept
+      : element_size_(element_size), block_(block) {
+    whole_.take(whole);
+  }
+
+  /// Plans a layout with bounds, as it was described, and returns the cost in cycles.
+  double plan(const layout& moves, std::int64_t element_size, instruction_set set) noexcept {
+    whole_.take(moves);
+    element_size_ = element_size;
+    constexpr std::int64_t large = 1024;  // bytes: parts of large elements fit into the buffer
+    if (element_size > large) {
+      element_size_ = std::min<std::int64_t>(element_size & -element_size, 16);
+      whole_.add({element_size / element_size_, element_size_, element_size_});
+    }
+    return plan_windows(block_, whole_, element_size_, set);
+  }
+
+  bool is_empty() const noexcept { return false; }
+  std::size_t rank() const noexcept { return whole_.rank; }
+  const layout_axis& axis(std::size_t i) const noexcept { return whole_.axes[i]; }
+  std::int64_t at_once(std::size_t i) const noexcept { return block_.at_once[i]; }
+  std::int64_t bytes() const noexcept { return total_bytes(whole_, element_size_); }
+  /// Keeps some indices of an axis, at least `at_once`.
+  void narrow(std::size_t i, const index_range& range) noexcept { whole_.narrow(i, range.begin, range.end); }
+
+  void run(const std::byte* source, std::byte* destination) const noexcept {
+    run_windows(whole_, element_size_, block_, source, destination);
+  }
+
+ private:
+  layout whole_;
+  std::int64_t element_size_ = 0;
+  window_block block_;
+};
+static_assert(std::is_trivially_copyable_v<window_move>);
 
 }  // namespace reblock::inline REBLOCK_NAMESPACE::detail

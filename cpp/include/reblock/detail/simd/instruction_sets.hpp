@@ -16,6 +16,7 @@
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/registers.hpp>
 #include <reblock/detail/row_terms.hpp>
+#include <reblock/detail/runs.hpp>
 #include <reblock/detail/stream_block.hpp>
 #include <reblock/detail/tile.hpp>
 
@@ -25,8 +26,17 @@ namespace baseline {
 
 inline constexpr std::size_t width = 16;  // bytes of a register
 using register_type = register_bytes;
+using detail::pair_up;
+using detail::pick_words;
 using detail::zip;
 
+template <std::size_t K, std::size_t Count>
+register_type joined_lanes(const register_type (&v)[Count]) noexcept {
+  return v[K];
+}
+inline void stream_register(std::byte* destination, register_type value) noexcept {
+  stream(destination, value);
+}
 template <class Row>
 register_type load_lanes(const Row& row, std::size_t first, std::size_t) noexcept {
   return load(row(first));
@@ -60,7 +70,9 @@ register_type look_up_in(const std::byte* window, register_type places) noexcept
 }
 
 #include <reblock/detail/simd/few_streams.inc>
+#include <reblock/detail/simd/listed_runs.inc>
 #include <reblock/detail/simd/lookups.inc>
+#include <reblock/detail/simd/masks.inc>
 
 }  // namespace baseline
 
@@ -77,7 +89,16 @@ namespace ssse3 {
 
 inline constexpr std::size_t width = 16;
 using register_type = register_bytes;
+using detail::pair_up;
+using detail::pick_words;
 using detail::zip;
+template <std::size_t K, std::size_t Count>
+[[gnu::always_inline]] inline register_type joined_lanes(const register_type (&v)[Count]) noexcept {
+  return v[K];
+}
+[[gnu::always_inline]] inline void stream_register(std::byte* destination, register_type value) noexcept {
+  stream(destination, value);
+}
 template <class Row>
 [[gnu::always_inline]] inline register_type load_lanes(const Row& row, std::size_t first,
                                                        std::size_t) noexcept {
@@ -179,6 +200,9 @@ template <std::size_t WindowBytes>
 [[gnu::always_inline]] inline register_type either_bits(register_type a, register_type b) noexcept {
   return a | b;
 }
+[[gnu::always_inline]] inline register_type both_bits(register_type a, register_type b) noexcept {
+  return a & b;
+}
 template <int First, int... K>
 [[gnu::always_inline]] inline register_bytes lane_from(register_type v,
                                                        std::integer_sequence<int, K...>) noexcept {
@@ -188,9 +212,28 @@ template <std::size_t Lane>
 [[gnu::always_inline]] inline register_bytes lane(register_type v) noexcept {
   return lane_from<16 * static_cast<int>(Lane)>(v, std::make_integer_sequence<int, 16>{});
 }
+[[gnu::always_inline]] inline void stream_register(std::byte* destination, register_type value) noexcept {
+  stream(destination, lane<0>(value));  // arrays begin at multiples of 16 bytes, seldom of 32
+  stream(destination + 16, lane<1>(value));
+}
+template <int Low, int High, int... K>
+[[gnu::always_inline]] inline register_type two_lanes(register_type low, register_type high,
+                                                      std::integer_sequence<int, K...>) noexcept {
+  return __builtin_shufflevector(low, high, (K < 16 ? 16 * Low + K : 16 * High + K + 16)...);
+}
+/// Joins lanes 2 * K and 2 * K + 1 of all, if the first lanes of all registers come before the second ones.
+template <std::size_t K, std::size_t Count>
+[[gnu::always_inline]] inline register_type joined_lanes(const register_type (&v)[Count]) noexcept {
+  constexpr std::size_t low = 2 * K;
+  constexpr std::size_t high = low + 1;
+  return two_lanes<static_cast<int>(low / Count), static_cast<int>(high / Count)>(
+      v[low % Count], v[high % Count], std::make_integer_sequence<int, 32>{});
+}
 
 #include <reblock/detail/simd/few_streams.inc>
+#include <reblock/detail/simd/listed_runs.inc>
 #include <reblock/detail/simd/lookups.inc>
+#include <reblock/detail/simd/masks.inc>
 #include <reblock/detail/simd/row_sums.inc>
 
 }  // namespace avx2
@@ -227,6 +270,12 @@ template <class Row>
   return join_parts<register_type>(low, high, std::make_integer_sequence<int, 64>{});
 }
 
+[[gnu::always_inline]] inline register_type both_bits(register_type a, register_type b) noexcept {
+  return a & b;
+}
+
+#include <reblock/detail/simd/listed_runs.inc>
+#include <reblock/detail/simd/masks.inc>
 #include <reblock/detail/simd/row_sums.inc>
 #include <reblock/detail/simd/squares.inc>
 

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// simplify() brings a layout to its canonical form: the fewest axes for the same moves, in the order of the destination,
+// with the largest element that both sides share.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include <reblock/detail/checked.hpp>
+#include <reblock/detail/compiler.hpp>
+#include <reblock/detail/configuration.hpp>
+#include <reblock/detail/layout.hpp>
+
+namespace reblock::inline REBLOCK_NAMESPACE::detail {
+
+inline constexpr std::size_t no_axis = max_axes;
+
+/// Removes the bounds that hold everywhere, so that their axes are free.
+constexpr void drop_idle_bounds(layout& moves) noexcept {
+  for (std::size_t b = 0; b < moves.bound_count; ++b) {
+    std::int64_t lowest = moves.bounds[b].offset;
+    std::int64_t highest = lowest;
+    for (std::size_t i = 0; i < moves.rank; ++i) {
+      if (moves.axes[i].bound != b) continue;
+      const std::int64_t reach = moves.axes[i].bound_step * (moves.axes[i].extent - 1);
+      (reach < 0 ? lowest : highest) += reach;
+    }
+    if (lowest < 0 || highest >= moves.bounds[b].extent) continue;
+    for (std::size_t i = 0; i < moves.rank; ++i) {
+      if (moves.axes[i].bound == b) moves.axes[i].bound = no_bound;
+    }
+  }
+}
+
+constexpr bool has_bounds(const layout& moves) noexcept {
+  return std::any_of(moves.axes.begin(), moves.axes.begin() + moves.rank,
+                     [](const layout_axis& axis) { return axis.bounded(); });
+}
+
+constexpr void drop_single_indices(layout& moves) noexcept {
+  for (std::size_t i = moves.rank; i-- > 0;) {
+    if (moves.axes[i].extent == 1 && !moves.axes[i].bounded()) moves.remove(i);
+  }
+}
+
+/// Makes all destination strides positive and orders the axes, the longest destination stride first.
+constexpr void order_by_destination(layout& moves) noexcept {
+  for (std::size_t i = 0; i < moves.rank; ++i) {
+    if (moves.axes[i].destination_stride < 0) moves.reverse(i);
+    for (std::size_t j = i; j > 0; --j) {
+      if (moves.axes[j - 1].destination_stride >= moves.axes[j].destination_stride) break;
+      std::swap(moves.axes[j - 1], moves.axes[j]);
+    }
+  }
+}
+
+/// Merges two neighbouring axes if, on both sides, the outer axis continues where the inner axis ends. It merges only axes
+/// that are both within the source_run, or both not.
+constexpr void merge_nested(layout& moves) noexcept {
+  for (std::size_t i = moves.rank; i-- > 1;) {
+    layout_axis& outer = moves.axes[i - 1];
+    const layout_axis& inner = moves.axes[i];
+    if (outer.bounded() || inner.bounded() || moves.in_source_run(outer) != moves.in_source_run(inner) ||
+        outer.source_stride != wrapping_multiply(inner.source_stride, inner.extent) ||
+        outer.destination_stride != wrapping_multiply(inner.destination_stride, inner.extent)) {
+      continue;
+    }
+    outer.extent *= inner.extent;
+    outer.source_stride = inner.source_stride;
+    outer.destination_stride = inner.destination_stride;
+    moves.remove(i);
+  }
+}
+
+/// Moves axis `from` to the place of axis `to` and shifts the axes between.
+constexpr void rotate_axis(layout& moves, std::size_t from, std::size_t to) noexcept {
+  for (; from < to; ++from) std::swap(moves.axes[from], moves.axes[from + 1]);
+  for (; from > to; --from) std::swap(moves.axes[from], moves.axes[from - 1]);
+}
+
+/// Orders axes [0, count), the longest source stride first.
+constexpr void order_by_source(layout& moves, std::size_t count) noexcept {
+  for (std::size_t i = 1; i < count; ++i) {
+    for (std::size_t j = i; j > 0; --j) {
+      if (magnitude(moves.axes[j - 1].source_stride) >= magnitude(moves.axes[j].source_stride)) break;
+      std::swap(moves.axes[j - 1], moves.axes[j]);
+    }
+  }
+}
+
+/// Tells whether the output is so large that it should be written past the caches: with its source, it is larger than most
+/// last-level caches, so a later read of the output would not find it there.
+constexpr bool goes_past_caches(const layout& moves, std::int64_t element_size) noexcept {
+  constexpr std::int64_t least = std::int64_t{32} * 1024 * 1024;  // bytes
+  const std::int64_t bytes = total_bytes(moves, element_size);
+  const bool is_read_again = bytes >= 2 * source_reach(moves, 0, element_size);
+  return has_streams && std::max(moves.whole_bytes, bytes) >= least * (is_read_again ? 2 : 1);
+}
+
+/// Reduces a layout to as few axes as possible, in the order of the destination. An axis that is contiguous on both sides
+/// becomes a part of the elements. Returns the bytes of an element.
+constexpr std::int64_t simplify(layout& moves, std::int64_t element_size) noexcept {
+  drop_idle_bounds(moves);
+  drop_single_indices(moves);
+  order_by_destination(moves);
+  merge_nested(moves);
+  if (moves.rank == 0) return element_size;
+  const layout_axis& inner = moves.axes[moves.rank - 1];
+  if (inner.bounded() || inner.source_stride != element_size || inner.destination_stride != element_size) {
+    return element_size;
+  }
+  --moves.rank;
+  return element_size * inner.extent;
+}
+
+}  // namespace reblock::inline REBLOCK_NAMESPACE::detail

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Planes that windows shift, with every instruction set of this processor. Sources begin and end with their elements, so that
+// a sanitizer sees what is read beyond them.
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <random>
+
+#include <doctest/doctest.h>
+
+#include <reblock/detail/plane_move.hpp>
+
+#include "../effort.hpp"
+#include "drawn_ways.hpp"
+#include "layout_oracle.hpp"
+
+namespace reblock {
+namespace {
+
+using namespace detail;
+using test::draw;
+
+/// Windows with "same" padding, over images of any number of channels.
+layout same_windows(std::int64_t channels, std::int64_t height, std::int64_t width, std::int64_t padding,
+                    std::int64_t element_size) {
+  return test::square_windows(channels, height, width, 2 * padding + 1, 1, padding, element_size);
+}
+
+TEST_CASE("planes that windows shift are moved as runs, and nothing is read beyond them") {
+  int planned = 0;
+  int cut = 0;
+  for (const unsigned seed : test::seeds(400, 40)) {
+    INFO("seed ", seed);
+    std::mt19937 random(seed);
+    const std::int64_t element_size = test::draw_element_size(random);
+    // few channels have no mask, nor have planes of more than 4096 bytes
+    const std::int64_t side = draw(random, 0, 4) == 0 ? 70 : 20;
+    layout l = same_windows(draw(random, 1, 9), draw(random, 1, side), draw(random, 1, side),
+                            draw(random, 1, side == 70 ? 1 : 4), element_size);
+    if (test::flip_coin(random)) l.axes[0].source_stride = -l.axes[0].source_stride;
+    planned += test::check_way<plane_move>(random, test::without_margins(l, element_size), cut);
+  }
+  CHECK(planned >= test::enough(200));
+  CHECK(cut >= test::enough(200));
+}
+
+TEST_CASE("a batch is walked, whether it makes one axis with the channels or not") {
+  for (const std::int64_t gap : {0, 64}) {
+    INFO("gap ", gap);
+    std::mt19937 random(1);
+    layout l = same_windows(6, 9, 11, 1, 4);
+    l.add({5, 6 * 9 * 11 * 4, 6 * 9 * 9 * 11 * 4 + gap});
+    int cut = 0;
+    CHECK(test::check_way<plane_move>(random, test::without_margins(l, 4), cut) > 0);
+  }
+}
+
+TEST_CASE("volumes have planes too, some of them outside") {
+  int planned = 0;
+  int cut = 0;
+  for (const unsigned seed : test::seeds(60, 20)) {
+    INFO("seed ", seed);
+    std::mt19937 random(seed);
+    const test::drawn_windows volume{
+        {1, draw(random, 1, 6), draw(random, 2, 6), draw(random, 2, 9), draw(random, 2, 9)},
+        {.sizes = 3, .start_padding = 1, .end_padding = 1},
+        1};
+    const auto geometry = window_geometry::make(volume.image, volume.window, 1, 4, "input");
+    REQUIRE(static_cast<bool>(geometry));
+    axis_values strides = volume.image;
+    std::int64_t stride = 4;
+    for (std::size_t i = strides.size(); i-- > 0; stride *= volume.image[i]) strides[i] = stride;
+    const axis_values columns = geometry->columns();
+    const layout l = geometry->moves(strides, {columns[1] * columns[2] * 4, columns[2] * 4, 4}, 4);
+    planned += test::check_way<plane_move>(random, test::without_margins(l, 4), cut);
+  }
+  CHECK(planned >= test::enough(50));
+}
+
+TEST_CASE("planes of different sizes on both sides are not moved as runs") {
+  plane_move planes;
+  const auto is_planned = [&](layout l) {
+    simplify(l, 4);
+    return std::isfinite(planes.plan(l, 4, detect_instruction_set()));
+  };
+  CHECK(is_planned(same_windows(4, 9, 9, 1, 4)));
+  CHECK_FALSE(is_planned(test::square_windows(4, 9, 9, 3, 2, 1, 4)));
+  CHECK_FALSE(is_planned(test::square_windows(4, 9, 9, 3, 1, 2, 4)));
+  CHECK_FALSE(is_planned(test::square_windows(4, 9, 9, 3, 1, 0, 4)));
+}
+
+}  // namespace
+}  // namespace reblock
