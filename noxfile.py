@@ -179,7 +179,7 @@ def sanitize_python(session: nox.Session) -> None:
 
 @nox.session
 def valgrind(session: nox.Session) -> None:
-    """Run the C++ tests of the leaves, the traversal and the sums under valgrind's memcheck."""
+    """Run the C++ tests of the movers, the plans and the sums under valgrind's memcheck."""
     session.install(*CMAKE)
     provide(session, *DOCTEST)
     provide(session, "valgrind", "valgrind")
@@ -187,7 +187,8 @@ def valgrind(session: nox.Session) -> None:
     session.run("cmake", "--build", "build/release", "--target", "reblock_tests")
     session.run(
         *("valgrind", "--error-exitcode=1", "--quiet", "build/release/tests/cpp/reblock_tests"),
-        "--source-file=*leaves_test.cpp,*gather_test.cpp,*traversal_test.cpp",
+        "--source-file=*leaves_test.cpp,*gather_test.cpp,*block*_test.cpp,*streams_test.cpp,"
+        "*_move_test.cpp,*traversal_test.cpp",
         external=True,
     )
 
