@@ -12,6 +12,7 @@
 #include <limits>
 #include <span>
 
+#include <reblock/detail/axis_order.hpp>
 #include <reblock/detail/blocks.hpp>
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/costs.hpp>
@@ -33,40 +34,6 @@ enum class mover_kind : std::uint8_t { runs, squares, few_rows, few_streams, wid
 struct block_offer {
   block_move move;
   double cost = std::numeric_limits<double>::infinity();  ///< cycles
-};
-
-/// An axis_order lists axes, the innermost first.
-struct axis_order {
-  std::array<std::uint8_t, max_axes> axes;
-  std::size_t count = 0;
-};
-
-constexpr axis_order order_of(const layout& moves, std::int64_t layout_axis::* stride) noexcept {
-  axis_order order;
-  for (std::size_t i = moves.rank; i-- > 0;) {
-    std::size_t k = order.count++;
-    for (; k > 0 && magnitude(moves.axes[order.axes[k - 1]].*stride) > magnitude(moves.axes[i].*stride);
-         --k) {
-      order.axes[k] = order.axes[k - 1];
-    }
-    order.axes[k] = static_cast<std::uint8_t>(i);
-  }
-  return order;
-}
-
-/// An axis_chain lists axes along which one side is contiguous, the innermost first.
-struct axis_chain {
-  std::array<std::uint8_t, max_axes> axes;
-  std::uint8_t count = 0;
-  std::int64_t elements = 1;
-
-  constexpr void push(std::size_t axis, std::int64_t extent) noexcept {
-    axes[count++] = static_cast<std::uint8_t>(axis);
-    elements *= extent;
-  }
-  constexpr bool has(std::size_t axis) const noexcept {
-    return std::find(axes.begin(), axes.begin() + count, axis) != axes.begin() + count;
-  }
 };
 
 inline constexpr std::int64_t lane_bytes = 16;

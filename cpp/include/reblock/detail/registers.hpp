@@ -103,21 +103,6 @@ inline void store_part(std::byte* destination, register_bytes value, std::size_t
   }
 }
 
-/// These functions load and store parts of registers, each of `size` bytes, at some offsets. They are not inlined, because
-/// there are many leaves: the streams of a row share the cost of a call.
-/// @{
-[[gnu::noinline]] inline void load_parts(register_bytes* values, const std::byte* source,
-                                         const std::int64_t* offsets, std::size_t count,
-                                         std::size_t size) noexcept {
-  for (std::size_t k = 0; k < count; ++k) values[k] = load_part(source + offsets[k], size);
-}
-[[gnu::noinline]] inline void store_parts(std::byte* destination, const std::int64_t* offsets,
-                                          const register_bytes* values, std::size_t count,
-                                          std::size_t size) noexcept {
-  for (std::size_t k = 0; k < count; ++k) store_part(destination + offsets[k], values[k], size);
-}
-/// @}
-
 template <class F, std::size_t... K>
 [[gnu::always_inline]] inline void unrolled(F&& f, std::index_sequence<K...>) {
   (f(std::integral_constant<std::size_t, K>{}), ...);
@@ -148,14 +133,6 @@ template <std::size_t Size, int Times, std::size_t Count>
   } else {
     return shuffle<Size, Times - 1>(shuffle_once<Size>(v, std::make_index_sequence<Count>{}));
   }
-}
-
-/// Tells whether rows of `count` elements, `row_stride` bytes apart, may be read and written in whole registers if another
-/// row follows. The bytes beyond a row belong to the next row, which is moved later.
-template <std::size_t Size>
-constexpr bool run_over(std::size_t count, std::int64_t row_stride) noexcept {
-  constexpr std::size_t width = sizeof(register_bytes) / Size;
-  return count < width && 2 * count >= width && row_stride == static_cast<std::int64_t>(count * Size);
 }
 
 constexpr int log2(std::size_t power_of_two) noexcept { return std::countr_zero(power_of_two); }
