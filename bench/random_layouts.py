@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import argparse
+import importlib
+import importlib.util
 import itertools
 import json
 import math
@@ -12,6 +14,7 @@ import random
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +25,7 @@ from timing import Run, geometric_mean, median_times
 
 Shape = tuple[int, ...]
 OPERATORS = ("depth_to_space", "space_to_depth", "unfold", "fold")
+PEERS = ("NumPy", "torch")
 DTYPES = {1: "uint8", 2: "int16", 4: "float32", 8: "float64", 16: "complex128"}
 KIBI = 1 << 10
 MEBI = 1 << 20
@@ -284,12 +288,49 @@ def by_numpy(case: Case, x: Any, out: Any) -> tuple[Callable[[], object], Callab
     return add, lambda: inside(case, whole)
 
 
+def by_torch(case: Case, x: Any, out: Any) -> Callable[[], Any] | None:
+    """Return what PyTorch's own operator does, or None if PyTorch has none.
+
+    Its results are new tensors in C order. They are copied to an output in another order.
+    """
+    if len(case.arguments[-1]) != 2 or importlib.util.find_spec("torch") is None:
+        return None
+    torch = importlib.import_module("torch")
+    torch.set_num_threads(1)
+    functional = torch.nn.functional
+    tensor = torch.from_numpy(x)
+    if case.operator in OPERATORS[:2]:
+        blocks = case.arguments[0]
+        if case.keywords["order"] != "CRD" or blocks[0] != blocks[1]:
+            return None
+        is_to_space = case.operator == "depth_to_space"
+        function = functional.pixel_shuffle if is_to_space else functional.pixel_unshuffle
+        operate = partial(function, tensor, blocks[0])
+    elif case.dtype in ("float32", "float64"):
+        window = {
+            "kernel_size": case.arguments[-1],
+            "stride": case.keywords["strides"],
+            "dilation": case.keywords["dilations"],
+            "padding": case.keywords["start_padding"],
+        }
+        if case.operator == "fold":
+            operate = partial(functional.fold, tensor, case.arguments[0], **window)
+        else:
+            operate = partial(functional.unfold, tensor, **window)
+    else:
+        return None
+    if out.flags.c_contiguous:
+        return operate
+    target = torch.from_numpy(out)
+    return lambda: target.copy_(operate())
+
+
 def measure(case: Case, seconds: float) -> dict[str, Any]:
-    """Check the result, then time it beside a copy of the larger side and what NumPy does."""
+    """Check the result, then time it beside a copy of the larger side, NumPy and PyTorch."""
     x = filled(laid_out(case.shape, case.dtype, case.source_order))
     shape = output_shape(case)
     out = laid_out(shape, case.dtype, case.target_order)
-    theirs, result = by_numpy(case, x, laid_out(shape, case.dtype, case.target_order))
+    theirs, their_result = by_numpy(case, x, laid_out(shape, case.dtype, case.target_order))
     function = getattr(reblock, case.operator)
 
     def ours() -> object:
@@ -297,7 +338,7 @@ def measure(case: Case, seconds: float) -> dict[str, Any]:
 
     ours()
     theirs()
-    if not np.array_equal(out, result()):
+    if not np.array_equal(out, their_result()):
         raise AssertionError(f"reblock is wrong: case {case.number}, {case.name}")
     source = np.ones(larger_side(case), np.uint8)
     target = np.zeros_like(source)
@@ -306,13 +347,19 @@ def measure(case: Case, seconds: float) -> dict[str, Any]:
         "NumPy": theirs,
         "copy": lambda: np.copyto(target, source),
     }
+    torch_runs = by_torch(case, x, laid_out(shape, case.dtype, case.target_order))
+    if torch_runs is not None:
+        if not np.allclose(np.asarray(torch_runs()), out):
+            raise AssertionError(f"PyTorch is wrong: case {case.number}, {case.name}")
+        runs["torch"] = torch_runs
     times = median_times(runs, seconds, least_rounds=3)
+    result = {peer: times["copy"] / times[peer] for peer in PEERS if peer in times}
     return {
         "number": case.number,
         "group": case.group,
         "name": case.name,
         "ratio": times["copy"] / times["reblock"],
-        "NumPy": times["copy"] / times["NumPy"],
+        **result,
     }
 
 
@@ -332,7 +379,8 @@ def report(results: list[dict[str, Any]], groups: Sequence[str], peers: Sequence
         if not own or (group == "" and len(groups) == 1):
             continue
         ratios = sorted(r["ratio"] for r in own)
-        means = [geometric_mean([r[peer] for r in own if peer in r]) for peer in peers]
+        of_peers = [[r[peer] for r in own if peer in r] for peer in peers]
+        means = [geometric_mean(ratios) if ratios else math.nan for ratios in of_peers]
         print(
             f"{len(own):5} {ratios[0]:6.3f} {ratios[len(ratios) // 20]:6.3f}"
             f" {geometric_mean(ratios):6.3f} {' '.join(f'{mean:6.3f}' for mean in means)}"
@@ -365,7 +413,11 @@ def main() -> None:
     use_last_processor()
     results = [measure(case, arguments.seconds) for case in chosen(arguments)]
     groups = sorted({r["group"] for r in results})
-    report(results, [*groups, *OPERATORS, ""], ["NumPy"])
+    report(
+        results,
+        [*groups, *OPERATORS, ""],
+        [peer for peer in PEERS if any(peer in r for r in results)],
+    )
     if arguments.json:
         arguments.json.write_text(json.dumps(results, indent=1), encoding="utf-8")
 
