@@ -65,8 +65,11 @@ def extract_patches_2d(
     layout = "HWC"[: image.ndim]
     rows = reblock.unfold(image, patch_size, layout=layout, out_layout="LC", order="DCR")
     if max_patches is not None:
-        count = max_patches if isinstance(max_patches, int) else int(max_patches * len(rows))
-        if isinstance(max_patches, float) and not 0 < max_patches < 1:
+        if isinstance(max_patches, int):
+            count = max_patches
+        elif 0 < max_patches < 1:
+            count = int(max_patches * len(rows))
+        else:
             raise ValueError(f"max_patches must be between 0 and 1, got {max_patches}")
         seed = random_state if isinstance(random_state, int) else None
         rows = rows[np.random.default_rng(seed).permutation(len(rows))[:count]]
