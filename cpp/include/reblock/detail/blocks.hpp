@@ -41,6 +41,7 @@ struct block_move {
   bool dense_rows = false;
   std::uint8_t exact = 0;
   std::int64_t element_size = 0;  ///< bytes
+  lane_places places{};           ///< of few streams
   block_mover mover = nullptr;
 
   constexpr std::size_t rank() const noexcept { return std::size_t{repeated} + column_axes + row_axes; }
@@ -79,8 +80,7 @@ class block_runner {
       if (walked_ > 0) block_.outer_repeats = move.axes[--walked_];
     }
     block_.element_size = static_cast<std::size_t>(move.element_size);
-    if (move.dense_columns) block_.close_gaps(block_.element_size, block_.rows, std::bit_ceil(block_.rows));
-    if (move.dense_rows) block_.open_gaps(block_.element_size, block_.columns, std::bit_ceil(block_.columns));
+    block_.places = move.places;
   }
   block_runner(const block_runner&) = delete;
 

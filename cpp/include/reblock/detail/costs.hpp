@@ -16,9 +16,10 @@
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
 struct mover_costs {
-  /// A call of a mover, and each block that it repeats.
+  /// A call of a mover, each block that it repeats, and each place of a row or a column that is listed once for all calls.
   double call = 40;
   double block = 3;
+  double place = 0.7;
   /// Bytes per cycle in squares of elements of 1, 2, 4, 8 and 16 bytes, by registers of 16, 32 and 64 bytes.
   std::array<std::array<double, 5>, 3> squares = {
       {{4.6, 6.1, 6.9, 6.4, 5}, {6.5, 7.5, 7.7, 7.2, 6}, {0, 0, 7.7, 8, 7.2}}};

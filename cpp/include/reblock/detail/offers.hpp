@@ -218,11 +218,14 @@ class block_offers {
     for (std::size_t i = 0; i < move.repeated; ++i) blocks *= static_cast<double>(move.axes[i].extent);
     for (std::size_t i = move.repeated; i < move.rank(); ++i)
       pieces *= static_cast<double>(move.axes[i].pieces());
-    if (pieces > 1) return blocks * pieces * costs_.call;
+    const std::int64_t listed =
+        (move.dense_rows ? 0 : rows_of(move)) + (move.dense_columns ? 0 : columns_of(move));
+    const double lists = costs_.place * static_cast<double>(listed);
+    if (pieces > 1) return lists + blocks * pieces * costs_.call;
     double calls = blocks;
     for (std::size_t i = move.repeated; i-- > 0 && i + 2 >= move.repeated;)
       calls /= static_cast<double>(move.axes[i].extent);
-    return calls * costs_.call + blocks * costs_.block;
+    return lists + calls * costs_.call + blocks * costs_.block;
   }
 
   /// Returns how many elements are moved for each of `count` elements, in whole steps.
@@ -423,7 +426,15 @@ class block_offers {
     const dense_streams streams = find_streams(side_, [this](std::int64_t count) { return are_few(count); });
     if (streams.count == 0) return offer;
     set_out_streams(move, streams);
-    const std::int64_t few = streams.count;
+    stream_block lane{};
+    const auto size = static_cast<std::size_t>(size_);
+    const auto few = static_cast<std::size_t>(streams.count);
+    if (streams.are_rows) {
+      lane.close_gaps(size, few, std::bit_ceil(few));
+    } else {
+      lane.open_gaps(size, few, std::bit_ceil(few));
+    }
+    move.places = lane.places;
     const bool is_wide = set_ >= instruction_set::avx2 && streams.length >= 2 * side_;
 #if defined(__GNUC__) && defined(__x86_64__)
     const auto mover = is_wide ? avx2::few_streams_mover : ssse3::few_streams_mover;
@@ -432,11 +443,11 @@ class block_offers {
 #else
     const auto mover = baseline::few_streams_mover;
 #endif
-    move.mover = mover(static_cast<std::size_t>(size_), static_cast<std::size_t>(few), streams.are_rows);
+    move.mover = mover(size, few, streams.are_rows);
     const std::int64_t steps = ceil_divide(streams.length, is_wide ? 2 * side_ : side_);
-    const auto registers = static_cast<double>(steps * registers_of(few));
-    offer.cost =
-        cost_of_calls(move) + rows_of(streams) * (costs_.row + registers * cost_of_register(few, is_wide));
+    const auto registers = static_cast<double>(steps * registers_of(streams.count));
+    offer.cost = cost_of_calls(move) +
+                 rows_of(streams) * (costs_.row + registers * cost_of_register(streams.count, is_wide));
     return offer;
   }
 

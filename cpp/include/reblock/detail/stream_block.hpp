@@ -3,6 +3,7 @@
 // A stream_block describes a block for the movers of simd/: rows of the source become columns of the destination.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
@@ -11,6 +12,9 @@
 #include <reblock/detail/tile.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
+
+/// Says where each byte of a lane comes from; 0x80: the byte becomes 0.
+using lane_places = std::array<std::uint8_t, 16>;
 
 /// Element (r, c) of a block lies at sources[r] + c * size in the source and at destinations[c] + r * size in the
 /// destination. Rows are contiguous in the source, and columns in the destination. Offsets are in bytes.
@@ -31,8 +35,7 @@ struct stream_block {
   tile_axis repeats{};
   /// The mover may read bytes behind the source's elements up to here; null: none.
   const std::byte* readable_end = nullptr;
-  /// For few streams: where each byte of a lane comes from; 0x80: the byte becomes 0.
-  std::uint8_t places[16] = {};
+  lane_places places{};  ///< for few streams
 
   /// Fills `places` to remove gaps from columns of `few` rows that were shuffled as columns of `count` rows, a power of 2.
   void close_gaps(std::size_t size, std::size_t few, std::size_t count) noexcept {
