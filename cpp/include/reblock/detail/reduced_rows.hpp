@@ -160,14 +160,17 @@ class reduced_rows {
   template <class Bytes>
   static void copy_elements(const std::byte* from, std::int64_t from_step, std::byte* to,
                             std::int64_t to_step, std::size_t count, Bytes bytes) noexcept {
-    std::size_t i = 0;
-    for (; i + 4 <= count; i += 4, from += 4 * from_step, to += 4 * to_step) {
-      std::memcpy(to, from, bytes);
-      std::memcpy(to + to_step, from + from_step, bytes);
-      std::memcpy(to + 2 * to_step, from + 2 * from_step, bytes);
-      std::memcpy(to + 3 * to_step, from + 3 * from_step, bytes);
+    // not `from += from_step`: a step behind the last element could leave any range of addresses
+    const auto copy = [=](std::int64_t i) { std::memcpy(to + i * to_step, from + i * from_step, bytes); };
+    const auto all = static_cast<std::int64_t>(count);
+    std::int64_t i = 0;
+    for (; i + 4 <= all; i += 4) {
+      copy(i);
+      copy(i + 1);
+      copy(i + 2);
+      copy(i + 3);
     }
-    for (; i < count; ++i, from += from_step, to += to_step) std::memcpy(to, from, bytes);
+    for (; i < all; ++i) copy(i);
   }
 
   // Bytes may alias anything, so the loops keep what they need in variables of their own.

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include <reblock/detail/blocks.hpp>
+#include <reblock/detail/checked.hpp>
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/costs.hpp>
 #include <reblock/detail/layout.hpp>
@@ -176,7 +177,8 @@ class window_planner {
         at = rank++;
         axes[at] = {1, 0, 0, axis.bound, i};
       }
-      if (axis.extent > 1) axes[at].source_stride = axis.source_stride / axis.bound_step;
+      // exact, because a step along an axis with several indices in a block is short; others may have wrapped
+      if (reach > 0) axes[at].source_stride = axis.source_stride / axis.bound_step;
       axes[at].extent += reach * axis.bound_step;
     }
     return rank;
@@ -246,7 +248,7 @@ class window_planner {
         return axis.bounded() ? other.bound == axis.bound : other.bound == no_bound && other.axis == i;
       };
       const part_axis& own = *std::find_if(axes.begin(), axes.begin() + rank, is_own);
-      out.add({block_.at_once[i], own.buffer_stride * (axis.bounded() ? axis.bound_step : 1),
+      out.add({block_.at_once[i], wrapping_multiply(own.buffer_stride, axis.bounded() ? axis.bound_step : 1),
                axis.destination_stride});
     }
     const std::int64_t in_size = simplify(in, element_size_);
@@ -282,7 +284,11 @@ constexpr bool has_windows(const layout& moves) noexcept {
     for (std::size_t j = 0; j < i; ++j) {
       const layout_axis& other = moves.axes[j];
       if (!share_bound(axis, other) || axis.extent == 1 || other.extent == 1) continue;
-      if (axis.source_stride / axis.bound_step != other.source_stride / other.bound_step) return false;
+      // strides may have wrapped
+      if (wrapping_multiply(axis.source_stride, other.bound_step) !=
+          wrapping_multiply(other.source_stride, axis.bound_step)) {
+        return false;
+      }
     }
   }
   return true;

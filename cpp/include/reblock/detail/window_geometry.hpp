@@ -107,7 +107,11 @@ class window_geometry {
   /// Describes the moves of unfold; strides in bytes.
   constexpr layout moves(const axis_values& image_strides, const axis_values& columns_strides,
                          std::int64_t element_size) const noexcept {
-    layout described = describe(image_strides, columns_strides);
+    axis_values strides = image_strides;
+    for (std::size_t i = 0; i < image_.size(); ++i) {
+      if (image_[i] < 2) strides[i] = 0;  // any stride will do, but not all have products with dilations
+    }
+    layout described = describe(strides, columns_strides);
     described.source_run = dense_run(image_, image_strides, element_size);
     return described;
   }
