@@ -80,6 +80,7 @@ class window_runner {
 
   void move_block(std::int64_t source, std::int64_t destination) noexcept {
     layout in;
+    in.source_offset = source;  // of an element outside of the image, if nothing lies inside
     bool is_same = is_filled_;
     bool is_whole = true;
     for (std::size_t i = 0; i < block_.part_rank; ++i) {
@@ -101,7 +102,7 @@ class window_runner {
     // elements outside of the image become 0, and stay 0 for blocks with the same elements inside
     if (!is_same && !is_whole) std::memset(buffer_.data(), 0, static_cast<std::size_t>(block_.part_bytes));
     is_filled_ = true;
-    in_.run(in, element_size_, buffered_side::destination, source_ + source, buffer_.data());
+    in_.run(in, element_size_, buffered_side::destination, source_, buffer_.data());
     out_.run(buffer_.data() + block_.out_source, destination_ + destination + block_.out_destination,
              buffer_.data() + buffer_.size());
   }
