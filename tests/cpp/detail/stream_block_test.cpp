@@ -302,22 +302,27 @@ TEST_CASE("runs of any size are copied past the caches") {
   });
 }
 
-TEST_CASE("runs of whole registers are copied past the caches, wherever their destination begins") {
+TEST_CASE("runs of whole words are copied past the caches, wherever their destination begins") {
   for (const unsigned seed : test::seeds(20, 3)) {
     CAPTURE(seed);
     std::mt19937 random(seed);
     const std::vector<std::byte> bytes = test::draw_bytes(random, 1 << 20);
-    for (std::size_t size = 16; size <= 640; size += 16) {
-      for (const std::size_t count : {1u, 2u, 7u, 30u}) {
-        CAPTURE(size);
-        CAPTURE(count);
-        test::placed_block placed = draw_runs(random, size, count, false);
-        placed.destination_unit = 16;
-        placed.destinations = test::draw_streams(random, count, size, placed.destination_bytes, 16);
-        test::draw_repeats(random, placed);
-        REQUIRE(test::moves_cells(stream_words, random, placed, test::runs_of(placed), bytes));
-        placed.destination_unit = 1;  // now the first place is not aligned
-        REQUIRE(test::moves_cells(stream_words, random, placed, test::runs_of(placed), bytes));
+    for (const std::size_t width : {4u, 8u, 16u}) {
+      const block_mover mover = stream_words_mover(static_cast<std::int64_t>(width));
+      for (std::size_t size = 16; size <= 640; size += width == 16 ? 16 : 9 * width) {
+        for (const std::size_t count : {1u, 2u, 7u, 30u}) {
+          CAPTURE(width);
+          CAPTURE(size);
+          CAPTURE(count);
+          test::placed_block placed = draw_runs(random, size, count, false);
+          placed.destination_unit = static_cast<std::int64_t>(width);
+          placed.destinations = test::draw_streams(random, count, size, placed.destination_bytes,
+                                                   static_cast<std::int64_t>(width));
+          test::draw_repeats(random, placed);
+          REQUIRE(test::moves_cells(mover, random, placed, test::runs_of(placed), bytes));
+          placed.destination_unit = 1;  // now the first place is not aligned
+          REQUIRE(test::moves_cells(mover, random, placed, test::runs_of(placed), bytes));
+        }
       }
     }
   }

@@ -22,9 +22,10 @@ inline void stream_runs(const stream_block& block, const std::byte* source, std:
   }
 }
 
-/// Copies runs past the caches. Their sizes and places are multiples of a register, if the first place is.
-inline void stream_words(const stream_block& b, const std::byte* source, std::byte* destination) {
-  if (address_of(destination) % sizeof(register_bytes) != 0) return stream_runs(b, source, destination);
+/// Copies runs past the caches, in words. Their sizes and places are multiples of a word, if the first place is.
+template <class Word>
+void stream_words(const stream_block& b, const std::byte* source, std::byte* destination) {
+  if (address_of(destination) % sizeof(Word) != 0) return stream_runs(b, source, destination);
   const std::size_t size = b.columns;
   // processors do not predict where the next run is
   constexpr std::size_t line = 64;  // bytes
@@ -39,9 +40,18 @@ inline void stream_words(const stream_block& b, const std::byte* source, std::by
       for (std::size_t first = 0; first < size; first += line) {
         prefetch(run + first, later);
         const std::size_t end = std::min(size, first + line);
-        for (std::size_t k = first; k < end; k += sizeof(register_bytes)) stream(place + k, load(run + k));
+        for (std::size_t k = first; k < end; k += sizeof(Word)) stream(place + k, read<Word>(run + k));
       }
     }
+  }
+}
+
+/// Returns the mover for runs whose sizes and places are multiples of `width` bytes: 16, 8 or 4.
+inline block_mover stream_words_mover(std::int64_t width) noexcept {
+  switch (width) {
+    case 16: return stream_words<register_bytes>;
+    case 8: return stream_words<std::uint64_t>;
+    default: return stream_words<std::uint32_t>;
   }
 }
 

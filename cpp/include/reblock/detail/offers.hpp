@@ -236,12 +236,16 @@ class block_offers {
   /// Bytes of the shortest run that goes past the caches wherever it is: the ends of shorter runs cost more than it saves.
   static constexpr std::int64_t least_streamed_run = 512;
 
-  /// Tells whether shorter runs may go past the caches, in whole registers.
-  bool streams_words() const noexcept {
-    constexpr std::int64_t width{sizeof(register_bytes)};
+  /// Returns the bytes of the words in which shorter runs may go past the caches, or 0 if there are none.
+  std::int64_t streamed_width() const noexcept {
+    constexpr std::int64_t least_run = 16;  // bytes
+    if (!is_large_ || size_ < least_run || size_ >= least_streamed_run) return 0;
     std::int64_t places = size_;
     for (std::size_t i = 0; i < layout_.rank; ++i) places |= layout_.axes[i].destination_stride;
-    return size_ < least_streamed_run && places % width == 0 && is_large_;
+    for (std::int64_t width = 16; width >= 4; width /= 2) {
+      if (places % width == 0) return width;
+    }
+    return 0;
   }
 
   block_mover choose_run_mover(bool over) const noexcept {
@@ -272,7 +276,8 @@ class block_offers {
     block_move& move = offer.move;
     constexpr std::int64_t enough = 64;  // runs in a list
     axis_chain rows;
-    const bool is_streamed = buffer == buffered_side::none && streams_words();
+    const std::int64_t streamed = buffer == buffered_side::none ? streamed_width() : 0;
+    const bool is_streamed = streamed != 0;
     axis_order order =
         order_of(layout_, buffer == buffered_side::destination ? &layout_axis::source_stride
                                                                : &layout_axis::destination_stride);
@@ -295,7 +300,9 @@ class block_offers {
     move.exact = is_over ? exact : std::uint8_t{0};
     move.writes_lines =
         is_large_ && buffer == buffered_side::none && (is_streamed || size_ >= least_streamed_run);
-    move.mover = is_streamed ? stream_words : move.writes_lines ? stream_runs : choose_run_mover(is_over);
+    move.mover = is_streamed         ? stream_words_mover(streamed)
+                 : move.writes_lines ? stream_runs
+                                     : choose_run_mover(is_over);
     const double each = is_word || is_over ? costs_.word : size_ < 32 ? costs_.short_run : costs_.long_run;
     offer.cost = bytes_ * (each / static_cast<double>(size_) + costs_.run_byte) + cost_of_calls(move);
     return offer;
