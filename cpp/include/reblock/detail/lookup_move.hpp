@@ -13,6 +13,7 @@
 
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/costs.hpp>
+#include <reblock/detail/cut_moves.hpp>
 #include <reblock/detail/instruction_set.hpp>
 #include <reblock/detail/layout.hpp>
 #include <reblock/detail/pattern.hpp>
@@ -24,31 +25,15 @@
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
 /// A lookup_move is trivially copyable.
-class lookup_move {
+class lookup_move : public cut_moves {
  public:
-  bool is_empty() const noexcept { return false; }
-  std::size_t rank() const noexcept { return rank_; }
-  const cut_axis& axis(std::size_t i) const noexcept { return axes_[i]; }
-  std::int64_t at_once(std::size_t i) const noexcept { return axes_[i].at_once; }
-  std::int64_t bytes() const noexcept { return bytes_; }
-  /// Keeps some indices of an axis, at least `at_once`.
-  void narrow(std::size_t i, const index_range& range) noexcept {
-    cut_axis& axis = axes_[i];
-    axis.extent = range.end - range.begin;
-    source_offset_ += range.begin * axis.source_stride;
-    destination_offset_ += range.begin * axis.destination_stride;
-  }
-
   /// Plans a simplified layout and returns the cost in cycles, or infinity if there is no pattern.
   double plan(const layout& moves, std::int64_t element_size, instruction_set set) noexcept;
 
   void run(const std::byte* source, std::byte* destination) const noexcept {
-    source += source_offset_;
-    destination += destination_offset_;
-    walk(std::span(axes_).first(rank_), 0, 0, [&](std::int64_t from, std::int64_t to) {
-      table_.move(rows_, pieces_, source + from, destination + to);
-      if (!has_last_) return;
-      table_.move(rows_, {}, source + from + last_source_, destination + to + last_destination_);
+    for_each_piece(source, destination, [&](const std::byte* from, std::byte* to) {
+      table_.move(rows_, pieces_, from, to);
+      if (has_last_) table_.move(rows_, {}, from + last_source_, to + last_destination_);
     });
   }
 
@@ -56,17 +41,12 @@ class lookup_move {
   void set_out(const layout& ordered, std::size_t along, std::size_t inner, std::int64_t piece,
                std::int64_t at_once, std::int64_t index_bytes) noexcept;
 
-  std::array<cut_axis, max_axes> axes_;  ///< the outermost first
-  std::size_t rank_ = 0;
   /// Axes of one call: rows, and pieces. If the pieces leave a rest, a last piece ends where the rest ends.
   tile_axis rows_{};
   tile_axis pieces_{};
   bool has_last_ = false;
   std::int64_t last_source_ = 0;       ///< bytes
   std::int64_t last_destination_ = 0;  ///< bytes
-  std::int64_t source_offset_ = 0;     ///< bytes
-  std::int64_t destination_offset_ = 0;
-  std::int64_t bytes_ = 0;
   pattern table_;
 };
 static_assert(std::is_trivially_copyable_v<lookup_move>);
@@ -162,13 +142,11 @@ inline double lookup_move::plan(const layout& moves, std::int64_t element_size,
     --along;
   }
   set_out(ordered, along, inner, piece, at_once, piece_bytes / piece);
-  bytes_ = total_bytes(moves, element_size);
-  source_offset_ = moves.source_offset;
-  destination_offset_ = moves.destination_offset;
+  begin(moves, element_size);
   double calls = has_last_ ? 2 : 1;
   for (std::size_t i = 0; i < rank_; ++i) calls *= static_cast<double>(axes_[i].pieces());
   const mover_costs costs = mover_costs::of(set);
-  const auto all = static_cast<double>(bytes_);
+  const auto all = static_cast<double>(cut_moves::bytes());
   const double lookups = all / static_cast<double>(piece_bytes) * static_cast<double>(table_.cost()) / 10;
   const double written = goes_past_caches(moves, element_size) ? costs.cached_byte * all : 0;
   return costs.lookup_factor * lookups + costs.lookup_byte * all + costs.lookup_call * calls + written;

@@ -15,6 +15,7 @@
 #include <reblock/detail/blocks.hpp>
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/costs.hpp>
+#include <reblock/detail/cut_moves.hpp>
 #include <reblock/detail/instruction_set.hpp>
 #include <reblock/detail/layout.hpp>
 #include <reblock/detail/offers.hpp>
@@ -25,31 +26,17 @@
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
 /// A stream_move is trivially copyable.
-class stream_move {
+class stream_move : public cut_moves {
  public:
-  bool is_empty() const noexcept { return false; }
-  std::size_t rank() const noexcept { return rank_; }
-  const cut_axis& axis(std::size_t i) const noexcept { return axes_[i]; }
-  std::int64_t at_once(std::size_t i) const noexcept { return axes_[i].at_once; }
-  std::int64_t bytes() const noexcept { return bytes_; }
-  /// Keeps some indices of an axis, at least `at_once`.
-  void narrow(std::size_t i, const index_range& range) noexcept {
-    axes_[i].extent = range.end - range.begin;
-    source_offset_ += range.begin * axes_[i].source_stride;
-    destination_offset_ += range.begin * axes_[i].destination_stride;
-  }
-
   /// Plans a simplified layout without bounds and returns the cost in cycles, or infinity if parts without gaps are too short.
   double plan(const layout& moves, std::int64_t element_size, instruction_set set) noexcept;
 
   [[gnu::noinline]] void run(const std::byte* source, std::byte* destination) const noexcept {
     alignas(64) std::array<std::byte, part_limit + readable_slack> buffer;
-    source += source_offset_;
-    destination += destination_offset_;
     block_runner fill(fill_);
-    walk(std::span(axes_).first(rank_), 0, 0, [&](std::int64_t from, std::int64_t to) {
-      fill.run(source + from, buffer.data(), nullptr);
-      stream_run(destination + to, buffer.data(), part_bytes_);
+    for_each_piece(source, destination, [&](const std::byte* from, std::byte* to) {
+      fill.run(from, buffer.data(), nullptr);
+      stream_run(to, buffer.data(), part_bytes_);
     });
     finish_streams();
   }
@@ -57,11 +44,6 @@ class stream_move {
  private:
   static constexpr std::int64_t part_limit = 32 * 1024;  ///< bytes: it fits the second-level cache
 
-  std::array<cut_axis, max_axes> axes_;  ///< the outermost first
-  std::size_t rank_ = 0;
-  std::int64_t source_offset_ = 0;  ///< bytes
-  std::int64_t destination_offset_ = 0;
-  std::int64_t bytes_ = 0;
   std::size_t part_bytes_ = 0;
   block_move fill_;  ///< of the buffer
 };
@@ -104,9 +86,7 @@ inline double stream_move::plan(const layout& moves, std::int64_t element_size,
   const mover_costs costs = mover_costs::of(set);
   if (part_bytes_ < costs.least_streamed_part || element_size > part_limit) return never;
   const auto count = static_cast<double>(total_bytes(moves, element_size)) / static_cast<double>(part_bytes_);
-  bytes_ = total_bytes(moves, element_size);
-  source_offset_ = moves.source_offset;
-  destination_offset_ = moves.destination_offset;
+  begin(moves, element_size);
   const std::int64_t size = simplify(part, element_size);
   const block_offer offer = offer_block(part, size, set, buffered_side::destination);
   fill_ = offer.move;
