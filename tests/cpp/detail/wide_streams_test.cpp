@@ -70,6 +70,8 @@ void check_movers(const Draw& draw_placed) {
                 test::placed_block placed = draw_placed(random, size, streams, elements, destination_unit);
                 placed.block.is_streamed = is_streamed;
                 test::draw_repeats(random, placed);
+                made_picks picks;
+                placed.block.picks = picks.make(placed.block, Separates);
                 REQUIRE(test::moves_cells(mover, random, placed, test::elements_of(placed), bytes));
                 streamed += is_streamed && destination_unit == 16 && elements * size >= 64 ? 1 : 0;
               }
@@ -107,7 +109,7 @@ TEST_CASE("registers of 64 bytes have no movers for other numbers of streams, or
   CHECK(!has_movers(4, 64, 16));
 }
 
-TEST_CASE("streams share registers evenly, or follow each other in them") {
+TEST_CASE("each stream has a slot of a register") {
   for (const std::size_t streams : stream_counts) {
     for (const std::size_t row_bytes : {8u, 16u, 17u, 32u, 33u, 63u, 64u, 200u}) {
       CAPTURE(streams);

@@ -17,6 +17,7 @@
 #include <reblock/detail/layout.hpp>
 #include <reblock/detail/stream_block.hpp>
 #include <reblock/detail/traversal.hpp>
+#include <reblock/detail/wide_streams.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
@@ -41,6 +42,7 @@ struct block_move {
   bool dense_rows = false;
   std::uint8_t exact = 0;
   std::int64_t element_size = 0;  ///< bytes
+  bool has_picks = false;         ///< whether the mover is one of wide streams
   lane_places places{};           ///< of few streams
   block_mover mover = nullptr;
 
@@ -81,6 +83,7 @@ class block_runner {
     }
     block_.element_size = static_cast<std::size_t>(move.element_size);
     block_.places = move.places;
+    if (move.has_picks) block_.picks = picks_.make(block_, move.dense_rows);
   }
   block_runner(const block_runner&) = delete;
 
@@ -113,6 +116,7 @@ class block_runner {
   std::size_t walked_;  ///< axes
   std::array<std::int64_t, most_streams> sources_;
   std::array<std::int64_t, most_streams> destinations_;
+  made_picks picks_;
 };
 
 /// A staged_move moves blocks directly, or in two moves through a buffer.

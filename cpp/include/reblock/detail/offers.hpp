@@ -471,6 +471,7 @@ class block_offers {
     const auto mover = streams.are_rows ? choose_wide_mover<false> : choose_wide_mover<true>;
     offer.move.mover = mover(count, bytes, static_cast<std::size_t>(size_));
     if (offer.move.mover == nullptr) return offer;
+    offer.move.has_picks = true;
     set_out_streams(offer.move, streams);
     const wide_slots shape = wide_slots::of(count, bytes);
     const double accesses = bytes >= 64 ? 1 : 1 + costs_.slot * static_cast<double>(shape.slots);

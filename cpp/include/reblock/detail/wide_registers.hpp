@@ -12,6 +12,7 @@
 
 #include <reblock/detail/compiler.hpp>
 #include <reblock/detail/configuration.hpp>
+#include <reblock/detail/registers.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
@@ -31,15 +32,9 @@ using wide_bytes [[gnu::vector_size(64)]] = char;
   std::memcpy(destination, &value, sizeof(value));
 }
 
-/// Stores a register past the caches, to a multiple of 16 bytes.
-[[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] inline void stream_wide(
-    std::byte* destination, wide_bytes value) noexcept {
-  const auto all = (longs_64)value;
-  using longs [[gnu::vector_size(16)]] = long long;
-  const longs parts[] = {__builtin_shufflevector(all, all, 0, 1), __builtin_shufflevector(all, all, 2, 3),
-                         __builtin_shufflevector(all, all, 4, 5), __builtin_shufflevector(all, all, 6, 7)};
-#pragma GCC unroll 4
-  for (std::size_t k = 0; k < 4; ++k) stream(destination + 16 * k, (register_bytes)parts[k]);
+/// Copies 64 bytes past the caches, to a multiple of 16 bytes.
+inline void stream_line(std::byte* destination, const std::byte* source) noexcept {
+  for (std::size_t k = 0; k < 64; k += sizeof(register_bytes)) stream(destination + k, load(source + k));
 }
 
 using wide_words [[gnu::vector_size(64)]] = int;
@@ -62,6 +57,43 @@ template <class Lane>
     return (wide_bytes)__builtin_ia32_vpermt2vard512_maskz((wide_words)places, (wide_words)a, (wide_words)b,
                                                            all);
   }
+#endif
+}
+
+/// Picks bytes from one register.
+[[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] inline wide_bytes pick_bytes(
+    wide_bytes from, wide_bytes places) noexcept {
+#if defined(__clang__)
+  return (wide_bytes)__builtin_ia32_permvarqi512(from, places);
+#else
+  return __builtin_ia32_permvarqi512_mask(from, places, from, ~std::uint64_t{0});
+#endif
+}
+
+using wide_pairs [[gnu::vector_size(64)]] = std::uint16_t;
+
+/// Returns 0, 1, 2 ...
+[[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] inline wide_pairs
+pair_numbers() noexcept {
+  return wide_pairs{0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15,
+                    16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31};
+}
+
+/// Returns the lower bytes of the pairs in two registers.
+[[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] inline wide_bytes lower_bytes(
+    wide_pairs low, wide_pairs high) noexcept {
+  const wide_pairs places = pair_numbers() * 0x404 + 0x200;  // bytes 0, 2, 4 ...
+  return pick_lanes<std::uint8_t>((wide_bytes)low, (wide_bytes)high, (wide_bytes)places);
+}
+
+/// Returns the upper halves of the products.
+[[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] inline wide_pairs multiply_high(
+    wide_pairs a, wide_pairs b) noexcept {
+  using factors [[gnu::vector_size(64)]] = short;
+#if defined(__clang__)
+  return (wide_pairs)__builtin_ia32_pmulhuw512((factors)a, (factors)b);
+#else
+  return (wide_pairs)__builtin_ia32_pmulhuw512_mask((factors)a, (factors)b, factors{}, ~std::uint32_t{0});
 #endif
 }
 
@@ -130,35 +162,29 @@ using masked_place = char;
   __builtin_ia32_storedquqi128_mask(to, (quarter_bytes)value, static_cast<std::uint16_t>(mask));
 }
 
-/// Loads a register of 1, 2 or 4 slots. Each of the first `count` slots has the bytes with bits in `mask`, at its offset
-/// from `source`. A load is not wider than a slot: loads that cross lines take twice as long.
+/// Loads a register of 1, 2 or 4 slots. Each slot has the bytes with bits in `mask`, at its offset from `source`. A load is not
+/// wider than a slot: loads that cross lines take twice as long.
 template <std::size_t Slots>
 [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] inline wide_bytes load_slots(
-    const std::byte* source, const std::int64_t (&offsets)[Slots], std::size_t count,
-    std::uint64_t mask) noexcept {
+    const std::byte* source, const std::int64_t (&offsets)[Slots], std::uint64_t mask) noexcept {
   if constexpr (Slots == 1) {
     return load_some(source + offsets[0], mask);
   } else {
-    longs_32 halves[2] = {};
-    if constexpr (Slots == 2) {
-      halves[0] = load_half(source + offsets[0], mask);
-      if (count > 1) halves[1] = load_half(source + offsets[1], mask);
-    } else {
-      longs_16 quarters[4] = {};
-#pragma GCC unroll 4
-      for (std::size_t k = 0; k < 4; ++k) {
-        if (k < count) quarters[k] = load_quarter(source + offsets[k], mask);
-      }
+    longs_32 halves[2];
 #pragma GCC unroll 2
-      for (std::size_t k = 0; k < 2; ++k) {
-        halves[k] = __builtin_shufflevector(quarters[2 * k], quarters[2 * k + 1], 0, 1, 2, 3);
+    for (std::size_t k = 0; k < 2; ++k) {
+      if constexpr (Slots == 2) {
+        halves[k] = load_half(source + offsets[k], mask);
+      } else {
+        halves[k] = __builtin_shufflevector(load_quarter(source + offsets[2 * k], mask),
+                                            load_quarter(source + offsets[2 * k + 1], mask), 0, 1, 2, 3);
       }
     }
     return (wide_bytes)__builtin_shufflevector(halves[0], halves[1], 0, 1, 2, 3, 4, 5, 6, 7);
   }
 }
 
-/// Stores the slots of a register in the same way.
+/// Stores the first `count` slots of a register in the same way.
 template <std::size_t Slots>
 [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] inline void store_slots(
     std::byte* destination, const std::int64_t (&offsets)[Slots], std::size_t count, std::uint64_t mask,

@@ -9,9 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <limits>
 #include <type_traits>
-#include <utility>
 
 #include <reblock/detail/checked.hpp>
 #include <reblock/detail/configuration.hpp>
@@ -26,21 +24,22 @@ struct wide_slots {
   std::size_t streams;
   std::size_t slots;  ///< slots of a register
   std::size_t count;  ///< registers
-  /// Whether all registers have equally many streams. Then register k has the streams k, k + count, ...: each register is
-  /// interleaved by itself, and then registers are interleaved like single streams. Else streams follow each other.
-  bool are_even;
+  /// Whether registers are interleaved like single streams, with a step for each factor of their number. Then register k has
+  /// the streams k, k + count, ... Else streams follow each other, and one step interleaves all.
+  bool in_steps;
 
   static constexpr wide_slots of(std::size_t streams, std::size_t row_bytes) noexcept {
-    const std::size_t slots = row_bytes <= 16 ? 4 : row_bytes <= 32 ? 2 : 1;
-    return {streams, slots, (streams + slots - 1) / slots, streams % slots == 0};
+    const std::size_t slots = row_bytes <= 16 && streams > 2 ? 4 : row_bytes <= 32 ? 2 : 1;
+    const std::size_t count = (streams + slots - 1) / slots;
+    return {streams, slots, count, slots == 1 || count > 5};
   }
 
   constexpr std::size_t stream_at(std::size_t k, std::size_t slot) const noexcept {
-    return are_even ? slot * count + k : k * slots + slot;
+    return in_steps ? slot * count + k : k * slots + slot;
   }
   /// Counts the streams in register `k`.
   constexpr std::size_t streams_in(std::size_t k) const noexcept {
-    return are_even || k + 1 < count ? slots : streams - k * slots;
+    return in_steps || k + 1 < count ? slots : streams - k * slots;
   }
 };
 
@@ -53,96 +52,144 @@ constexpr std::size_t least_factor(std::size_t number) noexcept {
 
 /// Counts the picks that make one register of some streams, or one stream.
 constexpr std::size_t picks_of(const wide_slots& shape) noexcept {
-  if (!shape.are_even) return std::max<std::size_t>(1, shape.count - 1);
+  if (!shape.in_steps) return std::max<std::size_t>(1, shape.count - 1);
   std::size_t picks = shape.slots > 1 ? 1 : 0;
-  for (std::size_t left = shape.count; left > 1; left /= least_factor(left))
-    picks += std::max<std::size_t>(1, least_factor(left) - 1);
+  for (std::size_t left = shape.count; left > 1; left /= least_factor(left)) picks += least_factor(left) - 1;
   return picks;
 }
 
 #if defined(__GNUC__) && defined(__x86_64__)
 
-/// wide_picks make a row of Count registers from another row of Count registers, lane by lane. Lane is a byte, or a word of 4
-/// bytes. The source row has an element of each stream in turn, or each stream in a slot. A register first picks lanes from
-/// every pair of source registers. Then it chooses lanes from these picks, and from the last register if it has no pair.
-template <class Lane, std::size_t Count>
+/// wide_picks make a row of `count` registers from another row of as many. The row on one side has an element of each stream in
+/// turn, and the row on the other side has each stream in a slot. A register first picks bytes from every pair of registers.
+/// Then it chooses bytes from these picks, and from the last register if it has no pair.
 struct wide_picks {
-  static constexpr std::size_t lanes = 64 / sizeof(Lane);
-  static constexpr std::size_t pairs = Count == 1 ? 1 : Count / 2;
-  static constexpr std::size_t choices = (Count - 1) / 2;
+  std::size_t count;  ///< registers
+  std::size_t streams;
+  std::size_t slot;         ///< bytes
+  std::size_t log_element;  ///< the logarithm of an element's bytes
+  bool separates;           ///< the streams, or else interleaves them
+  bool are_words;           ///< whether they pick words of 4 bytes
 
-  Lane places[Count][lanes];  ///< in a pair of registers, the first register's lanes first
-  /// Lanes of the choice before, and then of the next pair's picks, or of the last register.
-  Lane chosen[Count][choices == 0 ? 1 : choices][lanes];
-};
+  static constexpr std::size_t choices_of(std::size_t count) noexcept { return (count - 1) / 2; }
+  /// Returns the bytes of the picks for so many registers.
+  static constexpr std::size_t bytes_of(std::size_t count) noexcept {
+    return count * (1 + choices_of(count)) * 64;
+  }
 
-/// Makes the picks for `streams` streams with elements of `element` lanes, each in a slot of `slot` lanes. They separate the
-/// streams if `separates`, or else interleave them.
-template <class Lane, std::size_t Count>
-constexpr wide_picks<Lane, Count> make_wide_picks(std::size_t streams, std::size_t slot, std::size_t element,
-                                                  bool separates) noexcept {
-  using picks = wide_picks<Lane, Count>;
-  constexpr std::size_t lanes = picks::lanes;
-  picks made{};
-  for (std::size_t i = 0; i < Count * lanes; ++i) {
-    const std::size_t index = separates ? i % slot / element : i / element;
-    const std::size_t from = separates ? (index * streams + i / slot) * element
-                                       : index % streams * slot + index / streams * element;
-    const std::size_t place = (from + i % element) % (Count * lanes);  // some lanes may have any value
-    const std::size_t lane = i % lanes;
-    made.places[i / lanes][lane] = static_cast<Lane>(place % (2 * lanes));
-    for (std::size_t choice = 0; choice < picks::choices; ++choice) {
-      const bool is_later = place / (2 * lanes) == choice + 1;
-      const std::size_t next = choice + 1 < picks::pairs ? lane : place % lanes;
-      made.chosen[i / lanes][choice][lane] = static_cast<Lane>(is_later ? lanes + next : lane);
+  /// Returns where the bytes from `first` on come from. `reciprocal` is 2^16 / streams, rounded up.
+  [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] wide_pairs sources(
+      std::size_t first, std::uint16_t reciprocal) const noexcept {
+    const wide_pairs at = pair_numbers() + static_cast<std::uint16_t>(first);
+    const auto log = static_cast<std::uint16_t>(log_element);
+    const auto row = static_cast<std::uint16_t>(streams);
+    const auto log_slot = static_cast<std::uint16_t>(std::countr_zero(slot));
+    const wide_pairs element = at >> log;
+    const wide_pairs rest = at - (element << log);
+    if (separates) {
+      const wide_pairs stream = at >> log_slot;
+      return ((((at - (stream << log_slot)) >> log) * row + stream) << log) + rest;
     }
+    const wide_pairs index = multiply_high(element, wide_pairs{} + reciprocal);
+    return ((element - index * row) << log_slot) + (index << log) + rest;
   }
-  return made;
-}
 
-/// Has the picks for elements of 1, 2, 4 and 8 lanes, indexed by the logarithm of the lanes.
-template <class Lane, std::size_t Count, std::size_t Streams, std::size_t Slots, bool Separates>
-[[gnu::visibility("hidden")]] inline constexpr auto wide_picks_of = [] {
-  std::array<wide_picks<Lane, Count>, 4> made{};
-  for (std::size_t log_element = 0; log_element < made.size(); ++log_element) {
-    made[log_element] = make_wide_picks<Lane, Count>(Streams, 64 / sizeof(Lane) / Slots,
-                                                     std::size_t{1} << log_element, Separates);
-  }
-  return made;
-}();
-
-/// Holds wide_picks in registers.
-template <class Lane, std::size_t Count>
-struct loaded_picks {
-  using picks = wide_picks<Lane, Count>;
-  wide_bytes places[Count];
-  wide_bytes chosen[Count][picks::choices == 0 ? 1 : picks::choices];
-
-  [[gnu::target("avx512vl,avx512bw,avx512vbmi"),
-    gnu::always_inline]] explicit loaded_picks(const picks& from) noexcept {
-#pragma GCC unroll 8
-    for (std::size_t k = 0; k < Count; ++k) {
-      std::memcpy(&places[k], from.places[k], sizeof(places[k]));
-#pragma GCC unroll 4
-      for (std::size_t i = 0; i < picks::choices; ++i) {
-        std::memcpy(&chosen[k][i], from.chosen[k][i], sizeof(chosen[k][i]));
+  /// Fills `places`: for each register the places of its bytes in a pair of registers, the first register's bytes first. Then
+  /// come its choices: the places in the choice before, and then in the next pair's picks, or in the last register.
+  [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::noinline]] void fill(std::byte* places) const noexcept {
+    constexpr std::size_t width = 64;
+    const wide_picks made = *this;  // a copy, which no store can change
+    const int shift =
+        are_words ? 2 : 0;  // a word has the number of its first byte; its higher bits do not count
+    const auto reciprocal = static_cast<std::uint16_t>(0xffffu / static_cast<std::uint32_t>(streams) + 1);
+    const wide_pairs numbers = pair_numbers();
+    const wide_bytes own = lower_bytes(numbers, numbers + width / 2);
+    for (std::size_t k = 0; k < made.count; ++k) {
+      const wide_pairs low = made.sources(k * width, reciprocal);
+      const wide_pairs high = made.sources(k * width + width / 2, reciprocal);
+      const wide_bytes from = lower_bytes(low, high);
+      const wide_bytes pair = lower_bytes(low >> 7, high >> 7);
+      store_wide(places, (wide_bytes)((wide_words)from >> shift));
+      places += width;
+      for (std::size_t choice = 1; choice <= choices_of(made.count); ++choice) {
+        const wide_bytes later = (2 * choice + 1 < made.count ? own : from) | 64;
+        const wide_bytes chosen = pair == static_cast<char>(choice) ? later : own;
+        store_wide(places, (wide_bytes)((wide_words)chosen >> shift));
+        places += width;
       }
     }
   }
+};
 
+/// Returns whether the movers of so many registers can pick words: some processors pick them faster than bytes.
+constexpr bool can_pick_words(std::size_t count) noexcept { return count >= 2 && count <= 4; }
+
+/// A made_picks has the picks for all blocks of a move.
+class made_picks {
+ public:
+  /// Makes the picks for blocks of this shape. Their mover separates streams, or interleaves them.
+  const std::byte* make(const stream_block& block, bool separates) noexcept {
+    const std::size_t row_bytes = (separates ? block.rows : block.columns) * block.element_size;
+    const wide_slots shape = wide_slots::of(separates ? block.columns : block.rows, row_bytes);
+    const auto log_element = static_cast<std::size_t>(std::countr_zero(block.element_size));
+    const bool are_words = can_pick_words(shape.count) && block.element_size % sizeof(std::uint32_t) == 0;
+    std::byte* next = bytes_.data();
+    const auto add = [&](std::size_t count, std::size_t streams, std::size_t slots) {
+      wide_picks{count, streams, 64 / slots, log_element, separates, are_words}.fill(next);
+      next += wide_picks::bytes_of(count);
+    };
+    if (shape.in_steps) {
+      const std::size_t first = least_factor(shape.count);
+      add(first, first, 1);
+      if (shape.count == 6) add(3, 3, 1);
+      if (shape.slots == 2) add(1, 2, 2);
+    } else {
+      add(shape.count, shape.streams, shape.slots);
+    }
+    return bytes_.data();
+  }
+
+ private:
+  static constexpr std::size_t most_in_step = 7;  // registers
+  alignas(64) std::array<std::byte, wide_picks::bytes_of(most_in_step)> bytes_;
+};
+
+/// Holds wide_picks in registers.
+template <std::size_t Count>
+struct held_picks {
+  static constexpr std::size_t pairs = Count == 1 ? 1 : Count / 2;
+  static constexpr std::size_t choices = wide_picks::choices_of(Count);
+
+  wide_bytes places[Count][1 + choices];
+
+  [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] void hold(
+      const std::byte* picks) noexcept {
+#pragma GCC unroll 8
+    for (std::size_t k = 0; k < Count; ++k) {
+#pragma GCC unroll 4
+      for (std::size_t i = 0; i < 1 + choices; ++i)
+        places[k][i] = load_wide(picks + (k * (1 + choices) + i) * sizeof(wide_bytes));
+    }
+  }
+
+  template <class Lane>
   [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] void convert(
       wide_bytes (&v)[Count]) const noexcept {
+    if constexpr (Count == 1) {
+      v[0] = pick_bytes(v[0], places[0][0]);
+      return;
+    }
     wide_bytes converted[Count];
 #pragma GCC unroll 8
     for (std::size_t k = 0; k < Count; ++k) {
-      converted[k] = pick_lanes<Lane>(v[0], v[Count == 1 ? 0 : 1], places[k]);
+      converted[k] = pick_lanes<Lane>(v[0], v[Count == 1 ? 0 : 1], places[k][0]);
 #pragma GCC unroll 4
-      for (std::size_t i = 0; i < picks::choices; ++i) {
-        const std::size_t next = 2 * (i + 1);
-        const bool is_pair = i + 1 < picks::pairs;
+      for (std::size_t i = 1; i <= choices; ++i) {
+        const bool is_pair = i < pairs;
         const wide_bytes picked =
-            is_pair ? pick_lanes<Lane>(v[next], v[next + 1 < Count ? next + 1 : next], places[k]) : v[next];
-        converted[k] = pick_lanes<Lane>(converted[k], picked, chosen[k][i]);
+            is_pair ? pick_lanes<Lane>(v[2 * i], v[2 * i + 1 < Count ? 2 * i + 1 : 2 * i], places[k][0])
+                    : v[2 * i];
+        converted[k] = pick_lanes<Lane>(converted[k], picked, places[k][i]);
       }
     }
 #pragma GCC unroll 8
@@ -150,169 +197,201 @@ struct loaded_picks {
   }
 };
 
-/// Interleaves Count registers, with one stream in each, or separates them again. There is a step for each factor of Count.
-/// For example, six streams become three, each with two streams' elements in turn, and these three become the row.
-template <class Lane, std::size_t Count, bool Separates, std::size_t Left = Count>
-struct wide_steps {
-  static constexpr std::size_t factor = least_factor(Left);
-  static constexpr std::size_t apart = Count / factor;
-
-  loaded_picks<Lane, factor> picks;
-  wide_steps<Lane, Count, Separates, Left / factor> others;
-
+/// Interleaves Count registers, or separates them again. There is a step for each factor of Count. For example, six streams
+/// become three, each with two streams' elements in turn, and these three become the row.
+template <std::size_t Count, std::size_t Slots, bool Separates>
+class wide_steps {
+ public:
   [[gnu::target("avx512vl,avx512bw,avx512vbmi"),
-    gnu::always_inline]] wide_steps(const wide_slots& shape, std::size_t log_element) noexcept
-      : picks(wide_picks_of<Lane, factor, factor, 1, Separates>[log_element]), others(shape, log_element) {}
+    gnu::always_inline]] explicit wide_steps(const std::byte* picks) noexcept {
+    first_.hold(picks);
+    if constexpr (second > 1) second_.hold(picks + wide_picks::bytes_of(first));
+    if constexpr (Slots == 2) halves_.hold(picks + wide_picks::bytes_of(first));
+  }
 
+  template <class Lane>
   [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] void convert(
       wide_bytes (&v)[Count]) const noexcept {
-    if constexpr (Separates) others.convert(v);
+    if constexpr (!Separates) convert_slots(v);
+    step<Lane, Count>(v);
+    if constexpr (Separates) convert_slots(v);
+  }
+
+ private:
+  static constexpr std::size_t first = least_factor(Count);
+  static constexpr std::size_t second = Count == 6 ? 3 : 1;  // other numbers have one factor
+
+  /// Does the steps that make Left registers of one, or one of Left registers.
+  template <class Lane, std::size_t Left>
+  [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] void step(
+      wide_bytes (&v)[Count]) const noexcept {
+    constexpr std::size_t factor = least_factor(Left);
+    constexpr std::size_t apart = Count / factor;
+    if constexpr (Separates && Left > factor) step<Lane, Left / factor>(v);
     wide_bytes converted[Count];
 #pragma GCC unroll 8
     for (std::size_t i = 0; i < apart; ++i) {
       wide_bytes parts[factor];
 #pragma GCC unroll 8
       for (std::size_t k = 0; k < factor; ++k) parts[k] = v[Separates ? i * factor + k : k * apart + i];
-      picks.convert(parts);
+      if constexpr (factor == first) {
+        first_.template convert<Lane>(parts);
+      } else {
+        second_.template convert<Lane>(parts);
+      }
 #pragma GCC unroll 8
       for (std::size_t k = 0; k < factor; ++k)
         converted[Separates ? k * apart + i : i * factor + k] = parts[k];
     }
 #pragma GCC unroll 16
     for (std::size_t k = 0; k < Count; ++k) v[k] = converted[k];
-    if constexpr (!Separates) others.convert(v);
+    if constexpr (!Separates && Left > factor) step<Lane, Left / factor>(v);
   }
-};
-template <class Lane, std::size_t Count, bool Separates>
-struct wide_steps<Lane, Count, Separates, 1> {
-  [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] wide_steps(const wide_slots&,
-                                                                                 std::size_t) noexcept {}
-  [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] void convert(
-      wide_bytes (&)[Count]) const noexcept {}
-};
 
-/// A wide_placement says where the bytes of a block's registers are, in the row and in the streams.
-struct wide_placement {
-  static constexpr std::size_t most_registers = 16;  ///< registers
-
-  wide_slots shape;
-  std::int64_t offsets[most_registers][4];  ///< of the streams, by registers and slots
-  std::uint64_t stream_mask;                ///< bytes of a slot
-  std::uint64_t row_masks[most_registers];  ///< bytes of each register; 0: none
-  std::size_t last;                         ///< bytes from the first to the last registers of a stream
-
-  wide_placement(const stream_block& block, bool separates) noexcept;
-};
-
-[[gnu::noinline]] inline wide_placement::wide_placement(const stream_block& block, bool separates) noexcept
-    : shape(wide_slots::of(separates ? block.columns : block.rows,
-                           (separates ? block.rows : block.columns) * block.element_size)) {
-  constexpr std::size_t width = 64;
-  const std::int64_t* const streams = separates ? block.destinations : block.sources;
-  const std::size_t row_bytes = (separates ? block.rows : block.columns) * block.element_size;
-  const std::size_t bytes = row_bytes < width ? row_bytes * shape.streams : shape.count * width;
-  for (std::size_t k = 0; k < shape.count; ++k) {
-    for (std::size_t slot = 0; slot < shape.slots; ++slot) {
-      offsets[k][slot] = slot < shape.streams_in(k) ? streams[shape.stream_at(k, slot)] : 0;
+  /// Interleaves, or separates, the streams of each register.
+  [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] void convert_slots(
+      wide_bytes (&v)[Count]) const noexcept {
+    if constexpr (Slots == 2) {
+#pragma GCC unroll 8
+      for (std::size_t k = 0; k < Count; ++k) v[k] = pick_bytes(v[k], halves_.places[0][0]);
     }
-    row_masks[k] = k * width < bytes ? first_bits(bytes - k * width) : 0;
   }
-  stream_mask = first_bits(row_bytes);
-  last = row_bytes < width ? 0 : row_bytes - width;
-}
 
-/// Uneven slots have picks of their own, for each number of streams and slots.
-template <class Lane, std::size_t Count, bool Separates>
-const wide_picks<Lane, Count>* uneven_picks(const wide_slots& shape, std::size_t log_element) noexcept {
-  const wide_picks<Lane, Count>* found = nullptr;
-  const auto try_one = [&]<std::size_t Streams, std::size_t Slots>(
-                           std::integral_constant<std::size_t, Streams>,
-                           std::integral_constant<std::size_t, Slots>) {
-    if constexpr ((Streams + Slots - 1) / Slots == Count && Streams % Slots != 0) {
-      if (shape.streams == Streams && shape.slots == Slots) {
-        found = &wide_picks_of<Lane, Count, Streams, Slots, Separates>[log_element];
-      }
-    }
-  };
-  const auto try_slots = [&]<std::size_t... Streams>(std::index_sequence<Streams...>) {
-    (try_one(std::integral_constant<std::size_t, Streams + 2>{}, std::integral_constant<std::size_t, 2>{}),
-     ...);
-    (try_one(std::integral_constant<std::size_t, Streams + 2>{}, std::integral_constant<std::size_t, 4>{}),
-     ...);
-  };
-  try_slots(std::make_index_sequence<8>{});
-  return found;
-}
+  held_picks<first> first_;
+  held_picks<second> second_;
+  held_picks<1> halves_;
+};
 
-template <class Lane, std::size_t Count, bool Separates>
-struct uneven_step : loaded_picks<Lane, Count> {
+/// Interleaves Count registers with several streams each, or separates them again, in one step.
+template <std::size_t Count>
+struct wide_step : held_picks<Count> {
   [[gnu::target("avx512vl,avx512bw,avx512vbmi"),
-    gnu::always_inline]] uneven_step(const wide_slots& shape, std::size_t log_element) noexcept
-      : loaded_picks<Lane, Count>(*uneven_picks<Lane, Count, Separates>(shape, log_element)) {}
+    gnu::always_inline]] explicit wide_step(const std::byte* picks) noexcept {
+    this->hold(picks);
+  }
 };
 
-/// Moves a block: interleaves its rows or, if `Separates`, separates its columns. `Slots`: 0 for rows that fill registers.
-/// `Uneven`: see wide_slots.
-template <class Lane, std::size_t Count, std::size_t Slots, bool Separates, bool Uneven>
+/// A wide_placement says where a block's bytes are, in registers of the row and in slots of the streams.
+template <std::size_t Count, std::size_t Slots, bool InSteps>
+struct wide_placement {
+  static constexpr std::size_t width = sizeof(wide_bytes);
+
+  std::int64_t offsets[Count][Slots];  ///< of the streams, in bytes
+  std::size_t in_last;                 ///< streams of the last register
+  std::uint64_t stream_mask;           ///< bytes of a slot
+  std::uint64_t row_masks[Count];      ///< bytes of each register; 0: none
+
+  [[gnu::always_inline]] wide_placement(const std::int64_t* streams, std::size_t count,
+                                        std::size_t row_bytes) noexcept
+      : in_last(InSteps || (Count == 1 && Slots == 2) ? Slots : count - (Count - 1) * Slots),
+        stream_mask(first_bits(row_bytes)) {
+    const std::size_t bytes = std::min(row_bytes, width) * count;
+#pragma GCC unroll 16
+    for (std::size_t k = 0; k < Count; ++k) {
+#pragma GCC unroll 4
+      for (std::size_t slot = 0; slot < Slots; ++slot) {
+        // where a slot has no stream, it has bytes that are there
+        const std::size_t there = k + 1 < Count || slot < in_last ? slot : 0;
+        offsets[k][slot] = streams[InSteps ? there * Count + k : k * Slots + there];
+      }
+      row_masks[k] = k * width < bytes ? first_bits(bytes - k * width) : 0;
+    }
+  }
+
+  /// Loads the streams of rows that do not fill registers.
+  [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] void load_streams(
+      wide_bytes (&v)[Count], const std::byte* from) const noexcept {
+#pragma GCC unroll 16
+    for (std::size_t k = 0; k < Count; ++k) v[k] = load_slots<Slots>(from, offsets[k], stream_mask);
+  }
+  [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] void store_streams(
+      const wide_bytes (&v)[Count], std::byte* to) const noexcept {
+#pragma GCC unroll 16
+    for (std::size_t k = 0; k < Count; ++k)
+      store_slots<Slots>(to, offsets[k], k + 1 == Count ? in_last : Slots, stream_mask, v[k]);
+  }
+
+  /// Loads a row of such streams.
+  [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] void load_row(
+      wide_bytes (&v)[Count], const std::byte* from) const noexcept {
+#pragma GCC unroll 16
+    for (std::size_t k = 0; k < Count; ++k)
+      v[k] = k == 0 || row_masks[k] != 0 ? load_some(from + k * width, row_masks[k]) : wide_bytes{};
+  }
+  [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] void store_row(
+      const wide_bytes (&v)[Count], std::byte* to) const noexcept {
+#pragma GCC unroll 16
+    for (std::size_t k = 0; k < Count; ++k) {
+      if (k == 0 || row_masks[k] != 0) store_some(to + k * width, v[k], row_masks[k]);
+    }
+  }
+};
+
+/// Stores registers past the caches, at multiples of 16 bytes. A loop takes less code.
+template <std::size_t Count>
+[[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] inline void stream_registers(
+    const wide_bytes (&v)[Count], std::byte* to, const std::int64_t* offsets) noexcept {
+  alignas(64) std::byte stored[Count * sizeof(wide_bytes)];
+#pragma GCC unroll 16
+  for (std::size_t k = 0; k < Count; ++k) store_wide(stored + k * sizeof(wide_bytes), v[k]);
+#pragma GCC unroll 1
+  for (std::size_t k = 0; k < Count; ++k) {
+    const auto next = static_cast<std::int64_t>(k * sizeof(wide_bytes));
+    stream_line(to + (offsets == nullptr ? next : offsets[k]), stored + next);
+  }
+}
+
+/// Moves a block in Count registers: interleaves its rows or, if `Separates`, separates its columns. `Slots`: 0 for rows that
+/// fill registers. `InSteps`: see wide_slots.
+template <std::size_t Count, std::size_t Slots, bool InSteps, bool Separates>
 [[gnu::target("avx512vl,avx512bw,avx512vbmi")]] void move_wide_streams(const stream_block& block,
                                                                        const std::byte* source,
                                                                        std::byte* destination) {
   constexpr std::size_t width = sizeof(wide_bytes);
-  const wide_placement placed(block, Separates);
-  const auto log_element = static_cast<std::size_t>(std::countr_zero(block.element_size / sizeof(Lane)));
-  // copies: no store to the destination can change them
-  const std::size_t in_last = placed.shape.streams_in(Count - 1);
-  const std::uint64_t stream_mask = placed.stream_mask;
-  const std::size_t last = Slots == 0 ? placed.last : 0;
-  constexpr std::size_t slots = Slots == 0 ? 1 : Slots;
-  std::int64_t offsets[Count][slots];
-  std::uint64_t row_masks[Count];
+  const std::size_t row_bytes = (Separates ? block.rows : block.columns) * block.element_size;
+  const std::int64_t* const streams = Separates ? block.destinations : block.sources;
+  const wide_placement<Count, Slots == 0 ? 1 : Slots, InSteps> placed(
+      streams, Separates ? block.columns : block.rows, row_bytes);
+  using steps = std::conditional_t<InSteps, wide_steps<Count, Slots, Separates>, wide_step<Count>>;
+  const steps all_steps(block.picks);
+  const bool are_words = can_pick_words(Count) && block.element_size % sizeof(std::uint32_t) == 0;
+  const std::size_t last = Slots == 0 ? row_bytes - width : 0;
+  bool is_streamed = Slots == 0 && block.is_streamed;
 #pragma GCC unroll 16
   for (std::size_t k = 0; k < Count; ++k) {
-#pragma GCC unroll 4
-    for (std::size_t slot = 0; slot < slots; ++slot) offsets[k][slot] = placed.offsets[k][slot];
-    row_masks[k] = placed.row_masks[k];
+    if (Separates && placed.offsets[k][0] % 16 != 0) is_streamed = false;
   }
-  using steps =
-      std::conditional_t<Uneven, uneven_step<Lane, Count, Separates>, wide_steps<Lane, Count, Separates>>;
-  const steps all_steps(placed.shape, log_element);
-  const loaded_picks<Lane, 1> in_register(wide_picks_of<Lane, 1, slots, slots, Separates>[log_element]);
   for (const auto [from, to] : repeated_places(block, source, destination)) {
     for (std::size_t at = 0;;) {
       wide_bytes v[Count];
+      if constexpr (Slots == 0) {
 #pragma GCC unroll 16
-      for (std::size_t k = 0; k < Count; ++k) {
-        if constexpr (Slots == 0) {
-          v[k] = load_wide(Separates ? from + at * Count + k * width : from + offsets[k][0] + at);
-        } else if constexpr (Separates) {
-          v[k] = k == 0 || row_masks[k] != 0 ? load_some(from + k * width, row_masks[k]) : wide_bytes{};
-        } else {
-          const std::size_t count = Uneven && k + 1 == Count ? in_last : Slots;
-          v[k] = load_slots<Slots>(from, offsets[k], count, stream_mask);
-        }
+        for (std::size_t k = 0; k < Count; ++k)
+          v[k] = load_wide(Separates ? from + at * Count + k * width : from + placed.offsets[k][0] + at);
+      } else if constexpr (Separates) {
+        placed.load_row(v, from);
+      } else {
+        placed.load_streams(v, from);
       }
       keep_in_registers(v);
-      if constexpr (Separates) all_steps.convert(v);
-      if constexpr (!Uneven && Slots > 1) {
-#pragma GCC unroll 16
-        for (std::size_t k = 0; k < Count; ++k) v[k] = pick_lanes<Lane>(v[k], v[k], in_register.places[0]);
+      if (are_words) {
+        all_steps.template convert<std::uint32_t>(v);
+      } else {
+        all_steps.template convert<std::uint8_t>(v);
       }
-      if constexpr (!Separates) all_steps.convert(v);
-#pragma GCC unroll 16
-      for (std::size_t k = 0; k < Count; ++k) {
-        if constexpr (Slots == 0) {
-          std::byte* const place = Separates ? to + offsets[k][0] + at : to + at * Count + k * width;
-          if (block.is_streamed && address_of(place) % 16 == 0) {
-            stream_wide(place, v[k]);
-          } else {
-            store_wide(place, v[k]);
-          }
-        } else if constexpr (Separates) {
-          const std::size_t count = Uneven && k + 1 == Count ? in_last : Slots;
-          store_slots<Slots>(to, offsets[k], count, stream_mask, v[k]);
+      if constexpr (Slots == 0) {
+        std::byte* const place = to + (Separates ? at : at * Count);
+        if (is_streamed && address_of(place) % 16 == 0) {
+          stream_registers(v, place, Separates ? streams : nullptr);
         } else {
-          if (k == 0 || row_masks[k] != 0) store_some(to + k * width, v[k], row_masks[k]);
+#pragma GCC unroll 16
+          for (std::size_t k = 0; k < Count; ++k)
+            store_wide(Separates ? to + placed.offsets[k][0] + at : place + k * width, v[k]);
         }
+      } else if constexpr (Separates) {
+        placed.store_streams(v, to);
+      } else {
+        placed.store_row(v, to);
       }
       if (at == last) break;
       at = at + width < last ? at + width : last;  // the last step overlaps the step before
@@ -320,55 +399,28 @@ template <class Lane, std::size_t Count, std::size_t Slots, bool Separates, bool
   }
 }
 
-/// Returns the mover for a number of registers and of slots (0 if rows fill registers), or null.
-template <bool Separates>
-block_mover wide_mover_of(const wide_slots& shape, std::size_t slots, std::size_t element_size) noexcept {
-  if (!shape.are_even) {
-    switch (shape.count) {
-      case 1: return move_wide_streams<std::uint8_t, 1, 4, Separates, true>;
-      case 2:
-        return slots == 4 ? move_wide_streams<std::uint8_t, 2, 4, Separates, true>
-                          : move_wide_streams<std::uint8_t, 2, 2, Separates, true>;
-      case 3:
-        return slots == 4 ? move_wide_streams<std::uint8_t, 3, 4, Separates, true>
-                          : move_wide_streams<std::uint8_t, 3, 2, Separates, true>;
-      case 4: return move_wide_streams<std::uint8_t, 4, 2, Separates, true>;
-      case 5: return move_wide_streams<std::uint8_t, 5, 2, Separates, true>;
-      default: return nullptr;
-    }
-  }
-  const auto with_slots = [slots]<class Lane, std::size_t Count, std::size_t... Slots>(
-                              Lane, std::integral_constant<std::size_t, Count>,
-                              std::index_sequence<Slots...>) {
-    block_mover found = nullptr;
-    ((slots == Slots ? static_cast<void>(found = move_wide_streams<Lane, Count, Slots, Separates, false>)
-                     : void()),
-     ...);
-    return found;
-  };
-  const auto of_few = [&](auto lane) -> block_mover {  // registers
-    switch (shape.count) {
-      case 1: return with_slots(lane, std::integral_constant<std::size_t, 1>{}, std::index_sequence<2, 4>{});
-      case 2:
-        return with_slots(lane, std::integral_constant<std::size_t, 2>{}, std::index_sequence<0, 1, 2, 4>{});
-      case 3:
-        return with_slots(lane, std::integral_constant<std::size_t, 3>{}, std::index_sequence<0, 1, 2>{});
-      case 4:
-        return with_slots(lane, std::integral_constant<std::size_t, 4>{}, std::index_sequence<0, 1, 2, 4>{});
-      default: return nullptr;
-    }
-  };
-  constexpr std::uint8_t byte = 0;
+/// Returns the mover of a shape with `Slots` streams in a register, or 0 if rows fill registers.
+template <bool Separates, std::size_t Slots>
+block_mover wide_mover_of(const wide_slots& shape) noexcept {
+  constexpr bool is_single = Slots <= 1;
   switch (shape.count) {
-    case 5: return with_slots(byte, std::integral_constant<std::size_t, 5>{}, std::index_sequence<0, 1>{});
-    case 6: return with_slots(byte, std::integral_constant<std::size_t, 6>{}, std::index_sequence<0, 1>{});
-    case 7: return with_slots(byte, std::integral_constant<std::size_t, 7>{}, std::index_sequence<0, 1>{});
-    case 8: return with_slots(byte, std::integral_constant<std::size_t, 8>{}, std::index_sequence<0, 1, 2>{});
-    case 9: return with_slots(byte, std::integral_constant<std::size_t, 9>{}, std::index_sequence<0, 1>{});
-    case 16: return with_slots(byte, std::integral_constant<std::size_t, 16>{}, std::index_sequence<0, 1>{});
-    default:
-      return element_size >= 4 ? of_few(std::uint32_t{}) : of_few(byte);  // some processors pick words faster
+    case 1: return move_wide_streams<1, std::max<std::size_t>(Slots, 2), false, Separates>;
+    case 2: return move_wide_streams<2, Slots, is_single, Separates>;
+    case 3: return move_wide_streams<3, Slots, is_single, Separates>;
+    case 4: return move_wide_streams<4, Slots, is_single, Separates>;
+    default: break;
   }
+  if constexpr (Slots <= 2) {
+    if (shape.count == 5) return move_wide_streams<5, Slots, is_single, Separates>;
+    if (shape.count == 8) return move_wide_streams<8, Slots, true, Separates>;
+  }
+  if constexpr (is_single) {
+    if (shape.count == 6) return move_wide_streams<6, Slots, true, Separates>;
+    if (shape.count == 7) return move_wide_streams<7, Slots, true, Separates>;
+    if (shape.count == 9) return move_wide_streams<9, Slots, true, Separates>;
+    if (shape.count == 16) return move_wide_streams<16, Slots, true, Separates>;
+  }
+  return nullptr;
 }
 
 /// Returns the mover that interleaves, or separates, so many streams with registers of 64 bytes, or null.
@@ -376,9 +428,20 @@ template <bool Separates>
 block_mover choose_wide_mover(std::size_t streams, std::size_t row_bytes, std::size_t element_size) noexcept {
   const bool are_some = (streams >= 2 && streams <= 9) || streams == 16;
   if (element_size > 8 || !are_some) return nullptr;
-  const wide_slots slots = wide_slots::of(streams, row_bytes);
-  return wide_mover_of<Separates>(slots, row_bytes >= 64 ? 0 : slots.slots, element_size);
+  const wide_slots shape = wide_slots::of(streams, row_bytes);
+  switch (shape.slots) {
+    case 4: return wide_mover_of<Separates, 4>(shape);
+    case 2: return wide_mover_of<Separates, 2>(shape);
+    default: return row_bytes < 64 ? wide_mover_of<Separates, 1>(shape) : wide_mover_of<Separates, 0>(shape);
+  }
 }
+
+#else
+
+/// Other processors have no such movers.
+struct made_picks {
+  static const std::byte* make(const stream_block&, bool) noexcept { return nullptr; }
+};
 
 #endif
 
