@@ -35,7 +35,7 @@ REBLOCK_ENGINE_FUNCTION result<layout> moves_of(const copy_call& call) noexcept 
 REBLOCK_ENGINE_FUNCTION status run(const copy_call& call) noexcept {
   const result<layout> moves = moves_of(call);
   if (!moves) return moves.why();
-  operation(*moves, call.views.input.element_size)
+  operation(move_request{*moves, call.views.input.element_size})
       .run_by(call.views.input.data, call.views.destination(), call.executor);
   return success{};
 }

@@ -30,7 +30,7 @@ REBLOCK_ENGINE_FUNCTION result<layout> moves_of(const depth_space_call& call) no
 REBLOCK_ENGINE_FUNCTION status run(const depth_space_call& call) noexcept {
   const result<layout> moves = moves_of(call);
   if (!moves) return moves.why();
-  operation(*moves, call.views.input.element_size)
+  operation(move_request{*moves, call.views.input.element_size})
       .run_by(call.views.input.data, call.views.destination(), call.executor);
   return success{};
 }

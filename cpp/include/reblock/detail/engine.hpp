@@ -21,9 +21,12 @@
 
 namespace reblock::inline REBLOCK_ENGINE_NAMESPACE::engine {
 
-/// Makes a plan of `moves` (a layout) in `operation`.
+/// Makes a plan of `moves` (a layout whose bounds, if there are any, always hold) in `operation`.
 REBLOCK_ENGINE_FUNCTION void plan_moves(void* operation, const void* moves,
                                         std::int64_t element_size) noexcept;
+/// Makes a plan of `moves` (a layout whose bounds are those of windows) in `operation`.
+REBLOCK_ENGINE_FUNCTION void plan_windows(void* operation, const void* moves,
+                                          std::int64_t element_size) noexcept;
 /// Makes a plan of `sums` (a sum_request) in `operation`.
 REBLOCK_ENGINE_FUNCTION void plan_sums(void* operation, const void* sums) noexcept;
 /// Makes a plan of `request` (a padded_request) in `operation`.
@@ -42,6 +45,12 @@ REBLOCK_ENGINE_FUNCTION const char* instruction_set() noexcept;
 }  // namespace reblock::inline REBLOCK_ENGINE_NAMESPACE::engine
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
+
+/// A move_request describes moves without bounds. A program that makes no other plans compiles less.
+struct move_request {
+  const layout& moves;
+  std::int64_t element_size;
+};
 
 /// A sum_request describes a fold. The moves are those of unfold with swapped sides, from the columns to the image. Their
 /// axes are n, c, o_1..o_k, l_1..l_k.
@@ -79,8 +88,12 @@ struct conversion_request;  // see conversion_request.hpp
 /// An operation holds a plan. It is trivially copyable. Make it once, run it often.
 class operation {
  public:
+  REBLOCK_ENGINE_FUNCTION explicit operation(const move_request& request) noexcept {
+    engine::plan_moves(plan_, &request.moves, request.element_size);
+  }
+  /// Plans windows, which may reach beyond their image.
   REBLOCK_ENGINE_FUNCTION operation(const layout& moves, std::int64_t element_size) noexcept {
-    engine::plan_moves(plan_, &moves, element_size);
+    engine::plan_windows(plan_, &moves, element_size);
   }
   REBLOCK_ENGINE_FUNCTION explicit operation(const sum_request& sums) noexcept {
     engine::plan_sums(plan_, &sums);

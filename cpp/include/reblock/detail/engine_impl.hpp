@@ -27,6 +27,7 @@
 #include <reblock/detail/summation.hpp>
 #include <reblock/detail/sweep_runner.hpp>
 #include <reblock/detail/tiled_sums.hpp>
+#include <reblock/detail/window_plan.hpp>
 #include <reblock/executor.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
@@ -222,6 +223,10 @@ REBLOCK_ENGINE_FUNCTION void run_planned(const move_plan& moves, const run_reque
   moves.visit([&](const auto& way) { run_way(way, how); });
 }
 
+REBLOCK_ENGINE_FUNCTION void run_planned(const window_plan& windows, const run_request& how) noexcept {
+  windows.visit([&](const auto& way) { run_way(way, how); });
+}
+
 REBLOCK_ENGINE_FUNCTION void run_planned(const split_windows& split, const run_request& how) noexcept {
   run_planned(split.inside(), how);
   split.for_each_edge([&](const window_move& edge) { run_way(edge, how); });
@@ -293,12 +298,15 @@ REBLOCK_ENGINE_FUNCTION [[gnu::noinline]] void place_split(void* room, const lay
   if (split.cost() < least) place<split_windows>(room, split);
 }
 
-/// Makes a plan in `room`, which has the bytes of an operation.
-REBLOCK_ENGINE_FUNCTION void place_moves(void* room, const layout& moves,
-                                         std::int64_t element_size) noexcept {
-  const double cost = place<move_plan>(room, moves, element_size).cost();
+/// Makes a plan of windows in `room`, which has the bytes of an operation.
+REBLOCK_ENGINE_FUNCTION void place_windows(void* room, const layout& moves,
+                                           std::int64_t element_size) noexcept {
+  if (!needs_window_plan(moves, element_size)) {
+    place<move_plan>(room, moves, element_size);
+    return;
+  }
+  const double cost = place<window_plan>(room, moves, element_size).cost();
   const auto costs = mover_costs::of(usable_instruction_set());
-  if (moves.bound_count == 0 || cost == 0) return;
   if (costs.is_worth_split(cost, static_cast<double>(total_bytes(moves, element_size))))
     place_split(room, moves, element_size, cost);
 }
@@ -329,12 +337,12 @@ REBLOCK_ENGINE_FUNCTION void place_sums(void* room, const sum_request& request,
                                         const sum_functions& sum) noexcept {
   const std::int64_t element_size = request.sum.element_size;
   if (std::count(request.extents.begin(), request.extents.end(), 0) != 0) {
-    place_moves(room, no_moves(), element_size);
+    place<move_plan>(room, no_moves(), element_size);
   } else if (request.mode != padding_mode::constant) {
     place<padded_sums>(room, padded_sums{request, sum_padded, &sum.sum_padded});
   } else if (!request.accumulates && covers_once(request.moves, request.extents)) {
     if (sum.add_to_zero != nullptr) return place_single_terms(room, request, sum.add_to_zero);
-    place_moves(room, request.moves, element_size);
+    place<move_plan>(room, request.moves, element_size);
   } else {
     if (!sums_in_place(request)) {
       const sum_sweep sweep(request, sum);
@@ -357,11 +365,11 @@ REBLOCK_ENGINE_FUNCTION void place_reduction(void* room, const sum_request& requ
                                   how.types.convert == nullptr && !how.accumulates &&
                                   how.types.terms.part != element_type::boolean;
   if (std::count(request.extents.begin(), request.extents.end(), 0) != 0) {
-    place_moves(room, no_moves(), request.sum.element_size);
+    place<move_plan>(room, no_moves(), request.sum.element_size);
   } else if (request.mode != padding_mode::constant) {
     place<padded_sums>(room, padded_sums{request, sum_padded});
   } else if (keeps_single_terms && covers_once(request.moves, request.extents)) {
-    place_moves(room, request.moves, request.sum.element_size);
+    place<move_plan>(room, request.moves, request.sum.element_size);
   } else {
     place<gather>(room, request, static_cast<const sum_functions*>(nullptr));
   }
@@ -387,7 +395,12 @@ namespace reblock::inline REBLOCK_ENGINE_NAMESPACE::engine {
 
 REBLOCK_ENGINE_DEFINITION void plan_moves(void* operation, const void* moves,
                                           std::int64_t element_size) noexcept {
-  detail::place_moves(operation, *static_cast<const detail::layout*>(moves), element_size);
+  detail::place<detail::move_plan>(operation, *static_cast<const detail::layout*>(moves), element_size);
+}
+
+REBLOCK_ENGINE_DEFINITION void plan_windows(void* operation, const void* moves,
+                                            std::int64_t element_size) noexcept {
+  detail::place_windows(operation, *static_cast<const detail::layout*>(moves), element_size);
 }
 
 REBLOCK_ENGINE_DEFINITION void plan_sums(void* operation, const void* sums) noexcept {

@@ -200,7 +200,7 @@ REBLOCK_ENGINE_DEFINITION void plan_described(void* operation, const void* descr
   }
   const detail::layout moves =
       is_unfold ? op.windows.moves(from, last_three(to), size) : op.blocks.moves(from, to, size);
-  plan_moves(operation, &moves, size);
+  plan_windows(operation, &moves, size);
 }
 
 }  // namespace reblock::inline REBLOCK_ENGINE_NAMESPACE::engine

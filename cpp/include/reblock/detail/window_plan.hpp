@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// A window_plan holds the cheapest way to move the windows of a padded image.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include <reblock/detail/cheapest_way.hpp>
+#include <reblock/detail/configuration.hpp>
+#include <reblock/detail/costs.hpp>
+#include <reblock/detail/instruction_set.hpp>
+#include <reblock/detail/layout.hpp>
+#include <reblock/detail/lookup_move.hpp>
+#include <reblock/detail/plane_move.hpp>
+#include <reblock/detail/simplify.hpp>
+#include <reblock/detail/window_blocks.hpp>
+
+namespace reblock::inline REBLOCK_NAMESPACE::detail {
+
+/// Tells whether windows of `moves` reach beyond the image. Else a move_plan moves them.
+constexpr bool needs_window_plan(const layout& moves, std::int64_t element_size) noexcept {
+  if (moves.bound_count == 0 || is_empty(moves, element_size)) return false;
+  layout simple;
+  simple.take(moves);
+  simplify(simple, element_size);
+  return has_bounds(simple);
+}
+
+/// A window_plan is trivially copyable.
+class window_plan : public cheapest_way<lookup_move, plane_move, window_move> {
+ public:
+  /// Plans to move every element of `moves`, each `element_size` bytes. Requires that the destination does not overlap itself,
+  /// that bounds are those of windows of an image (see has_windows()), and needs_window_plan().
+  window_plan(const layout& moves, std::int64_t element_size,
+              instruction_set set = usable_instruction_set()) noexcept {
+    const mover_costs costs = mover_costs::of(set);
+    const auto bytes = static_cast<double>(total_bytes(moves, element_size));
+    layout simple;
+    simple.take(moves);
+    const std::int64_t size = simplify(simple, element_size);
+    offer<plane_move>(simple, size, set);
+    if (costs.is_worth_table(cost_, bytes)) offer<lookup_move>(simple, size, set);
+    if (costs.is_worth_search(cost_, bytes)) offer<window_move>(moves, element_size, set);
+  }
+};
+static_assert(std::is_trivially_copyable_v<window_plan>);
+
+}  // namespace reblock::inline REBLOCK_NAMESPACE::detail
