@@ -24,6 +24,7 @@ namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
 namespace baseline {
 
+namespace narrower = baseline;             // there is none
 inline constexpr std::size_t width = 16;  // bytes of a register
 using register_type = register_bytes;
 using detail::pair_up;
@@ -151,6 +152,7 @@ template <std::size_t>
 
 namespace avx2 {
 
+namespace narrower = baseline;
 inline constexpr std::size_t width = 32;
 using register_type [[gnu::vector_size(32)]] = std::uint8_t;
 using detail::zip;  // for single lanes
@@ -249,6 +251,7 @@ template <std::size_t K, std::size_t Count>
 
 namespace avx512 {
 
+namespace narrower = avx2;
 inline constexpr std::size_t width = 64;
 using register_type [[gnu::vector_size(64)]] = std::uint8_t;
 
