@@ -14,6 +14,7 @@
 
 #include <reblock/detail/instruction_set.hpp>
 #include <reblock/detail/move_plan.hpp>
+#include <reblock/detail/window_plan.hpp>
 
 #include "../effort.hpp"
 #include "drawn_ways.hpp"
@@ -43,19 +44,28 @@ struct taken_ways {
   }
 };
 
-/// Checks the plans of each instruction set, whole and in parts, and counts their ways.
+/// Checks a plan, whole and in parts, and counts its way.
+template <class Plan>
+void check_plan(std::mt19937& random, const test::trial& t, const Plan& planned, taken_ways& taken) {
+  CHECK(std::isfinite(planned.cost()));
+  CHECK(test::is_moved_anywhere(t, planned));
+  planned.visit([&](const auto& way) {
+    taken.count(way);
+    int cut = 0;
+    CHECK(test::is_moved_in_parts(random, t, way, cut));
+  });
+}
+
+/// Checks the plans of each instruction set.
 void check_plans(std::mt19937& random, const test::moves& drawn, taken_ways& taken) {
   const test::trial t(random, drawn);
   for (const instruction_set set : test::all_instruction_sets()) {
     INFO("instruction set ", std::string(name_of(set)));
-    const move_plan planned(t.moves.layout, t.moves.element_size, set);
-    CHECK(std::isfinite(planned.cost()));
-    CHECK(test::is_moved_anywhere(t, planned));
-    planned.visit([&](const auto& way) {
-      taken.count(way);
-      int cut = 0;
-      CHECK(test::is_moved_in_parts(random, t, way, cut));
-    });
+    if (needs_window_plan(t.moves.layout, t.moves.element_size)) {
+      check_plan(random, t, window_plan(t.moves.layout, t.moves.element_size, set), taken);
+    } else {
+      check_plan(random, t, move_plan(t.moves.layout, t.moves.element_size, set), taken);
+    }
   }
 }
 

@@ -154,7 +154,8 @@ bool needs_wide_registers(const block_move& move) {
   if (move.are_runs) return false;
   if (move.mover == avx2::square_mover(size)) return true;
   for (std::size_t few = 2; few <= 16 / size; ++few) {
-    if (move.mover == avx2::few_rows_mover(size, few)) return true;
+    const block_mover wide_rows = avx2::few_rows_mover(size, few);
+    if (move.mover == wide_rows && wide_rows != baseline::few_rows_mover(size, few)) return true;
     if (move.mover == avx2::few_streams_mover(size, few, false)) return true;
     if (move.mover == avx2::few_streams_mover(size, few, true)) return true;
   }

@@ -114,10 +114,11 @@ template <std::size_t Count>
   return (signed_bytes_64)__builtin_shufflevector(halves[0], halves[1], 0, 1, 2, 3, 4, 5, 6, 7);
 }
 
-/// Fills `Targets` registers by the same lookups for each index of two axes, and stores the first `Store` bytes of each.
-/// The windows fill 1, 2 or 4 registers. Two registers are a table.
-template <std::size_t WindowBytes, std::size_t Windows, std::size_t Targets, std::size_t Store>
-[[gnu::target("avx512vl,avx512bw,avx512vbmi")]] void look_up_64(const lookups& wanted, const tile_axis& outer,
+/// Fills `Targets` registers by the same lookups for each index of two axes, and stores the first `store` bytes of each: 32
+/// or all. The windows fill 1, 2 or 4 registers. Two registers are a table.
+template <std::size_t WindowBytes, std::size_t Windows, std::size_t Targets>
+[[gnu::target("avx512vl,avx512bw,avx512vbmi")]] void look_up_64(std::size_t store, const lookups& wanted,
+                                                                const tile_axis& outer,
                                                                 const tile_axis& inner,
                                                                 const std::byte* source,
                                                                 std::byte* destination) noexcept {
@@ -133,7 +134,12 @@ template <std::size_t WindowBytes, std::size_t Windows, std::size_t Targets, std
   for (std::size_t t = 0; t < Targets; ++t) {
 #pragma GCC unroll 2
     for (std::size_t k = 0; k < tables; ++k) {
-      std::memcpy(&places[t][k], wanted.places + (t * tables + k) * Store, Store);
+      const std::uint8_t* const from = wanted.places + (t * tables + k) * store;
+      if (store == width) {
+        std::memcpy(&places[t][k], from, width);
+      } else {
+        std::memcpy(&places[t][k], from, width / 2);
+      }
       found[t][k] = ~__builtin_ia32_cvtb2mask512(places[t][k]);  // by the highest bits
     }
     targets[t] = destination + wanted.targets[t];
@@ -170,7 +176,11 @@ template <std::size_t WindowBytes, std::size_t Windows, std::size_t Targets, std
           value |= __builtin_ia32_vpermt2varqi512_maskz(places[t][k], low, high, found[t][k]);
 #endif
         }
-        std::memcpy(targets[t] + to, &value, Store);
+        if (store == width) {
+          std::memcpy(targets[t] + to, &value, width);
+        } else {
+          std::memcpy(targets[t] + to, &value, width / 2);
+        }
       }
       from += step_from;
       to += step_to;
@@ -352,8 +362,9 @@ void sum_halves(const term*, std::size_t, const sum_place*, std::size_t, const s
 #endif
 
 // not called: the registers have 16 bytes
-template <std::size_t WindowBytes, std::size_t Windows, std::size_t Targets, std::size_t Store>
-void look_up_64(const lookups&, const tile_axis&, const tile_axis&, const std::byte*, std::byte*) noexcept {}
+template <std::size_t WindowBytes, std::size_t Windows, std::size_t Targets>
+void look_up_64(std::size_t, const lookups&, const tile_axis&, const tile_axis&, const std::byte*,
+                std::byte*) noexcept {}
 template <class T, masking Masks, std::size_t Count>
 void sum_wide(const term*, std::size_t, const sum_place*, std::size_t, const sum_step&, bool) noexcept {}
 

@@ -65,21 +65,17 @@ struct lookup_shape {
     });
     return;
   }
-  const auto look_up_if = [&](auto wide, auto log_loaded, auto targets_before, auto half) {
+  const auto look_up_if = [&](auto wide, auto log_loaded, auto targets_before) {
     constexpr std::size_t window_bytes = wide == 0 ? 16 : 32;
     constexpr std::size_t windows = (std::size_t{64} << log_loaded) / window_bytes;
     constexpr std::size_t targets = targets_before + 1;
-    constexpr std::size_t store = half == 0 ? 64 : 32;
-    if (shape.window_bytes == window_bytes && shape.windows == windows && shape.targets == targets &&
-        shape.store == store) {
-      look_up_64<window_bytes, windows, targets, store>(wanted, outer, inner, source, destination);
+    if (shape.window_bytes == window_bytes && shape.windows == windows && shape.targets == targets) {
+      look_up_64<window_bytes, windows, targets>(shape.store, wanted, outer, inner, source, destination);
     }
   };
   unrolled<2>([&](auto wide) {
     unrolled<3>([&](auto log_loaded) {
-      unrolled<lookup_shape::most_targets>([&](auto targets) {
-        unrolled<2>([&](auto half) { look_up_if(wide, log_loaded, targets, half); });
-      });
+      unrolled<lookup_shape::most_targets>([&](auto targets) { look_up_if(wide, log_loaded, targets); });
     });
   });
 }

@@ -285,16 +285,17 @@ struct wide_placement {
                                         std::size_t row_bytes) noexcept
       : in_last(InSteps || (Count == 1 && Slots == 2) ? Slots : count - (Count - 1) * Slots),
         stream_mask(first_bits(row_bytes)) {
-    const std::size_t bytes = std::min(row_bytes, width) * count;
-#pragma GCC unroll 16
     for (std::size_t k = 0; k < Count; ++k) {
-#pragma GCC unroll 4
       for (std::size_t slot = 0; slot < Slots; ++slot) {
-        // where a slot has no stream, it has bytes that are there
-        const std::size_t there = k + 1 < Count || slot < in_last ? slot : 0;
-        offsets[k][slot] = streams[InSteps ? there * Count + k : k * Slots + there];
+        // where a slot has no stream, it has the bytes of another
+        const std::size_t stream = InSteps ? slot * Count + k : std::min(k * Slots + slot, count - 1);
+        offsets[k][slot] = streams[stream];
       }
-      row_masks[k] = k * width < bytes ? first_bits(bytes - k * width) : 0;
+    }
+    std::size_t left = std::min(row_bytes, width) * count;
+    for (std::uint64_t& mask : row_masks) {
+      mask = first_bits(left);
+      left -= std::min(left, width);
     }
   }
 
@@ -341,9 +342,12 @@ template <std::size_t Count>
   }
 }
 
+/// The enum says which lanes a mover picks. The element size decides if it is `either`.
+enum class picked_lanes : std::uint8_t { bytes, words, either };
+
 /// Moves a block in Count registers: interleaves its rows or, if `Separates`, separates its columns. `Slots`: 0 for rows that
 /// fill registers. `InSteps`: see wide_slots.
-template <std::size_t Count, std::size_t Slots, bool InSteps, bool Separates>
+template <picked_lanes Lanes, std::size_t Count, std::size_t Slots, bool InSteps, bool Separates>
 [[gnu::target("avx512vl,avx512bw,avx512vbmi")]] void move_wide_streams(const stream_block& block,
                                                                        const std::byte* source,
                                                                        std::byte* destination) {
@@ -354,12 +358,12 @@ template <std::size_t Count, std::size_t Slots, bool InSteps, bool Separates>
       streams, Separates ? block.columns : block.rows, row_bytes);
   using steps = std::conditional_t<InSteps, wide_steps<Count, Slots, Separates>, wide_step<Count>>;
   const steps all_steps(block.picks);
-  const bool are_words = can_pick_words(Count) && block.element_size % sizeof(std::uint32_t) == 0;
+  const bool are_words = Lanes == picked_lanes::words ||
+                         (Lanes == picked_lanes::either && block.element_size % sizeof(std::uint32_t) == 0);
   const std::size_t last = Slots == 0 ? row_bytes - width : 0;
   bool is_streamed = Slots == 0 && block.is_streamed;
-#pragma GCC unroll 16
-  for (std::size_t k = 0; k < Count; ++k) {
-    if (Separates && placed.offsets[k][0] % 16 != 0) is_streamed = false;
+  if constexpr (Separates) {
+    for (std::size_t k = 0; k < Count; ++k) is_streamed = is_streamed && streams[k] % 16 == 0;
   }
   for (const auto [from, to] : repeated_places(block, source, destination)) {
     for (std::size_t at = 0;;) {
@@ -400,25 +404,37 @@ template <std::size_t Count, std::size_t Slots, bool InSteps, bool Separates>
 }
 
 /// Returns the mover of a shape with `Slots` streams in a register, or 0 if rows fill registers.
-template <bool Separates, std::size_t Slots>
-block_mover wide_mover_of(const wide_slots& shape) noexcept {
+template <bool Separates, std::size_t Slots, picked_lanes Lanes>
+block_mover few_wide_mover(std::size_t count) noexcept {
   constexpr bool is_single = Slots <= 1;
-  switch (shape.count) {
-    case 1: return move_wide_streams<1, std::max<std::size_t>(Slots, 2), false, Separates>;
-    case 2: return move_wide_streams<2, Slots, is_single, Separates>;
-    case 3: return move_wide_streams<3, Slots, is_single, Separates>;
-    case 4: return move_wide_streams<4, Slots, is_single, Separates>;
-    default: break;
+  switch (count) {
+    case 2: return move_wide_streams<Lanes, 2, Slots, is_single, Separates>;
+    case 3: return move_wide_streams<Lanes, 3, Slots, is_single, Separates>;
+    default: return move_wide_streams<Lanes, 4, Slots, is_single, Separates>;
+  }
+}
+template <bool Separates, std::size_t Slots>
+block_mover wide_mover_of(std::size_t count, bool are_words) noexcept {
+  constexpr auto bytes = picked_lanes::bytes;
+  if (can_pick_words(count)) {
+    if constexpr (Slots > 0) return few_wide_mover<Separates, Slots, picked_lanes::either>(count);
+    if constexpr (Slots == 0) {
+      return are_words ? few_wide_mover<Separates, 0, picked_lanes::words>(count)
+                       : few_wide_mover<Separates, 0, bytes>(count);
+    }
+  }
+  if constexpr (Slots >= 2) {
+    if (count == 1) return move_wide_streams<bytes, 1, Slots, false, Separates>;
   }
   if constexpr (Slots <= 2) {
-    if (shape.count == 5) return move_wide_streams<5, Slots, is_single, Separates>;
-    if (shape.count == 8) return move_wide_streams<8, Slots, true, Separates>;
+    if (count == 5) return move_wide_streams<bytes, 5, Slots, Slots <= 1, Separates>;
+    if (count == 8) return move_wide_streams<bytes, 8, Slots, true, Separates>;
   }
-  if constexpr (is_single) {
-    if (shape.count == 6) return move_wide_streams<6, Slots, true, Separates>;
-    if (shape.count == 7) return move_wide_streams<7, Slots, true, Separates>;
-    if (shape.count == 9) return move_wide_streams<9, Slots, true, Separates>;
-    if (shape.count == 16) return move_wide_streams<16, Slots, true, Separates>;
+  if constexpr (Slots <= 1) {
+    if (count == 6) return move_wide_streams<bytes, 6, Slots, true, Separates>;
+    if (count == 7) return move_wide_streams<bytes, 7, Slots, true, Separates>;
+    if (count == 9) return move_wide_streams<bytes, 9, Slots, true, Separates>;
+    if (count == 16) return move_wide_streams<bytes, 16, Slots, true, Separates>;
   }
   return nullptr;
 }
@@ -429,11 +445,14 @@ block_mover choose_wide_mover(std::size_t streams, std::size_t row_bytes, std::s
   const bool are_some = (streams >= 2 && streams <= 9) || streams == 16;
   if (element_size > 8 || !are_some) return nullptr;
   const wide_slots shape = wide_slots::of(streams, row_bytes);
+  const bool are_words = element_size % sizeof(std::uint32_t) == 0;
   switch (shape.slots) {
-    case 4: return wide_mover_of<Separates, 4>(shape);
-    case 2: return wide_mover_of<Separates, 2>(shape);
-    default: return row_bytes < 64 ? wide_mover_of<Separates, 1>(shape) : wide_mover_of<Separates, 0>(shape);
+    case 4: return wide_mover_of<Separates, 4>(shape.count, are_words);
+    case 2: return wide_mover_of<Separates, 2>(shape.count, are_words);
+    default: break;
   }
+  return row_bytes < 64 ? wide_mover_of<Separates, 1>(shape.count, are_words)
+                        : wide_mover_of<Separates, 0>(shape.count, are_words);
 }
 
 #else

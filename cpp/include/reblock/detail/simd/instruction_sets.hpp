@@ -24,7 +24,7 @@ namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
 namespace baseline {
 
-namespace narrower = baseline;             // there is none
+namespace narrower = baseline;            // there is none
 inline constexpr std::size_t width = 16;  // bytes of a register
 using register_type = register_bytes;
 using detail::pair_up;
@@ -88,6 +88,7 @@ register_type look_up_in(const std::byte* window, register_type places) noexcept
 
 namespace ssse3 {
 
+namespace narrower = baseline;
 inline constexpr std::size_t width = 16;
 using register_type = register_bytes;
 using detail::pair_up;
