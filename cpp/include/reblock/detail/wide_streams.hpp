@@ -271,59 +271,67 @@ struct wide_step : held_picks<Count> {
   }
 };
 
-/// A wide_placement says where a block's bytes are, in registers of the row and in slots of the streams.
+/// A wide_placement says where the streams of a block are, in slots of registers.
 template <std::size_t Count, std::size_t Slots, bool InSteps>
 struct wide_placement {
-  static constexpr std::size_t width = sizeof(wide_bytes);
-
-  std::int64_t offsets[Count][Slots];  ///< of the streams, in bytes
+  std::int64_t offsets[Count][Slots];  ///< bytes
   std::size_t in_last;                 ///< streams of the last register
-  std::uint64_t stream_mask;           ///< bytes of a slot
-  std::uint64_t row_masks[Count];      ///< bytes of each register; 0: none
+  std::uint64_t mask;                  ///< bytes of a slot
 
   [[gnu::always_inline]] wide_placement(const std::int64_t* streams, std::size_t count,
                                         std::size_t row_bytes) noexcept
       : in_last(InSteps || (Count == 1 && Slots == 2) ? Slots : count - (Count - 1) * Slots),
-        stream_mask(first_bits(row_bytes)) {
+        mask(first_bits(row_bytes)) {
+#pragma GCC unroll 16
     for (std::size_t k = 0; k < Count; ++k) {
+#pragma GCC unroll 4
       for (std::size_t slot = 0; slot < Slots; ++slot) {
         // where a slot has no stream, it has the bytes of another
         const std::size_t stream = InSteps ? slot * Count + k : std::min(k * Slots + slot, count - 1);
         offsets[k][slot] = streams[stream];
       }
     }
-    std::size_t left = std::min(row_bytes, width) * count;
-    for (std::uint64_t& mask : row_masks) {
-      mask = first_bits(left);
-      left -= std::min(left, width);
-    }
   }
 
-  /// Loads the streams of rows that do not fill registers.
+  /// Loads streams that do not fill registers.
   [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] void load_streams(
       wide_bytes (&v)[Count], const std::byte* from) const noexcept {
 #pragma GCC unroll 16
-    for (std::size_t k = 0; k < Count; ++k) v[k] = load_slots<Slots>(from, offsets[k], stream_mask);
+    for (std::size_t k = 0; k < Count; ++k) v[k] = load_slots<Slots>(from, offsets[k], mask);
   }
   [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] void store_streams(
       const wide_bytes (&v)[Count], std::byte* to) const noexcept {
 #pragma GCC unroll 16
     for (std::size_t k = 0; k < Count; ++k)
-      store_slots<Slots>(to, offsets[k], k + 1 == Count ? in_last : Slots, stream_mask, v[k]);
+      store_slots<Slots>(to, offsets[k], k + 1 == Count ? in_last : Slots, mask, v[k]);
+  }
+};
+
+/// A wide_row says which bytes of registers a row of such streams has.
+template <std::size_t Count>
+struct wide_row {
+  static constexpr std::size_t width = sizeof(wide_bytes);
+
+  std::uint64_t masks[Count];  ///< of each register; 0: none
+
+  [[gnu::always_inline]] explicit wide_row(std::size_t bytes) noexcept {
+    for (std::uint64_t& mask : masks) {
+      mask = first_bits(bytes);
+      bytes -= std::min(bytes, width);
+    }
   }
 
-  /// Loads a row of such streams.
-  [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] void load_row(
+  [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] void load(
       wide_bytes (&v)[Count], const std::byte* from) const noexcept {
 #pragma GCC unroll 16
     for (std::size_t k = 0; k < Count; ++k)
-      v[k] = k == 0 || row_masks[k] != 0 ? load_some(from + k * width, row_masks[k]) : wide_bytes{};
+      v[k] = k == 0 || masks[k] != 0 ? load_some(from + k * width, masks[k]) : wide_bytes{};
   }
-  [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] void store_row(
+  [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] void store(
       const wide_bytes (&v)[Count], std::byte* to) const noexcept {
 #pragma GCC unroll 16
     for (std::size_t k = 0; k < Count; ++k) {
-      if (k == 0 || row_masks[k] != 0) store_some(to + k * width, v[k], row_masks[k]);
+      if (k == 0 || masks[k] != 0) store_some(to + k * width, v[k], masks[k]);
     }
   }
 };
@@ -356,6 +364,7 @@ template <picked_lanes Lanes, std::size_t Count, std::size_t Slots, bool InSteps
   const std::int64_t* const streams = Separates ? block.destinations : block.sources;
   const wide_placement<Count, Slots == 0 ? 1 : Slots, InSteps> placed(
       streams, Separates ? block.columns : block.rows, row_bytes);
+  const wide_row<Count> row(row_bytes * (Separates ? block.columns : block.rows));
   using steps = std::conditional_t<InSteps, wide_steps<Count, Slots, Separates>, wide_step<Count>>;
   const steps all_steps(block.picks);
   const bool are_words = Lanes == picked_lanes::words ||
@@ -373,7 +382,7 @@ template <picked_lanes Lanes, std::size_t Count, std::size_t Slots, bool InSteps
         for (std::size_t k = 0; k < Count; ++k)
           v[k] = load_wide(Separates ? from + at * Count + k * width : from + placed.offsets[k][0] + at);
       } else if constexpr (Separates) {
-        placed.load_row(v, from);
+        row.load(v, from);
       } else {
         placed.load_streams(v, from);
       }
@@ -395,7 +404,7 @@ template <picked_lanes Lanes, std::size_t Count, std::size_t Slots, bool InSteps
       } else if constexpr (Separates) {
         placed.store_streams(v, to);
       } else {
-        placed.store_row(v, to);
+        row.store(v, to);
       }
       if (at == last) break;
       at = at + width < last ? at + width : last;  // the last step overlaps the step before
