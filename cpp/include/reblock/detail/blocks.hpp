@@ -36,6 +36,7 @@ struct block_move {
   bool are_runs = false;
   bool writes_lines = false;  ///< whether it can write whole lines past the caches
   bool is_streamed = false;   ///< whether it does
+  bool are_spaced = false;    ///< whether runs are those of one axis, which needs no list
   /// Whether the columns, or the rows, are one axis and follow each other without gaps: then they need no list.
   bool dense_columns = false;
   bool dense_rows = false;
@@ -59,9 +60,13 @@ class block_runner {
     block_.is_streamed = move.is_streamed;
     block_.exact = move.exact;
     sources_[0] = destinations_[0] = 0;
-    block_.rows = move.dense_rows ? static_cast<std::size_t>(rows->at_once)
-                                  : list(rows, move.row_axes, &tile_axis::source_stride, sources_.data());
-    if (move.are_runs) {
+    block_.rows = move.dense_rows || move.are_spaced
+                      ? static_cast<std::size_t>(rows->at_once)
+                      : list(rows, move.row_axes, &tile_axis::source_stride, sources_.data());
+    if (move.are_spaced) {
+      block_.spaced_runs = *rows;
+      block_.columns = static_cast<std::size_t>(move.element_size);
+    } else if (move.are_runs) {
       list(rows, move.row_axes, &tile_axis::destination_stride, destinations_.data());
       block_.columns = static_cast<std::size_t>(move.element_size);
     } else if (move.dense_columns) {

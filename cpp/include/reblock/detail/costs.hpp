@@ -46,6 +46,17 @@ struct mover_costs {
   double short_run = 2.2;
   double long_run = 2.3;
   double run_byte = 0.075;
+  /// A run of one word among runs at even distances, and a line that it brings into the first-level cache: for the first time,
+  /// again, again if all lines share a set of the cache, and again from many pages.
+  struct line_costs {
+    double next;
+    double evicted;
+    double same_set;
+    double far;
+  };
+  double spaced_run = 0.8;
+  line_costs read_line = {1, 2.2, 2.2, 9};
+  line_costs written_line = {1, 3, 9, 20};
   /// Shifted planes: bytes per cycle, a plane, and the border of a row.
   double plane_bytes = 16;
   double plane = 35;
