@@ -48,6 +48,18 @@ struct block_move {
   constexpr std::size_t rank() const noexcept { return std::size_t{repeated} + column_axes + row_axes; }
 };
 
+/// Lists the places of all indices of an axis behind the first `filled` places, which are those of index 0. Returns how many
+/// places there are.
+inline std::size_t list_places(std::int64_t indices, std::int64_t stride, std::int64_t* places,
+                               std::size_t filled) noexcept {
+  const std::size_t before = filled;
+  for (std::int64_t index = 1; index < indices; ++index) {
+    const std::int64_t offset = index * stride;
+    for (std::size_t k = 0; k < before; ++k) places[filled++] = places[k] + offset;
+  }
+  return filled;
+}
+
 /// A block_runner runs a block_move. It lists the places of rows and columns once for all blocks.
 class block_runner {
  public:
@@ -101,14 +113,9 @@ class block_runner {
   static std::size_t list(const cut_axis* axes, std::size_t count, std::int64_t tile_axis::* stride,
                           std::int64_t* offsets) noexcept {
     std::size_t filled = 1;
-    offsets[0] = 0;
     for (std::size_t i = 0; i < count; ++i) {
-      const std::size_t before = filled;
-      for (std::int64_t index = 1; index < axes[i].at_once; ++index) {
-        const std::int64_t offset = index * axes[i].*stride;
-        assert(filled + before <= most_streams);
-        for (std::size_t k = 0; k < before; ++k) offsets[filled++] = offsets[k] + offset;
-      }
+      assert(filled * static_cast<std::size_t>(axes[i].at_once) <= most_streams);
+      filled = list_places(axes[i].at_once, axes[i].*stride, offsets, filled);
     }
     return filled;
   }

@@ -45,6 +45,7 @@ class move_plan {
     if (!has_bounds(simple)) {
       cost_ = plan_blocks(blocks_, simple, size, set);
       if (goes_past_caches(simple, size)) {
+        if (blocks_.is_staged) cost_ += bytes * costs.cached_byte;
         if (blocks_.stream() || offer<stream_move>(kind::streams, simple, size, set)) return;
       }
       if (costs.is_worth_table(cost_, bytes)) offer<lookup_move>(kind::lookups, simple, size, set);

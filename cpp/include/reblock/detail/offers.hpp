@@ -77,7 +77,8 @@ class block_offers {
   template <class Visit>
   void for_each_offer(buffered_side buffer, const Visit& visit) const noexcept {
     visit(mover_kind::runs, offer_runs(buffer));
-    if (is_word() && layout_.rank > 0) visit(mover_kind::spaced_runs, offer_spaced_runs());
+    // what comes from memory should be read line by line
+    if (is_word() && layout_.rank > 0 && !is_large_) visit(mover_kind::spaced_runs, offer_spaced_runs());
     if (rows_.count == 0) return;
     if (rows_.elements >= side_ && columns_.elements >= side_) {
       visit(mover_kind::squares, offer_squares());
@@ -98,7 +99,7 @@ class block_offers {
  private:
   block_offer cheapest(buffered_side buffer) const noexcept {
     block_offer found;
-    for_each_offer(buffer, [&](mover_kind, const block_offer& offer) { take_cheaper(found, offer); });
+    for_each_offer(buffer, [&](mover_kind, const block_offer& offer) { take_cheaper(found, offer, buffer); });
     return found;
   }
 
@@ -114,8 +115,8 @@ class block_offers {
     return (columns_of(move) <= 4 || columns_of(move) == 8) && places % lane_bytes == 0;
   }
 
-  void take_cheaper(block_offer& found, const block_offer& other) const noexcept {
-    const bool is_cached = is_large_ && !writes_lines(other.move);
+  void take_cheaper(block_offer& found, const block_offer& other, buffered_side buffer) const noexcept {
+    const bool is_cached = is_large_ && buffer == buffered_side::none && !writes_lines(other.move);
     const double cost = other.cost + (is_cached ? bytes_ * costs_.cached_byte : 0);
     if (cost < found.cost) found = {other.move, cost};
   }
@@ -356,6 +357,7 @@ class block_offers {
     constexpr std::int64_t page = 4096;   // bytes: the stride of lines that share a set
     constexpr std::int64_t near_lines = 128;
     constexpr double near_pages = 48;
+    constexpr double second_level = 1 << 20;  // bytes: lines of more come from beyond that cache
     if (bytes_ <= cached) return 0;
     const auto share = [&](const tile_axis& axis) {
       return static_cast<double>(std::min(magnitude(axis.*stride), line)) / double{line};
@@ -371,6 +373,7 @@ class block_offers {
     if (count * static_cast<double>(std::min(magnitude(runs.*stride), page)) > near_pages * double{page})
       return lines * each.far;
     if (lines * count <= room) return each.next * lines * share(move.axes[move.repeated - 1]);
+    if (bytes_ > second_level) return lines * each.far;
     return lines * (sets == 1 ? each.same_set : each.evicted);
   }
 
