@@ -52,6 +52,7 @@ staged_move plan_for(const test::moves& moves, instruction_set set,
 
 enum class mover_kind : std::uint8_t {
   words,
+  spaced_words,
   short_runs,
   long_runs,
   runs_over,
@@ -60,7 +61,7 @@ enum class mover_kind : std::uint8_t {
   interleaved,
   separated
 };
-constexpr std::size_t mover_kinds = 8;
+constexpr std::size_t mover_kinds = 9;
 
 template <class Movers>
 bool is_square_mover(const Movers& square_mover, const block_move& move) {
@@ -69,6 +70,7 @@ bool is_square_mover(const Movers& square_mover, const block_move& move) {
 
 mover_kind kind_of(const block_move& move) {
   if (move.are_runs) {
+    if (move.are_spaced) return mover_kind::spaced_words;
     if (move.exact > 0) return mover_kind::runs_over;
     const std::int64_t size = move.element_size;
     if (size <= 32 && (size & (size - 1)) == 0) return mover_kind::words;
@@ -138,6 +140,7 @@ TEST_CASE("large permutations are moved at once or by way of a buffer, by movers
   CHECK(all.staged >= least);
   CHECK(all.direct >= least);
   CHECK(all.of(mover_kind::words) >= least);
+  CHECK(all.of(mover_kind::spaced_words) >= least);
   CHECK(all.of(mover_kind::short_runs) >= least);
   CHECK(all.of(mover_kind::long_runs) >= least);
   CHECK(all.of(mover_kind::runs_over) >= least);
@@ -151,6 +154,7 @@ TEST_CASE("large permutations are moved at once or by way of a buffer, by movers
 /// Whether a mover is one of those that need AVX2.
 bool needs_wide_registers(const block_move& move) {
   const auto size = static_cast<std::size_t>(move.element_size);
+  if (move.are_spaced) return size == 32 && move.mover == avx2::spaced_mover<>(size);
   if (move.are_runs) return false;
   if (move.mover == avx2::square_mover(size)) return true;
   for (std::size_t few = 2; few <= 16 / size; ++few) {

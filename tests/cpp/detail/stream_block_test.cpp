@@ -41,6 +41,7 @@ struct compiled_movers {
   block_mover (*few_streams)(std::size_t size, std::size_t few, bool are_rows);
   block_mover (*few_rows)(std::size_t size, std::size_t few);
   block_mover (*runs)(std::size_t size, bool over);
+  block_mover (*spaced)(std::size_t size);
   void (*masked)(std::byte* destination, const std::byte* source, const std::byte* mask, std::size_t size);
 };
 
@@ -48,21 +49,21 @@ struct compiled_movers {
 std::vector<compiled_movers> all_compiled() {
   std::vector<compiled_movers> all = {{"baseline", 1, baseline::square_mover<>, baseline::few_streams_mover,
                                        baseline::few_rows_mover<>, baseline::run_mover<>,
-                                       baseline::copy_masked}};
+                                       baseline::spaced_mover<>, baseline::copy_masked}};
 #if (defined(__GNUC__) && defined(__x86_64__)) || (defined(_MSC_VER) && defined(_M_X64))
   if (detect_instruction_set() >= instruction_set::ssse3) {
     all.push_back({"ssse3", 1, ssse3::square_mover<>, ssse3::few_streams_mover, ssse3::few_rows_mover<>,
-                   nullptr, nullptr});
+                   nullptr, nullptr, nullptr});
   }
 #endif
 #if defined(__GNUC__) && defined(__x86_64__)
   if (detect_instruction_set() >= instruction_set::avx2) {
     all.push_back({"avx2", 2, avx2::square_mover<>, avx2::few_streams_mover, avx2::few_rows_mover<>,
-                   avx2::run_mover<>, avx2::copy_masked});
+                   avx2::run_mover<>, avx2::spaced_mover<>, avx2::copy_masked});
   }
   if (detect_instruction_set() >= instruction_set::avx512) {
-    all.push_back(
-        {"avx512", 4, avx512::square_mover<>, nullptr, nullptr, avx512::run_mover<>, avx512::copy_masked});
+    all.push_back({"avx512", 4, avx512::square_mover<>, nullptr, nullptr, avx512::run_mover<>,
+                   avx512::spaced_mover<>, avx512::copy_masked});
   }
 #endif
   return all;
@@ -238,6 +239,22 @@ test::placed_block draw_runs(std::mt19937& random, std::size_t size, std::size_t
   return placed;
 }
 
+/// Runs of the same size at even distances on both sides.
+test::placed_block draw_spaced(std::mt19937& random, std::size_t size, std::size_t count) {
+  test::placed_block placed;
+  placed.block.rows = count;
+  placed.block.columns = size;
+  placed.block.element_size = size;
+  const auto apart = [&] { return size + static_cast<std::size_t>(draw(random, 0, 70)); };
+  const std::size_t read = apart();
+  const std::size_t written = apart();
+  placed.block.spaced_runs = {static_cast<std::int64_t>(count), static_cast<std::int64_t>(read),
+                              static_cast<std::int64_t>(written)};
+  placed.sources = test::dense_streams(count, read, placed.source_bytes);
+  placed.destinations = test::dense_streams(count, written, placed.destination_bytes);
+  return placed;
+}
+
 TEST_CASE("runs of any size are copied from places to places") {
   for_run_sizes([](std::mt19937& random, const std::vector<std::byte>& bytes, std::size_t size) {
     for (const compiled_movers& compiled : all_compiled()) {
@@ -251,6 +268,27 @@ TEST_CASE("runs of any size are copied from places to places") {
       }
     }
   });
+}
+
+TEST_CASE("runs of one word are copied between places at even distances") {
+  for (const unsigned seed : test::seeds(30, 5)) {
+    INFO("seed ", seed);
+    std::mt19937 random(seed);
+    const std::vector<std::byte> bytes = test::draw_bytes(random, 1 << 16);
+    for (const compiled_movers& compiled : all_compiled()) {
+      if (compiled.spaced == nullptr) continue;
+      for (const std::size_t size : {1u, 2u, 4u, 8u, 16u, 32u}) {
+        for (std::size_t count = 1; count <= 11; ++count) {
+          CAPTURE(compiled.name);
+          CAPTURE(size);
+          CAPTURE(count);
+          test::placed_block placed = draw_spaced(random, size, count);
+          test::draw_repeats(random, placed);
+          REQUIRE(test::moves_cells(compiled.spaced(size), random, placed, test::runs_of(placed), bytes));
+        }
+      }
+    }
+  }
 }
 
 /// Bytes behind a run that are copied along with it.

@@ -37,6 +37,7 @@ struct block_move {
   bool are_runs = false;
   bool writes_lines = false;  ///< whether it can write whole lines past the caches
   bool is_streamed = false;   ///< whether it does
+  bool are_spaced = false;    ///< whether runs are those of one axis, which needs no list
   /// Whether the columns, or the rows, are one axis and follow each other without gaps: then they need no list.
   bool dense_columns = false;
   bool dense_rows = false;
@@ -48,6 +49,18 @@ struct block_move {
 
   constexpr std::size_t rank() const noexcept { return std::size_t{repeated} + column_axes + row_axes; }
 };
+
+/// Lists the places of all indices of an axis behind the first `filled` places, which are those of index 0. Returns how many
+/// places there are.
+inline std::size_t list_places(std::int64_t indices, std::int64_t stride, std::int64_t* places,
+                               std::size_t filled) noexcept {
+  const std::size_t before = filled;
+  for (std::int64_t index = 1; index < indices; ++index) {
+    const std::int64_t offset = index * stride;
+    for (std::size_t k = 0; k < before; ++k) places[filled++] = places[k] + offset;
+  }
+  return filled;
+}
 
 /// A block_runner runs a block_move. It lists the places of rows and columns once for all blocks.
 class block_runner {
@@ -61,9 +74,13 @@ class block_runner {
     block_.is_streamed = move.is_streamed;
     block_.exact = move.exact;
     sources_[0] = destinations_[0] = 0;
-    block_.rows = move.dense_rows ? static_cast<std::size_t>(rows->at_once)
-                                  : list(rows, move.row_axes, &tile_axis::source_stride, sources_.data());
-    if (move.are_runs) {
+    block_.rows = move.dense_rows || move.are_spaced
+                      ? static_cast<std::size_t>(rows->at_once)
+                      : list(rows, move.row_axes, &tile_axis::source_stride, sources_.data());
+    if (move.are_spaced) {
+      block_.spaced_runs = *rows;
+      block_.columns = static_cast<std::size_t>(move.element_size);
+    } else if (move.are_runs) {
       list(rows, move.row_axes, &tile_axis::destination_stride, destinations_.data());
       block_.columns = static_cast<std::size_t>(move.element_size);
     } else if (move.dense_columns) {
@@ -99,14 +116,9 @@ class block_runner {
   static std::size_t list(const cut_axis* axes, std::size_t count, std::int64_t tile_axis::* stride,
                           std::int64_t* offsets) noexcept {
     std::size_t filled = 1;
-    offsets[0] = 0;
     for (std::size_t i = 0; i < count; ++i) {
-      const std::size_t before = filled;
-      for (std::int64_t index = 1; index < axes[i].at_once; ++index) {
-        const std::int64_t offset = index * axes[i].*stride;
-        assert(filled + before <= most_streams);
-        for (std::size_t k = 0; k < before; ++k) offsets[filled++] = offsets[k] + offset;
-      }
+      assert(filled * static_cast<std::size_t>(axes[i].at_once) <= most_streams);
+      filled = list_places(axes[i].at_once, axes[i].*stride, offsets, filled);
     }
     return filled;
   }

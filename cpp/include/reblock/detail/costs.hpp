@@ -22,7 +22,7 @@ struct mover_costs {
   double place = 0.7;
   /// Bytes per cycle in squares of elements of 1, 2, 4, 8 and 16 bytes, by registers of 16, 32 and 64 bytes.
   std::array<std::array<double, 5>, 3> squares = {
-      {{4.6, 6.1, 6.9, 6.4, 5}, {6.5, 7.5, 7.7, 7.2, 6}, {0, 0, 7.7, 8, 7.2}}};
+      {{4.6, 6.1, 6.9, 6.4, 5.5}, {6.5, 7.5, 7.7, 7.2, 8}, {0, 0, 7.7, 8, 9}}};
   /// Few streams: a row of each, a shuffle of a register, the shuffles of three streams of elements of 1, 2, 4 and 8 bytes,
   /// and loading and storing a register, or one of its lanes.
   double row = 5;
@@ -46,6 +46,17 @@ struct mover_costs {
   double short_run = 2.2;
   double long_run = 2.3;
   double run_byte = 0.075;
+  /// A run of one word among runs at even distances, and a line that it brings into the first-level cache: for the first time,
+  /// again, again if all lines share a set of the cache, and again from many pages.
+  struct line_costs {
+    double next;
+    double evicted;
+    double same_set;
+    double far;
+  };
+  double spaced_run = 0.8;
+  line_costs read_line = {1, 2.2, 2.2, 9};
+  line_costs written_line = {1, 3, 9, 20};
   /// Shifted planes: bytes per cycle, a plane, and the border of a row.
   double plane_bytes = 16;
   double plane = 35;
@@ -63,8 +74,8 @@ struct mover_costs {
   double split_factor = 1.35;
   /// A byte of a large output that does not go past the caches, in addition.
   double cached_byte = 0.12;
-  /// Bytes of the shortest part that goes past the caches by way of a buffer: while it is written, nothing is read.
-  std::size_t least_streamed_part = 8192;
+  /// Bytes of the shortest runs that go past the caches by way of a buffer: at their ends, they share lines.
+  std::int64_t least_streamed_part = 256;
   /// A byte of the best plans, a byte of a plan that can hardly be better, a byte of a plan that is good enough to end a
   /// search, and the search.
   double best_byte = 0.08;

@@ -38,6 +38,7 @@ class move_plan : public cheapest_way<staged_move, lookup_move, stream_move> {
     const std::int64_t size = simplify(simple, element_size);
     cost_ = plan_blocks(blocks, simple, size, set);
     if (goes_past_caches(simple, size)) {
+      if (blocks.is_staged) cost_ += bytes * mover_costs::of(set).cached_byte;
       if (blocks.stream() || offer<stream_move>(simple, size, set)) return;
     }
     if (mover_costs::of(set).is_worth_table(cost_, bytes)) offer<lookup_move>(simple, size, set);

@@ -29,7 +29,7 @@ namespace reblock::inline REBLOCK_NAMESPACE::detail {
 enum class buffered_side : std::uint8_t { none, source, destination };
 
 /// The enum names the movers of blocks.
-enum class mover_kind : std::uint8_t { runs, squares, few_rows, few_streams, wide_streams };
+enum class mover_kind : std::uint8_t { runs, spaced_runs, squares, few_rows, few_streams, wide_streams };
 
 struct block_offer {
   block_move move;
@@ -77,6 +77,8 @@ class block_offers {
   template <class Visit>
   void for_each_offer(buffered_side buffer, const Visit& visit) const noexcept {
     visit(mover_kind::runs, offer_runs(buffer));
+    // what comes from memory should be read line by line
+    if (is_word() && layout_.rank > 0 && !is_large_) visit(mover_kind::spaced_runs, offer_spaced_runs());
     if (rows_.count == 0) return;
     if (rows_.elements >= side_ && columns_.elements >= side_) {
       visit(mover_kind::squares, offer_squares());
@@ -97,7 +99,7 @@ class block_offers {
  private:
   block_offer cheapest(buffered_side buffer) const noexcept {
     block_offer found;
-    for_each_offer(buffer, [&](mover_kind, const block_offer& offer) { take_cheaper(found, offer); });
+    for_each_offer(buffer, [&](mover_kind, const block_offer& offer) { take_cheaper(found, offer, buffer); });
     return found;
   }
 
@@ -113,8 +115,8 @@ class block_offers {
     return (columns_of(move) <= 4 || columns_of(move) == 8) && places % lane_bytes == 0;
   }
 
-  void take_cheaper(block_offer& found, const block_offer& other) const noexcept {
-    const bool is_cached = is_large_ && !writes_lines(other.move);
+  void take_cheaper(block_offer& found, const block_offer& other, buffered_side buffer) const noexcept {
+    const bool is_cached = is_large_ && buffer == buffered_side::none && !writes_lines(other.move);
     const double cost = other.cost + (is_cached ? bytes_ * costs_.cached_byte : 0);
     if (cost < found.cost) found = {other.move, cost};
   }
@@ -218,8 +220,8 @@ class block_offers {
     for (std::size_t i = 0; i < move.repeated; ++i) blocks *= static_cast<double>(move.axes[i].extent);
     for (std::size_t i = move.repeated; i < move.rank(); ++i)
       pieces *= static_cast<double>(move.axes[i].pieces());
-    const std::int64_t listed =
-        (move.dense_rows ? 0 : rows_of(move)) + (move.dense_columns ? 0 : columns_of(move));
+    const std::int64_t listed = (move.dense_rows || move.are_spaced ? 0 : rows_of(move)) +
+                                (move.dense_columns ? 0 : columns_of(move));
     const double lists = costs_.place * static_cast<double>(listed);
     if (pieces > 1) return lists + blocks * pieces * costs_.call;
     double calls = blocks;
@@ -295,17 +297,85 @@ class block_offers {
     }
     constexpr std::int64_t longest_over = 48;  // bytes
     constexpr std::uint8_t exact = 4;  // runs: together they have more bytes than one copy exceeds its run by
-    const bool is_word = size_ <= 32 && std::has_single_bit(static_cast<std::uint64_t>(size_));
-    const bool is_over = is_dense && !is_word && size_ < longest_over && rows_of(move) >= 2 * exact;
+    const bool is_over = is_dense && !is_word() && size_ < longest_over && rows_of(move) >= 2 * exact;
     move.exact = is_over ? exact : std::uint8_t{0};
     move.writes_lines =
         is_large_ && buffer == buffered_side::none && (is_streamed || size_ >= least_streamed_run);
     move.mover = is_streamed         ? stream_words_mover(streamed)
                  : move.writes_lines ? stream_runs
                                      : choose_run_mover(is_over);
-    const double each = is_word || is_over ? costs_.word : size_ < 32 ? costs_.short_run : costs_.long_run;
+    const double each = is_word() || is_over ? costs_.word : size_ < 32 ? costs_.short_run : costs_.long_run;
     offer.cost = bytes_ * (each / static_cast<double>(size_) + costs_.run_byte) + cost_of_calls(move);
     return offer;
+  }
+
+  /// Tells whether a register moves an element.
+  bool is_word() const noexcept {
+    return size_ <= 32 && std::has_single_bit(static_cast<std::uint64_t>(size_));
+  }
+
+  /// Offers to copy elements along one axis, without a list.
+  block_offer offer_spaced_runs() const noexcept {
+    const std::size_t by_source = order_of(layout_, &layout_axis::source_stride).axes[0];
+    const std::size_t by_destination = order_of(layout_, &layout_axis::destination_stride).axes[0];
+    std::size_t longest = by_destination;
+    for (std::size_t i = 0; i < layout_.rank; ++i) {
+      if (layout_.axes[i].extent > layout_.axes[longest].extent) longest = i;
+    }
+    block_offer best;
+    for (const std::size_t axis : {by_destination, by_source, longest}) {
+      block_offer offer;
+      offer.move.are_runs = offer.move.are_spaced = true;
+      axis_chain runs;
+      runs.push(axis, layout_.axes[axis].extent);
+      set_out(offer.move, {}, 1, runs, layout_.axes[axis].extent);
+      if (axis == by_destination) order_repeats_by_source(offer.move);
+      offer.cost = cost_of_spaced(offer.move);
+      if (offer.cost < best.cost) best = offer;
+    }
+#if defined(__GNUC__) && defined(__x86_64__)
+    best.move.mover = set_ >= instruction_set::avx2
+                          ? avx2::spaced_mover<>(static_cast<std::size_t>(size_))
+                          : baseline::spaced_mover<>(static_cast<std::size_t>(size_));
+#else
+    best.move.mover = baseline::spaced_mover<>(static_cast<std::size_t>(size_));
+#endif
+    return best;
+  }
+  double cost_of_spaced(const block_move& move) const noexcept {
+    const double runs = bytes_ / static_cast<double>(size_);
+    const double rows = runs / static_cast<double>(move.axes[move.repeated].extent);
+    return cost_of_calls(move) + rows * costs_.row +
+           runs * (costs_.spaced_run + cost_of_lines(move, &tile_axis::source_stride, costs_.read_line) +
+                   cost_of_lines(move, &tile_axis::destination_stride, costs_.written_line));
+  }
+  /// Estimates the cycles of the lines of one side that each spaced run brings into the first-level cache. The lines of a row
+  /// are still there when the next row needs them, unless they are too many, or share a few sets of the cache.
+  double cost_of_lines(const block_move& move, std::int64_t tile_axis::* stride,
+                       const mover_costs::line_costs& each) const noexcept {
+    constexpr double cached = 16 * 1024;  // bytes: both sides fit into the cache
+    constexpr std::int64_t line = 64;     // bytes
+    constexpr std::int64_t page = 4096;   // bytes: the stride of lines that share a set
+    constexpr std::int64_t near_lines = 128;
+    constexpr double near_pages = 48;
+    constexpr double second_level = 1 << 20;  // bytes: lines of more come from beyond that cache
+    if (bytes_ <= cached) return 0;
+    const auto share = [&](const tile_axis& axis) {
+      return static_cast<double>(std::min(magnitude(axis.*stride), line)) / double{line};
+    };
+    const cut_axis& runs = move.axes[move.repeated];
+    const auto count = static_cast<double>(runs.extent);
+    const double lines = share(runs);
+    if (move.repeated == 0) return each.next * lines;
+    const std::int64_t step = magnitude(runs.*stride) | page;
+    const std::int64_t sets = page / (step & -step);
+    const double room =
+        static_cast<double>(std::max(near_lines / (line / std::min(sets, line)), std::int64_t{1}));
+    if (count * static_cast<double>(std::min(magnitude(runs.*stride), page)) > near_pages * double{page})
+      return lines * each.far;
+    if (lines * count <= room) return each.next * lines * share(move.axes[move.repeated - 1]);
+    if (bytes_ > second_level) return lines * each.far;
+    return lines * (sets == 1 ? each.same_set : each.evicted);
   }
 
   /// Offers squares, for at least as many rows and columns as registers have elements.

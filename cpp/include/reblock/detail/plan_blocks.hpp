@@ -20,13 +20,14 @@
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
-/// block_extents chooses how many indices of each axis a block has, so that runs on both sides have similar lengths. A block
-/// has at most `limit` bytes, and all indices of the axes in `whole`.
+/// block_extents chooses how many indices of each axis a block has. A block has at most `limit` bytes, and all indices of the
+/// axes in `whole`. Runs on both sides have similar lengths, or first the runs of the source grow to `source_run` elements,
+/// then those of the destination.
 class block_extents {
  public:
   block_extents(const layout& moves, std::int64_t element_size, const axis_order& source,
                 const axis_order& destination, std::int64_t limit = block_buffer_bytes,
-                const index_range& whole = {0, 0}) noexcept
+                const index_range& whole = {0, 0}, std::int64_t source_run = 0) noexcept
       : layout_(moves) {
     at_once.fill(1);
     std::int64_t bytes = element_size;
@@ -39,7 +40,8 @@ class block_extents {
       const std::size_t by_source = next(source);
       const std::size_t by_destination = next(destination);
       if (by_source == no_axis) break;  // then both are no_axis: all axes are whole
-      const std::size_t axis = run(source) < run(destination) ? by_source : by_destination;
+      const std::int64_t least = source_run > 0 ? source_run : run(destination);
+      const std::size_t axis = run(source) < least ? by_source : by_destination;
       const std::int64_t grown = std::min(2 * at_once[axis], moves.axes[axis].extent);
       if (bytes / at_once[axis] * grown > limit) break;
       bytes = bytes / at_once[axis] * grown;
@@ -103,6 +105,7 @@ inline double offer_staged(staged_move& staged, const layout& moves, std::int64_
     out.add({extent, stride, axis.destination_stride});
     stride *= extent;
   }
+  in.whole_bytes = out.whole_bytes = std::max(moves.whole_bytes, total_bytes(moves, element_size));
   const std::int64_t in_size = simplify(in, element_size);
   const block_offer first = offer_block(in, in_size, set, buffered_side::destination);
   if (first.cost >= limit) return limit;

@@ -30,6 +30,8 @@ struct stream_block {
   /// Runs may be copied with more bytes than they have. The last `exact` runs are copied with exactly their bytes.
   std::size_t exact = 0;
   std::size_t element_size = 0;  ///< bytes
+  /// The places of spaced runs, which have no list.
+  tile_axis spaced_runs{};
   /// The block is moved for each index of two axes.
   tile_axis outer_repeats{};
   tile_axis repeats{};
