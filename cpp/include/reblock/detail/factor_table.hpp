@@ -12,6 +12,7 @@
 
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/conversion_request.hpp>
+#include <reblock/detail/result_tables.hpp>
 #include <reblock/detail/run_conversion.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
@@ -73,7 +74,8 @@ class factor_table {
     for (std::int64_t i = 0; i < count; i += whole) {
       const std::int64_t batch = std::min(whole, count - i);
       fill(first, whole % period_ == 0 ? 0 : i, std::max(batch, std::min(whole, count)));
-      run(conversion, source + i * from(conversion), destination + i * to(conversion), batch, 0, value_size());
+      run(conversion, source + i * from(conversion), destination + i * to(conversion), batch, 0,
+          value_size());
     }
   }
 
@@ -119,10 +121,21 @@ class factor_table {
         put_registers(first, kept_ * same_ == period ? 0 : i, std::min(kept_, (count - i - 1) / same_ + 1));
       }
       const std::int64_t elements = std::min(same_, count - i);
-      run(conversion, source + i * from(conversion), destination + i * to(conversion), elements,
-          kept * one_register, 0);
+      run_stretch(conversion, source + i * from(conversion), destination + i * to(conversion), elements,
+                  kept * one_register);
       i += elements;
     }
+  }
+
+  void run_stretch(const run_conversion& conversion, const std::byte* source, std::byte* destination,
+                   std::int64_t count, std::int64_t place) noexcept {
+    if (conversion.can_look_up()) {
+      const run_factors factors{tables_[0].data() + place, tables_[1].data() + place, 0};
+      const std::byte* const results = results_.find(conversion, factors, count);
+      if (results != nullptr)
+        return conversion.look_up(source, destination, static_cast<std::size_t>(count), results);
+    }
+    run(conversion, source, destination, count, place, 0);
   }
 
   /// The index of an element on the axis of a factor.
@@ -228,6 +241,7 @@ class factor_table {
   std::int64_t same_ = std::numeric_limits<std::int64_t>::max();  ///< elements that have the same factors
   std::int64_t kept_ = 0;                                         ///< registers that the tables keep
   std::array<contents, 2> held_;
+  result_tables results_;
   alignas(64) std::array<std::array<std::byte, room + at_once * 8>, 2> tables_;
 };
 
