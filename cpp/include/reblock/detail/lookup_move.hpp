@@ -103,6 +103,7 @@ constexpr bool do_lines_collide(const layout& piece, std::size_t first, std::int
   constexpr std::int64_t line = 64;
   constexpr std::int64_t way = 4096;        // bytes, in most processors
   constexpr std::int64_t usable = 4 * way;  // the output needs the other ways
+  constexpr std::int64_t few_sets = 512;    // bytes between rows that use an eighth of the sets
   std::int64_t rows = 1;
   std::int64_t row = element_size;
   std::int64_t apart = way;
@@ -117,7 +118,7 @@ constexpr bool do_lines_collide(const layout& piece, std::size_t first, std::int
   for (std::size_t i = first; i < piece.rank; ++i)
     add(piece.axes[i].extent, magnitude(piece.axes[i].source_stride));
   if (advance >= line) add(pieces, advance);
-  return (row < line || advance < line) && rows * std::max(apart, line) > usable;
+  return (row < line || advance < line) && apart >= few_sets && rows * apart > usable;
 }
 
 inline double lookup_move::plan(const layout& moves, std::int64_t element_size,
