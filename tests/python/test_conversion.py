@@ -410,7 +410,12 @@ def test_wrong_arguments_of_patterns(
 
 def test_numbers_of_any_kind() -> None:
     expected = reblock.space_to_depth(IMAGES, 2, dtype=np.float32, scale=[1.0, 2.0, 3.0])
+    misaligned = np.frombuffer(b"?" + np.array([1.0, 2, 3]).tobytes(), np.uint8)[1:]
     for scale in (
+        np.array([1.0, 0, 2, 0, 3])[::2],
+        np.array([3.0, 2, 1])[::-1],
+        np.array([1.0, 2, 3]).astype(">f8"),
+        misaligned.view(np.float64),
         (1, 2, 3),
         np.array([1, 2, 3], np.uint8),
         np.array([1, 2, 3], BFLOAT16),

@@ -87,5 +87,48 @@ TEST_CASE("elements get the factors of their indices") {
   }
 }
 
+TEST_CASE("bytes with the same factors become what each of them becomes alone") {
+  std::mt19937 random(2);
+  constexpr element_type bytes[] = {element_type::boolean, element_type::uint8, element_type::int8};
+  constexpr element_type types[] = {element_type::boolean,  element_type::uint8,   element_type::int8,
+                                    element_type::uint16,   element_type::int16,   element_type::float16,
+                                    element_type::bfloat16, element_type::float32, element_type::float64};
+  for (int i = 0; i < 300; ++i) {
+    CAPTURE(i);
+    const element_type from = bytes[draw(random, 0, 2)];
+    const element_type to = types[draw(random, 0, 8)];
+    const std::size_t size = size_of(to);
+    const run_conversion conversion(from, to, true);
+    // More factors than tables, and stretches shorter and longer than a register.
+    const factor_axis axis{1, draw(random, 32, 300), draw(random, 1, 7)};
+    std::vector<double> scale;
+    std::vector<double> bias;
+    for (std::int64_t k = 0; k < axis.extent; ++k) {
+      scale.push_back(draw(random, 0, 9) == 0 ? 1e300 : static_cast<double>(draw(random, -99, 99)) / 37);
+      bias.push_back(static_cast<double>(draw(random, -999, 999)) / 8);
+    }
+    factor_table table(conversion, {scale.data(), bias.data()}, {axis, axis});
+    for (int run = 0; run < 3; ++run) {
+      const std::int64_t count = draw(random, 1, 5000);
+      const auto elements = static_cast<std::size_t>(count);
+      std::vector<std::byte> source;
+      for (std::int64_t k = 0; k < count; ++k) source.push_back(static_cast<std::byte>(draw(random, 0, 255)));
+      std::vector<std::byte> got(elements * size + 1, std::byte{77});
+      table.convert(conversion, source.data(), got.data(), count, {0, 0});
+      std::vector<std::byte> expected(got.size(), std::byte{77});
+      for (std::size_t k = 0; k < elements; ++k) {
+        const std::size_t index = k / static_cast<std::size_t>(axis.inner) % scale.size();
+        const auto convert_one = [&]<class Value>(Value) {
+          const repeated_factors<Value> factors(static_cast<Value>(scale[index]),
+                                                static_cast<Value>(bias[index]));
+          conversion(&source[k], &expected[k * size], 1, factors.all());
+        };
+        conversion.is_double() ? convert_one(double{}) : convert_one(float{});
+      }
+      CHECK(got == expected);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace reblock

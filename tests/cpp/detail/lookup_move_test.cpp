@@ -102,6 +102,21 @@ TEST_CASE("tables for registers of 32 bytes cost less than tables for registers 
   }
 }
 
+TEST_CASE("rows whose lines evict each other cost more than the same rows at other distances") {
+  if (!has_lookups()) return;
+  const auto cost = [](std::int64_t columns) {
+    layout l;
+    l.source_run = 300 * columns * 4;
+    l.add({columns, 4, 300 * 4});
+    l.add({300, columns * 4, 4});
+    lookup_move lookups;
+    return lookups.plan(l, 4, detect_instruction_set()) / static_cast<double>(columns);
+  };
+  CHECK(cost(512) > 1.5 * cost(500));
+  CHECK(cost(1024) > 1.5 * cost(1000));
+  CHECK(cost(500) < 1.1 * cost(1000));
+}
+
 TEST_CASE("instruction sets have names and widths") {
   CHECK(name_of(instruction_set::baseline) == "baseline");
   CHECK(lookup_width(instruction_set::baseline) == 0);

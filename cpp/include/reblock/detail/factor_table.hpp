@@ -12,6 +12,7 @@
 
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/conversion_request.hpp>
+#include <reblock/detail/result_tables.hpp>
 #include <reblock/detail/run_conversion.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
@@ -61,34 +62,25 @@ class factor_table {
       period_ = std::max(period_, f.inner * f.extent);
       same_ = std::min(same_, f.inner);
     }
+    if (same_ >= enough) kept_ = std::min(period_ == 1 ? 1 : period_ / same_, room / one_register);
   }
 
   /// Converts a run. `first` has the places of its first element's factors in their values.
   void convert(const run_conversion& conversion, const std::byte* source, std::byte* destination,
                std::int64_t count, const factor_places& first) noexcept {
-    if (period_ == 1) {
-      repeat(first);
-      return run(conversion, source, destination, count, 0);
-    }
-    if (same_ >= enough) {
-      for (std::int64_t i = 0; i < count; i += same_) {
-        repeat({first[0] + index_of(0, i), first[1] + index_of(1, i)});
-        run(conversion, source + i * from(conversion), destination + i * to(conversion),
-            std::min(same_, count - i), 0);
-      }
-      return;
-    }
+    if (same_ >= enough) return convert_stretches(conversion, source, destination, count, first);
     const std::int64_t limit = room / value_size();
     const std::int64_t whole = period_ > limit ? limit : limit / period_ * period_;
     for (std::int64_t i = 0; i < count; i += whole) {
       const std::int64_t batch = std::min(whole, count - i);
       fill(first, whole % period_ == 0 ? 0 : i, std::max(batch, std::min(whole, count)));
-      run(conversion, source + i * from(conversion), destination + i * to(conversion), batch, value_size());
+      run(conversion, source + i * from(conversion), destination + i * to(conversion), batch, 0,
+          value_size());
     }
   }
 
  private:
-  /// From so many elements on with the same factors, registers with one factor are faster than a table.
+  /// From so many elements on with the same factors, a stretch, registers with one factor are faster than a table.
   static constexpr std::int64_t enough = 32;
   static constexpr std::int64_t room = 2048;  // bytes of the factors in a table
   /// So many copies of a factor are written at once. The last ones may be behind the others.
@@ -96,7 +88,7 @@ class factor_table {
   /// Bytes of the widest register. A factor of all elements fills it.
   static constexpr std::int64_t one_register = 64;
 
-  /// The factors that a table has. `count` is 0 for none.
+  /// The factors that a table has, or the registers that it has, from element `begin` on. `count` is 0 for none.
   struct contents {
     std::int64_t first = 0;
     std::int64_t begin = 0;
@@ -111,10 +103,39 @@ class factor_table {
   }
   std::int64_t value_size() const noexcept { return is_double_ ? 8 : 4; }
 
+  /// Converts with the factors that are `place` bytes behind the begin of the tables.
   void run(const run_conversion& conversion, const std::byte* source, std::byte* destination,
-           std::int64_t count, std::int64_t step) const noexcept {
+           std::int64_t count, std::int64_t place, std::int64_t step) const noexcept {
     conversion(source, destination, static_cast<std::size_t>(count),
-               {tables_[0].data(), tables_[1].data(), static_cast<std::size_t>(step)});
+               {tables_[0].data() + place, tables_[1].data() + place, static_cast<std::size_t>(step)});
+  }
+
+  /// Converts stretches of elements that have the same factors. The tables keep the registers of one period, or of as many
+  /// stretches as fit.
+  void convert_stretches(const run_conversion& conversion, const std::byte* source, std::byte* destination,
+                         std::int64_t count, const factor_places& first) noexcept {
+    const std::int64_t period = period_ == 1 ? same_ : period_;
+    for (std::int64_t i = 0, kept = kept_; i < count; ++kept) {
+      if (kept == kept_) {
+        kept = 0;
+        put_registers(first, kept_ * same_ == period ? 0 : i, std::min(kept_, (count - i - 1) / same_ + 1));
+      }
+      const std::int64_t elements = std::min(same_, count - i);
+      run_stretch(conversion, source + i * from(conversion), destination + i * to(conversion), elements,
+                  kept * one_register);
+      i += elements;
+    }
+  }
+
+  void run_stretch(const run_conversion& conversion, const std::byte* source, std::byte* destination,
+                   std::int64_t count, std::int64_t place) noexcept {
+    if (conversion.can_look_up()) {
+      const run_factors factors{tables_[0].data() + place, tables_[1].data() + place, 0};
+      const std::byte* const results = results_.find(conversion, factors, count);
+      if (results != nullptr)
+        return conversion.look_up(source, destination, static_cast<std::size_t>(count), results);
+    }
+    run(conversion, source, destination, count, place, 0);
   }
 
   /// The index of an element on the axis of a factor.
@@ -127,20 +148,24 @@ class factor_table {
     return k == 0 ? 1.0 : -0.0;  // x + -0.0 is x, also for -0.0
   }
 
-  /// Fills a register of each table with the factor at a place.
-  void repeat(const factor_places& places) noexcept {
+  /// Fills registers with the factors of `count` stretches from element `begin` on.
+  void put_registers(const factor_places& first, std::int64_t begin, std::int64_t count) noexcept {
     for (std::size_t k = 0; k < 2; ++k) {
       contents& held = held_[k];
-      if (held.first == places[k] && held.count == 1) continue;
-      held = {places[k], 0, 1};
-      is_double_ ? put_register<double>(k) : put_register<float>(k);
+      if (held.first == first[k] && held.begin == begin && count <= held.count) continue;
+      held = {first[k], begin, count};
+      for (std::int64_t n = 0; n < count; ++n) {
+        const double factor = value(k, first[k] + index_of(k, n == 0 ? begin : begin + n * same_));
+        std::byte* const place = tables_[k].data() + n * one_register;
+        is_double_ ? put_register(place, factor) : put_register(place, static_cast<float>(factor));
+      }
     }
   }
   template <class Value>
-  void put_register(std::size_t k) noexcept {
+  static void put_register(std::byte* place, Value factor) noexcept {
     std::array<Value, one_register / sizeof(Value)> copies;
-    copies.fill(static_cast<Value>(value(k, held_[k].first)));
-    std::memcpy(tables_[k].data(), copies.data(), one_register);
+    copies.fill(factor);
+    std::memcpy(place, copies.data(), one_register);
   }
 
   /// Fills the tables with the factors of `count` elements from element `begin` on.
@@ -214,7 +239,9 @@ class factor_table {
   std::array<factor_axis, 2> axes_;
   std::int64_t period_ = 1;                                       ///< elements after which the factors repeat
   std::int64_t same_ = std::numeric_limits<std::int64_t>::max();  ///< elements that have the same factors
+  std::int64_t kept_ = 0;                                         ///< registers that the tables keep
   std::array<contents, 2> held_;
+  result_tables results_;
   alignas(64) std::array<std::array<std::byte, room + at_once * 8>, 2> tables_;
 };
 

@@ -123,6 +123,8 @@ class run_conversion {
       return;
     }
     const conversion_steps steps = steps_of(set);
+    if (source_size_ == 1 && destination_size_ <= steps.lookups.size())
+      lookup_ = steps.lookups[destination_size_ - 1];
     first_ = steps.single(from, to);
     if (first_ != nullptr) return;
     value_size_ = is_double_ ? 8 : 4;
@@ -157,6 +159,25 @@ class run_conversion {
     }
   }
 
+  /// Whether bytes may be converted by a table of the results of all bytes. They have factors of float then.
+  constexpr bool can_look_up() const noexcept { return lookup_ != nullptr; }
+  /// Makes the table for one scale and one bias.
+  void make_results(byte_results& results, const run_factors& factors) const noexcept {
+    constexpr std::size_t all = 256;
+    std::array<std::byte, all> bytes;
+    for (std::size_t i = 0; i < all; ++i) bytes[i] = static_cast<std::byte>(i);
+    byte_results elements;
+    (*this)(bytes.data(), elements.data(), all, factors);
+    for (std::size_t k = 0; k < destination_size_; ++k) {
+      for (std::size_t i = 0; i < all; ++i) results[k * all + i] = elements[i * destination_size_ + k];
+    }
+  }
+  /// Converts `count` bytes, at least one, by a table. Source and destination must not share memory.
+  void look_up(const std::byte* source, std::byte* destination, std::size_t count,
+               const std::byte* results) const noexcept {
+    lookup_(source, destination, count, results);
+  }
+
  private:
   static constexpr std::size_t buffer_bytes = 2048;
 
@@ -178,7 +199,8 @@ class run_conversion {
   }
 
   run_step first_ = nullptr;
-  run_step second_ = nullptr;  ///< or null
+  run_step second_ = nullptr;     ///< or null
+  lookup_step lookup_ = nullptr;  ///< or null
   std::uint8_t source_size_ = 0;
   std::uint8_t destination_size_ = 0;
   std::uint8_t value_size_ = 0;

@@ -4,6 +4,7 @@
 // element. The registers of simd/conversions.hpp give the same results.
 #pragma once
 
+#include <array>
 #include <bit>
 #include <cfloat>
 #include <concepts>
@@ -38,6 +39,12 @@ struct run_factors {
 using run_step = void (*)(const std::byte* source, std::byte* destination, std::size_t count,
                           const run_factors& factors);
 
+/// The results of a conversion of all 256 bytes: the first bytes of all results, then their second bytes, if they have any.
+using byte_results = std::array<std::byte, 512>;
+/// A step that looks results up. Requires at least 1 element.
+using lookup_step = void (*)(const std::byte* source, std::byte* destination, std::size_t count,
+                             const std::byte* results) noexcept;
+
 /// These functions find the steps of an instruction set that use registers. They return null where the set has none.
 struct conversion_steps {
   /// Finds the only step of a conversion that is worth a step of its own.
@@ -46,6 +53,8 @@ struct conversion_steps {
   run_step (*making)(element_type from, bool is_double) noexcept;
   /// Finds the step that makes elements of float or double.
   run_step (*storing)(element_type to, bool is_double) noexcept;
+  /// The steps that look up results of one byte, and of two bytes, or null.
+  std::array<lookup_step, 2> lookups{};
 };
 
 /// Keeps the compiler from fusing the operation that made `value` with the next one.

@@ -4,6 +4,7 @@
 // 64-bit Arm processor (NEON) has.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -110,6 +111,8 @@ template <class Register>
 [[gnu::always_inline]] inline half_floats narrow_doubles(doubles v) noexcept {
   return __builtin_convertvector(v, half_floats);
 }
+
+[[gnu::visibility("hidden")]] inline constexpr std::array<lookup_step, 2> result_lookups{};
 
 #include <reblock/detail/simd/conversion.inc>
 

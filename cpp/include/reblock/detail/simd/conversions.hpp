@@ -4,6 +4,7 @@
 // baseline_conversions.hpp has the steps for registers of 16 bytes.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -15,6 +16,7 @@
 #include <reblock/detail/instruction_set.hpp>
 #include <reblock/detail/run_steps.hpp>
 #include <reblock/detail/simd/baseline_conversions.hpp>
+#include <reblock/detail/simd/look_up_results.hpp>
 
 #if defined(__GNUC__) && defined(__x86_64__)
 
@@ -119,6 +121,8 @@ template <class Register>
 [[gnu::always_inline]] inline half_floats narrow_doubles(doubles v) noexcept {
   return __builtin_convertvector(v, half_floats);
 }
+
+[[gnu::visibility("hidden")]] inline constexpr std::array<lookup_step, 2> result_lookups{};
 
 #include <reblock/detail/simd/conversion.inc>
 
@@ -235,6 +239,9 @@ template <class Register>
 [[gnu::always_inline]] inline half_floats narrow_doubles(doubles v) noexcept {
   return __builtin_convertvector(v, half_floats);
 }
+
+[[gnu::visibility("hidden")]] inline constexpr std::array<lookup_step, 2> result_lookups{look_up_results<1>,
+                                                                                         look_up_results<2>};
 
 #include <reblock/detail/simd/conversion.inc>
 

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// A byte has 256 values. A conversion of many bytes with one scale and one bias is faster if it looks their results up.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include <reblock/detail/configuration.hpp>
+#include <reblock/detail/run_conversion.hpp>
+#include <reblock/detail/run_steps.hpp>
+
+namespace reblock::inline REBLOCK_NAMESPACE::detail {
+
+/// The result_tables of a conversion have the results of all bytes, for the last few scales and biases.
+class result_tables {
+ public:
+  /// Returns the results for the factors of a run of `count` elements. Returns null if these factors have had too few elements
+  /// for a table. Requires conversion.can_look_up(), and factors with a step of 0.
+  const std::byte* find(const run_conversion& conversion, const run_factors& factors,
+                        std::int64_t count) noexcept {
+    const std::array<std::uint32_t, 2> key{read<std::uint32_t>(factors.scale),
+                                           read<std::uint32_t>(factors.bias)};
+    for (entry& known : entries_) {
+      if (known.elements > 0 && known.key == key) return use(known, conversion, factors, count);
+    }
+    entry& made = entries_[next_];
+    next_ = (next_ + 1) % entries_.size();
+    made.key = key;
+    made.elements = 0;
+    return use(made, conversion, factors, count);
+  }
+
+ private:
+  /// From so many elements on, a table takes less time than it saves.
+  static constexpr std::int64_t enough = 1024;
+
+  struct entry {
+    std::array<std::uint32_t, 2> key;  ///< the bits of a scale and of a bias
+    std::int64_t elements = 0;         ///< that had these factors
+    alignas(64) byte_results results;
+  };
+
+  static const std::byte* use(entry& of, const run_conversion& conversion, const run_factors& factors,
+                              std::int64_t count) noexcept {
+    const bool is_made = of.elements >= enough;
+    of.elements += count;
+    if (of.elements < enough) return nullptr;
+    if (!is_made) conversion.make_results(of.results, factors);
+    return of.results.data();
+  }
+
+  std::array<entry, 4> entries_;
+  std::size_t next_ = 0;
+};
+
+}  // namespace reblock::inline REBLOCK_NAMESPACE::detail
