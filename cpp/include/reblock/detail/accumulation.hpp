@@ -10,6 +10,7 @@
 //     max, min       the type itself, halves in float
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <concepts>
 #include <cstddef>
@@ -40,13 +41,19 @@ struct rows_of_terms {
   std::size_t columns;
 };
 
-/// A quotient tells how accumulators become results. A number of terms divides them, or factors multiply them, which are the
-/// inverse sums of weights. A factor of 0 makes the result 0.
+/// A quotient tells how accumulators become results. A number of terms divides them, or factors do, or factors multiply
+/// them, which are the inverse sums of weights. A factor of 0 makes the result 0.
 struct quotient {
   std::int64_t count = 1;
   const double* factors = nullptr;  ///< null: `count` divides
   bool one_factor = false;          ///< whether factors[0] is for all
   bool is_mean = true;              ///< whether results lie between the terms
+  bool divides = false;             ///< whether factors are numbers of terms
+
+  /// Returns the number of terms of an element if factors divide or are null.
+  double terms(std::size_t i) const noexcept {
+    return factors == nullptr ? static_cast<double>(count) : factors[one_factor ? 0 : i];
+  }
 };
 
 /// The functions of one kind of accumulators. A row has up to most_accumulators.
@@ -71,6 +78,7 @@ struct reduction_functions {
   by_set max;
   by_set min;
   std::int64_t mean_limit;
+  bool means_by_inverse;  ///< whether the inverse number of terms makes means exact
 };
 
 /// A kernel tells how accumulators take terms of type T, as values of type A: one, or several in lanes.
@@ -211,12 +219,37 @@ struct steps {
     row[0] = sum;
   }
 
-  static constexpr std::size_t lane_count = sizeof(A) > 2 * size ? 8 : 16 / size;
-  static constexpr std::size_t at_once = lane_count * sizeof(A) > 32 ? 2 : 4;
-  using by_lanes = lane_steps<Kernel, lane_count>;
+  /// Lanes fill registers of 32 bytes, or of 16 bytes at the end of a row.
+  static constexpr std::size_t lane_count = 32 / sizeof(A);
+  static constexpr std::size_t few_lanes = half<T> || lane_count < 8 ? lane_count : lane_count / 2;
+  static constexpr std::size_t at_once = 4;
 
-  // Runs of elements are taken in some registers at once, in one, and one by one. Elements at the end are taken twice where
-  // that is faster, unless accumulators hold terms already.
+  /// Calls visit(lanes, registers, first element) for the elements of a row. Some registers are taken at once, then one, then
+  /// single elements. Elements at the end are taken twice where that is faster, unless accumulators hold terms already.
+  template <class Visit>
+  [[gnu::always_inline]] static inline void for_each_step(std::size_t columns, beginning from,
+                                                          const Visit& visit) {
+    using one = std::integral_constant<std::size_t, 1>;
+    std::size_t i = 0;
+    if constexpr (Kernel::in_lanes) {
+      constexpr std::integral_constant<std::size_t, lane_count> all;
+      constexpr std::integral_constant<std::size_t, few_lanes> few;
+      constexpr std::integral_constant<std::size_t, at_once> some;
+      for (; i + some * all <= columns; i += some * all) visit(all, some, i);
+      for (; i + all <= columns; i += all) visit(all, one{}, i);
+      if constexpr (few < all) {
+        if (i + few <= columns) {
+          visit(few, one{}, i);
+          i += few;
+        }
+      }
+      if (i < columns && columns >= few && from != beginning::held) {
+        visit(few, one{}, columns - few);
+        return;
+      }
+    }
+    for (; i < columns; ++i) visit(one{}, one{}, i);
+  }
 
   [[gnu::always_inline]] static inline void add(std::byte* row, const rows_of_terms& terms,
                                                 const term_offsets& offsets, beginning from) {
@@ -225,25 +258,13 @@ struct steps {
     const std::size_t columns = terms.columns;
     for (std::size_t r = 0; r < terms.rows; ++r, to += columns) {
       const std::byte* first = terms.first + static_cast<std::int64_t>(r) * terms.row_stride;
-      std::size_t i = 0;
-      if constexpr (Kernel::in_lanes) {
-        constexpr std::size_t n = lane_count;
-        for (; i + at_once * n <= columns; i += at_once * n) {
-          by_lanes::template add<at_once>(to + i, first + i * size, all, from);
+      for_each_step(columns, from, [=, &all](auto count, auto registers, std::size_t i) {
+        if constexpr (count == 1) {
+          add_one(to + i, first + i * size, all, from);
+        } else {
+          lane_steps<Kernel, count>::template add<registers>(to + i, first + i * size, all, from);
         }
-        if constexpr (at_once > 2) {  // short rows are common
-          if (i + 2 * n <= columns) {
-            by_lanes::template add<2>(to + i, first + i * size, all, from);
-            i += 2 * n;
-          }
-        }
-        for (; i + n <= columns; i += n) by_lanes::template add<1>(to + i, first + i * size, all, from);
-        if (i < columns && columns >= n && from != beginning::held) {
-          by_lanes::template add<1>(to + columns - n, first + (columns - n) * size, all, from);
-          i = columns;
-        }
-      }
-      for (; i < columns; ++i) add_one(to + i, first + i * size, all, from);
+      });
     }
   }
 
@@ -253,32 +274,18 @@ struct steps {
                                                          const weight_steps& apart) {
     A* to = reinterpret_cast<A*>(row);
     const std::size_t step = apart.element;
-    const bool vary = step != 0;
     const std::size_t columns = terms.columns;
     std::size_t weight = 0;  // of the row's first element
     for (std::size_t r = 0; r < terms.rows; ++r, to += columns, weight += apart.row) {
       const std::byte* first = terms.first + static_cast<std::int64_t>(r) * terms.row_stride;
-      std::size_t i = 0;
-      if constexpr (Kernel::in_lanes) {
-        constexpr std::size_t n = lane_count;
-        for (; i + at_once * n <= columns; i += at_once * n) {
-          by_lanes::template add_weighted<at_once>(to + i, first + i * size, offsets, from, weights,
-                                                   weight + step * i, vary);
+      for_each_step(columns, from, [=, &offsets](auto count, auto registers, std::size_t i) {
+        if constexpr (count == 1) {
+          add_one_weighted(to + i, first + i * size, offsets, from, weights, weight + step * i);
+        } else {
+          lane_steps<Kernel, count>::template add_weighted<registers>(to + i, first + i * size, offsets, from,
+                                                                      weights, weight + step * i, step != 0);
         }
-        for (; i + n <= columns; i += n) {
-          by_lanes::template add_weighted<1>(to + i, first + i * size, offsets, from, weights,
-                                             weight + step * i, vary);
-        }
-        if (i < columns && columns >= n && from != beginning::held) {
-          i = columns - n;
-          by_lanes::template add_weighted<1>(to + i, first + i * size, offsets, from, weights,
-                                             weight + step * i, vary);
-          i = columns;
-        }
-      }
-      for (; i < columns; ++i) {
-        add_one_weighted(to + i, first + i * size, offsets, from, weights, weight + step * i);
-      }
+      });
     }
   }
 };
@@ -312,7 +319,11 @@ template <class A>
 using dividend =
     std::conditional_t<std::floating_point<A>, A, std::conditional_t<sizeof(A) <= 2, float, double>>;
 
-/// Divides accumulators. A sum in double becomes a float that is rounded as the exact quotient, even by an inverse count.
+/// A sum of floats in double becomes a float that is rounded as the exact quotient, even by an inverse number of terms.
+template <class T>
+inline constexpr bool means_by_inverse = std::same_as<T, float>;
+
+/// Divides accumulators.
 template <class T, class A>
 [[gnu::always_inline]] inline void finish_quotients(const std::byte* row, std::byte* results,
                                                     std::size_t count, const quotient& ratio) {
@@ -320,19 +331,19 @@ template <class T, class A>
   const auto* __restrict from = reinterpret_cast<const A*>(row);
   std::byte* __restrict to = results;
   const bool is_exact = (ratio.count & (ratio.count - 1)) == 0;
-  const bool multiplies =
-      ratio.factors != nullptr || is_exact || (std::same_as<T, float> && std::same_as<F, double>);
+  const bool multiplies = ratio.factors != nullptr ? !ratio.divides : is_exact || means_by_inverse<T>;
   const F same = ratio.factors == nullptr
                      ? (multiplies ? F{1} / static_cast<F>(ratio.count) : static_cast<F>(ratio.count))
                      : static_cast<F>(ratio.factors[0]);
   const double* const factors = ratio.one_factor ? nullptr : ratio.factors;
   std::size_t i = 0;
   if constexpr (finishes_in_lanes<T, A>) {
-    constexpr std::size_t n = 16 / sizeof(T);
-    if (ratio.is_mean && same != 0) {
-      for (; i + n <= count; i += n) {
+    constexpr std::size_t n = 32 / sizeof(F);
+    if (ratio.is_mean && same != 0 && count >= n) {
+      for (;; i = std::min(i + n, count - n)) {  // the last results may be written twice
         finish_lanes<T, A, F, n>(from + i, to + i * sizeof(T), same,
                                  factors == nullptr ? nullptr : factors + i, multiplies);
+        if (i == count - n) return;
       }
     }
   }
@@ -350,11 +361,19 @@ template <class T>
                                                       std::size_t count, const quotient& ratio) {
   const auto* __restrict sums = reinterpret_cast<const T*>(row);
   std::byte* __restrict to = results;
-  const auto divisor = static_cast<T>(ratio.count);
-  const T inverse = T{1} / divisor;
   constexpr int half_of_digits = (std::numeric_limits<T>::digits + 1) / 2;
   constexpr T splitter = static_cast<T>(std::int64_t{1} << half_of_digits) + 1;
+  T divisor = 0;
+  T inverse = 0;
   for (std::size_t i = 0; i < count; ++i) {
+    if (const auto terms = static_cast<T>(ratio.terms(i)); terms != divisor) {
+      divisor = terms;
+      inverse = T{1} / divisor;
+    }
+    if (divisor == 0) {
+      write_result<T>(to, i, T{});
+      continue;
+    }
     const T first = rounded(sums[i] * inverse);
     // Veltkamp's split: the products of both parts with a count of fewer digits are exact
     const T scaled = rounded(splitter * first);
@@ -397,7 +416,8 @@ template <class T>
                                                const quotient& ratio) {
   const auto* from = reinterpret_cast<const long_integer*>(row);
   for (std::size_t i = 0; i < count; ++i) {
-    write_result<T>(results, i, divided<T>(from[i], static_cast<std::uint64_t>(ratio.count)));
+    const auto terms = static_cast<std::uint64_t>(ratio.terms(i));
+    write_result<T>(results, i, terms == 0 ? T{} : divided<T>(from[i], terms));
   }
 }
 
@@ -503,7 +523,8 @@ constexpr reduction_functions make_reduction_functions() noexcept {
           accumulation_by<adding<T, weighted>, finish_quotients<T, weighted>, true>(),
           accumulation_by<keeping<T, true>, finish_sums<T, typename keeping<T, true>::value>, false>(),
           accumulation_by<keeping<T, false>, finish_sums<T, typename keeping<T, false>::value>, false>(),
-          mean_limit<T>()};
+          mean_limit<T>(),
+          means_by_inverse<T>};
 }
 
 template <class T>

@@ -36,6 +36,10 @@ static_assert(static_cast<std::int64_t>(box_bytes) >= block_buffer_bytes);
 /// Bytes of a box that is reduced: its pieces cost more than those of sums.
 inline constexpr std::int64_t reduced_box_bytes = 64 * 1024;
 
+/// A place of more bytes, with all its phases, is reduced without a buffer: a buffer would have few places, and the weights
+/// of each phase are computed for each buffer.
+inline constexpr std::int64_t most_reduced_place = 64;
+
 /// A box has at least so many places of one axis.
 struct least_places {
   std::size_t axis = 0;
@@ -171,7 +175,7 @@ inline gather::gather(const sum_request& sums, const sum_functions* sum) noexcep
   columns_.accumulates = sums.accumulates;
   columns_.reduce = sums.reduce;
   for (std::size_t i = 0; i < 2; ++i) columns_.strides[i] = moves.axes[i].source_stride;
-  const std::int64_t result_size = sums.reduce == nullptr ? element_size : sums.reduce->types.results.size;
+  const std::int64_t result_size = columns_.result_size();
   std::int64_t size = result_size;  // bytes of a place with all phases, or more than a box
   for (std::size_t d = 0; d < spatial; ++d) {
     const layout_axis& offsets = moves.axes[2 + d];
@@ -200,19 +204,21 @@ inline gather::gather(const sum_request& sums, const sum_functions* sum) noexcep
       (reach < 0 ? columns_.begin : columns_.end) += reach;
     }
   }
-  if (sums.reduce != nullptr) {
-    box_ = choose_box(places_, size, reduced_box_bytes);
-    return;
-  }
   const gather_axis& last = columns_.axes[spatial - 1];
   // Registers hold neighbouring channels if channels are contiguous and there are few windows, else windows or phases.
   const std::int64_t register_size = 16;
-  by_channels_ = last.block_stride != element_size && last.blocks * element_size < 2 * register_size &&
-                 extents[1] > last.blocks && columns_.strides[1] == element_size;
-  const bool is_spread = by_channels_ ? output_strides_[1] != element_size
-                                      : last.phases > 1 || last.output_stride != element_size;
-  buffered_ = is_spread && size <= static_cast<std::int64_t>(box_bytes) && last.block_stride == element_size;
-  box_ = buffered_ ? choose_box(places_, size, box_bytes, written_run(element_size))
+  const bool reduces = sums.reduce != nullptr;
+  by_channels_ = !reduces && last.block_stride != element_size &&
+                 last.blocks * element_size < 2 * register_size && extents[1] > last.blocks &&
+                 columns_.strides[1] == element_size;
+  const bool is_spread =
+      by_channels_ ? output_strides_[1] != result_size : last.phases > 1 || last.output_stride != result_size;
+  const bool is_small =
+      reduces ? size <= most_reduced_place && last.places() * element_size <= reduced_piece::most_masked_row
+              : size <= std::int64_t{box_bytes};
+  buffered_ = is_spread && is_small && last.block_stride == element_size;
+  box_ = buffered_ ? choose_box(places_, size, box_bytes, written_run(result_size))
+         : reduces ? choose_box(places_, size, reduced_box_bytes)
                    : choose_box(places_, element_size);
   const box whole{axis_values::repeat(box_.size(), 0), box_};
   if (buffered_) {
@@ -220,11 +226,11 @@ inline gather::gather(const sum_request& sums, const sum_functions* sum) noexcep
     const box_target places_of_box = in_image();
     plan_unbounded(out_,
                    written_layout(whole, sums_of_box, places_of_box, axis_values::repeat(spatial, 0), true),
-                   element_size);
+                   result_size);
     if (sums.accumulates) {
       layout held = written_layout(whole, sums_of_box, places_of_box, axis_values::repeat(spatial, 0), true);
       held.swap_sides();
-      plan_unbounded(in_, held, element_size);
+      plan_unbounded(in_, held, result_size);
     }
   }
 }
@@ -253,7 +259,7 @@ inline box gather::box_of(std::int64_t number) const noexcept {
 
 inline box_target gather::buffer_of(const box& part, std::byte* buffer) const noexcept {
   box_target result{buffer, part.extents, axis_values::repeat(spatial_axes(), 0)};
-  std::int64_t stride = columns_.element_size;
+  std::int64_t stride = columns_.result_size();
   const auto place = [&](std::size_t i) {
     result.place_strides[i] = stride;
     stride *= part.extents[i];
@@ -334,7 +340,7 @@ inline std::int64_t gather::whole_places(const box& part, std::size_t d) const n
   for_each_choice(counts, [&](const axis_values& rest) {
     layout moves = written_layout(part, sums, places, rest, false);
     if (back) moves.swap_sides();
-    move_unbounded(moves, columns_.element_size, from, to, spare);
+    move_unbounded(moves, columns_.result_size(), from, to, spare);
   });
 }
 

@@ -57,6 +57,31 @@ template <class Lanes>
   std::memcpy(to, &from, sizeof(from));
 }
 
+/// Converts lanes. GCC makes one instruction of a loop that fills a register of 32 bytes, and several of the builtin.
+template <class A, class T, std::size_t Count>
+[[gnu::always_inline]] inline void convert_lanes(lanes<A, Count>& to, const lanes<T, Count>& from) noexcept {
+  if constexpr (sizeof(to) <= 32) {
+    A converted[Count];
+#pragma GCC unroll 32
+    for (std::size_t k = 0; k < Count; ++k) converted[k] = static_cast<A>(from[k]);
+    load_lanes(to, converted);
+  } else {
+    to = __builtin_convertvector(from, lanes<A, Count>);
+  }
+}
+
+/// Does the same. Integers of one or two bytes become floating-point numbers by way of larger integers.
+template <class A, class T, std::size_t Count>
+[[gnu::always_inline]] inline void convert_small(lanes<A, Count>& to, const lanes<T, Count>& from) noexcept {
+  if constexpr (std::integral<T> && sizeof(T) < 4 && std::floating_point<A>) {
+    lanes<std::int32_t, Count> words;
+    convert_lanes<std::int32_t, T, Count>(words, from);
+    convert_lanes<A, std::int32_t, Count>(to, words);
+  } else {
+    convert_lanes<A, T, Count>(to, from);
+  }
+}
+
 /// Loads terms of type T as lanes of type A.
 template <class T, class A, std::size_t Count>
 [[gnu::always_inline]] inline void load_terms(lanes<A, Count>& to, const std::byte* from) noexcept {
@@ -67,24 +92,14 @@ template <class T, class A, std::size_t Count>
   } else if constexpr (std::same_as<T, bool>) {
     lanes<std::uint8_t, Count> bytes;
     load_lanes(bytes, from);
-    to = __builtin_convertvector((lanes<std::uint8_t, Count>)((bytes != 0) & 1), lanes<A, Count>);
+    bytes = (lanes<std::uint8_t, Count>)((bytes != 0) & 1);
+    convert_small<A, std::uint8_t, Count>(to, bytes);
   } else if constexpr (std::same_as<T, A>) {
     load_lanes(to, from);
-  } else if constexpr (std::integral<T> && sizeof(T) < 4 && std::floating_point<A>) {
-    using words = lanes<std::int32_t, Count>;
-    lanes<T, Count> terms;
-    load_lanes(terms, from);
-    if constexpr (sizeof(T) == 1) {
-      using pair = std::conditional_t<std::is_signed_v<T>, std::int16_t, std::uint16_t>;
-      const auto pairs = __builtin_convertvector(terms, lanes<pair, Count>);
-      to = __builtin_convertvector(__builtin_convertvector(pairs, words), lanes<A, Count>);
-    } else {
-      to = __builtin_convertvector(__builtin_convertvector(terms, words), lanes<A, Count>);
-    }
   } else {
     lanes<T, Count> terms;
     load_lanes(terms, from);
-    to = __builtin_convertvector(terms, lanes<A, Count>);
+    convert_small<A, T, Count>(to, terms);
   }
 }
 
@@ -96,7 +111,7 @@ template <class A, std::size_t Count>
   if constexpr (std::same_as<A, double>) {
     to = weights;
   } else {
-    to = __builtin_convertvector(weights, lanes<A, Count>);
+    convert_lanes<A, double, Count>(to, weights);
   }
 }
 
@@ -188,7 +203,7 @@ inline constexpr bool finishes_in_lanes =
     (std::same_as<T, float> && std::same_as<A, double>) || (half<T> && std::same_as<A, float>) ||
     (std::integral<T> && sizeof(T) <= 2 && (std::integral<A> || std::same_as<A, double>));
 
-/// Multiplies N accumulators by a factor, or by one each, or divides them by the first. Rounds results once, to nearest,
+/// Multiplies N accumulators by a factor, or by one each, or divides them. Rounds results once, to nearest,
 /// ties to even. A factor of 0 makes a result 0.
 template <class T, class A, class F, std::size_t N>
 [[gnu::always_inline]] inline void finish_lanes(const A* from, std::byte* to, F same, const double* factors,
@@ -199,15 +214,13 @@ template <class T, class A, class F, std::size_t N>
   V value;
   if constexpr (std::same_as<A, F>) {
     value = sums;
-  } else if constexpr (sizeof(A) == 2) {
-    value = __builtin_convertvector(__builtin_convertvector(sums, lanes<std::int32_t, N>), V);
   } else {
-    value = __builtin_convertvector(sums, V);
+    convert_small<F, A, N>(value, sums);
   }
   if (factors != nullptr) {
     V factor;
     load_weights<F, N>(factor, factors);
-    value = factor == 0 ? V{} : value * factor;
+    value = factor == 0 ? V{} : multiplies ? value * factor : value / factor;
   } else if (multiplies) {
     value = value * same;
   } else {

@@ -3,6 +3,7 @@
 // A reduced_rows reduces the terms of a few rows of elements. Every element has the terms at the same offsets.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -10,9 +11,11 @@
 #include <type_traits>
 
 #include <reblock/detail/accumulation.hpp>
+#include <reblock/detail/compiler.hpp>
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/instruction_set.hpp>
 #include <reblock/detail/lanes.hpp>
+#include <reblock/detail/masked_copy.hpp>
 #include <reblock/detail/reduction.hpp>
 #include <reblock/fold_options.hpp>
 
@@ -94,6 +97,30 @@ class reduced_rows {
     }
   }
 
+  /// Does the same for terms with masks, one mask for each term. Each term has one weight.
+  void add_masked(const std::byte* source, const term_offsets& terms, const std::byte* const* masks,
+                  const mask_place& at, const double* const* weights) noexcept {
+    const bool is_wide = usable_instruction_set() >= instruction_set::avx2;
+    const auto copy = is_wide ? in_wide_registers<&copy_masked>::call : copy_masked;
+    const std::size_t row = columns_ * static_cast<std::size_t>(term_size());
+    const std::size_t size = rows_ * row;
+    const bool converts = how_.types.convert != nullptr;
+    const std::size_t at_once = converts ? 1 : std::max<std::size_t>(masked_bytes / size, 1);
+    for (std::size_t t = 0; t < terms.count;) {
+      std::array<std::int64_t, most_terms> places;
+      const std::size_t batch = std::min(at_once, terms.count - t);
+      for (std::size_t k = 0; k < batch; ++k) {
+        places[k] = static_cast<std::int64_t>(k * size);
+        copy(masked_ + k * size, {source + terms.offsets[t + k], along_column_.source, rows_, row},
+             masks[t + k], at);
+      }
+      if (converts) how_.types.convert(masked_, converted_, elements());
+      add_rows({converts ? converted_ : masked_, 0, 1, accumulators()}, {places.data(), batch}, weights + t,
+               {});
+      t += batch;
+    }
+  }
+
   /// Writes the results.
   void finish(std::byte* destination, const quotient& by) noexcept {
     std::byte* const results = in_place() ? destination : results_;
@@ -110,6 +137,8 @@ class reduced_rows {
  private:
   /// Rows of up to so many bytes are brought together.
   static constexpr std::size_t short_row = 32;
+  /// Bytes of the masked terms that are added at once.
+  static constexpr std::size_t masked_bytes = most_accumulators * 32;
 
   std::int64_t term_size() const noexcept { return how_.types.terms.size; }
   std::int64_t result_size() const noexcept { return how_.types.results.size; }
@@ -218,6 +247,7 @@ class reduced_rows {
   std::size_t columns_ = 0;
   alignas(64) std::byte accumulators_[accumulators_bytes];
   alignas(64) std::byte terms_buffer_[most_accumulators * 16];
+  alignas(64) std::byte masked_[masked_bytes];
   alignas(64) std::byte converted_[most_accumulators * 16];
   alignas(64) std::byte results_[most_accumulators * 16];
 };
