@@ -41,6 +41,15 @@ struct rows_of_terms {
   std::size_t columns;
 };
 
+/// Rows of contiguous terms, one of each element. They begin with accumulator `first_accumulator`, and the next row
+/// `accumulators_step` behind it.
+struct single_terms_of_rows {
+  rows_of_terms terms;
+  std::int64_t first_accumulator;
+  std::int64_t accumulators_step;
+  double weight;
+};
+
 /// A quotient tells how accumulators become results. A number of terms divides them, or factors do, or factors multiply
 /// them, which are the inverse sums of weights. A factor of 0 makes the result 0.
 struct quotient {
@@ -64,6 +73,10 @@ struct accumulation {
                        const double* const* weights, const weight_steps& apart);
   /// Writes the contiguous results of `count` accumulators.
   void (*finish)(const std::byte* row, std::byte* results, std::size_t count, const quotient&);
+  /// Adds one term to what each accumulator of some rows holds, times the weight where there are weights.
+  void (*add_single)(std::byte* row, const single_terms_of_rows&);
+  /// Makes accumulators 0, or, for a first term, what changes no sum: -0 in floating point.
+  void (*fill)(std::byte* row, std::size_t count, beginning from);
 };
 /// Bytes of a row of any accumulators: two long doubles each.
 [[gnu::visibility("hidden")]] inline constexpr std::size_t accumulators_bytes = most_accumulators * 32;
@@ -219,9 +232,62 @@ struct steps {
     row[0] = sum;
   }
 
-  /// Lanes fill registers of 32 bytes, or of 16 bytes at the end of a row.
+  /// Adds one term to what an accumulator holds.
+  template <bool Weighted>
+  [[gnu::always_inline]] static inline void add_to_one(A* held, const std::byte* from, double weight) {
+    A next = read_term<Kernel>(from);
+    if constexpr (Weighted) next = rounded(static_cast<A>(weight) * next);
+    if constexpr (Kernel::has_errors) {
+      Kernel::add(held[0], held[most_accumulators], next);
+    } else {
+      Kernel::add(held[0], next);
+    }
+  }
+
+  template <bool Weighted>
+  [[gnu::always_inline]] static inline void add_single(std::byte* row, const single_terms_of_rows& all) {
+    const single_terms_of_rows part = all;
+    const std::size_t columns = part.terms.columns;
+    A* to = reinterpret_cast<A*>(row) + part.first_accumulator;
+    const std::byte* from = part.terms.first;
+    const auto for_rows = [=](const auto& add) {
+      for (std::size_t r = 0; r < part.terms.rows; ++r) {
+        const auto at = static_cast<std::int64_t>(r);
+        add(to + at * part.accumulators_step, from + at * part.terms.row_stride);
+      }
+    };
+    if constexpr (Kernel::in_lanes) {
+      const auto in_lanes = [=](auto count) {
+        const lane_tail<A, count> tail(columns % count);
+        for_rows([=](A* held, const std::byte* terms) {
+          lane_steps<Kernel, count>::template add_single<Weighted>(held, terms, columns, tail, part.weight);
+        });
+      };
+      using all_lanes = std::integral_constant<std::size_t, lane_count>;
+      if (columns >= lane_count) return in_lanes(all_lanes{});
+      if constexpr (least_lanes < lane_count) {
+        if (columns >= lane_count / 2) return in_lanes(std::integral_constant<std::size_t, lane_count / 2>{});
+        if (columns >= least_lanes) return in_lanes(std::integral_constant<std::size_t, least_lanes>{});
+      }
+    }
+    for_rows([=](A* held, const std::byte* terms) {
+      for (std::size_t i = 0; i < columns; ++i) add_to_one<Weighted>(held + i, terms + i * size, part.weight);
+    });
+  }
+
+  static void fill(std::byte* row, std::size_t count, beginning from) {
+    A* to = reinterpret_cast<A*>(row);
+    A value{};
+    if constexpr (std::floating_point<A>) {
+      if (from == beginning::first_term) value = -value;
+    }
+    std::fill_n(to, count, value);
+    if constexpr (Kernel::has_errors) std::fill_n(to + most_accumulators, count, A{});
+  }
+
+  /// Lanes fill registers of 32 bytes, or of 16 or 8 bytes at the end of a row.
   static constexpr std::size_t lane_count = 32 / sizeof(A);
-  static constexpr std::size_t few_lanes = half<T> || lane_count < 8 ? lane_count : lane_count / 2;
+  static constexpr std::size_t least_lanes = half<T> || lane_count < 8 ? lane_count : lane_count / 4;
   static constexpr std::size_t at_once = 4;
 
   /// Calls visit(lanes, registers, first element) for the elements of a row. Some registers are taken at once, then one, then
@@ -233,11 +299,16 @@ struct steps {
     std::size_t i = 0;
     if constexpr (Kernel::in_lanes) {
       constexpr std::integral_constant<std::size_t, lane_count> all;
-      constexpr std::integral_constant<std::size_t, few_lanes> few;
+      constexpr std::integral_constant<std::size_t, lane_count / 2> half_of_all;
+      constexpr std::integral_constant<std::size_t, least_lanes> few;
       constexpr std::integral_constant<std::size_t, at_once> some;
       for (; i + some * all <= columns; i += some * all) visit(all, some, i);
       for (; i + all <= columns; i += all) visit(all, one{}, i);
       if constexpr (few < all) {
+        if (i + half_of_all <= columns) {
+          visit(half_of_all, one{}, i);
+          i += half_of_all;
+        }
         if (i + few <= columns) {
           visit(few, one{}, i);
           i += few;
@@ -426,13 +497,16 @@ using finishing = void (*)(const std::byte*, std::byte*, std::size_t, const quot
 template <class Kernel, finishing Finish, bool Weighted>
 constexpr reduction_functions::by_set accumulation_by() noexcept {
   using functions = steps<Kernel>;
+  constexpr auto add_single = functions::template add_single<Weighted>;
+  constexpr auto add_wide = in_wide_registers<&functions::template add_single<Weighted>>::call;
   if constexpr (Weighted) {
-    return {{{functions::add, functions::add_weighted, Finish},
+    return {{{functions::add, functions::add_weighted, Finish, add_single, functions::fill},
              {in_wide_registers<&functions::add>::call, in_wide_registers<&functions::add_weighted>::call,
-              in_wide_registers<Finish>::call}}};
+              in_wide_registers<Finish>::call, add_wide, functions::fill}}};
   } else {
-    return {{{functions::add, nullptr, Finish},
-             {in_wide_registers<&functions::add>::call, nullptr, in_wide_registers<Finish>::call}}};
+    return {{{functions::add, nullptr, Finish, add_single, functions::fill},
+             {in_wide_registers<&functions::add>::call, nullptr, in_wide_registers<Finish>::call, add_wide,
+              functions::fill}}};
   }
 }
 

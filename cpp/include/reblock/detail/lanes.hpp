@@ -115,6 +115,18 @@ template <class A, std::size_t Count>
   }
 }
 
+/// A lane_tail tells which lanes belong to the last elements of a row.
+template <class A, std::size_t N>
+struct lane_tail {
+  decltype(lanes<A, N>{} >= lanes<A, N>{}) is_in;
+
+  [[gnu::always_inline]] explicit lane_tail(std::size_t elements) noexcept {
+    lanes<A, N> numbers;
+    for (std::size_t k = 0; k < N; ++k) numbers[k] = static_cast<A>(k);
+    is_in = numbers >= static_cast<A>(N - elements);
+  }
+};
+
 /// The steps of an accumulation (accumulation.hpp) with N elements in lanes, for `Count` times N elements at once.
 template <class Kernel, std::size_t N>
 struct lane_steps {
@@ -160,6 +172,17 @@ struct lane_steps {
     }
   }
 
+  /// Adds one term to what each accumulator of a row holds. The last lanes may overlap those before; these keep their values.
+  template <bool Weighted>
+  [[gnu::always_inline]] static inline void add_single(A* row, const std::byte* from, std::size_t columns,
+                                                       const lane_tail<A, N>& tail, double weight) noexcept {
+    std::size_t i = 0;
+    for (; i + N <= columns; i += N) add_at<Weighted>(row + i, from + i * sizeof(T), nullptr, weight);
+    if (i == columns) return;
+    i = columns - N;
+    add_at<Weighted>(row + i, from + i * sizeof(T), &tail, weight);
+  }
+
   /// The weights of the first element's terms are weights[t][weight].
   template <std::size_t Count>
   [[gnu::always_inline]] static inline void add_weighted(A* row, const std::byte* first,
@@ -186,6 +209,30 @@ struct lane_steps {
     }
 #pragma GCC unroll 4
     for (std::size_t k = 0; k < Count; ++k) store_lanes(row + k * N, sums[k]);
+  }
+
+ private:
+  template <bool Weighted>
+  [[gnu::always_inline]] static inline void add_at(A* row, const std::byte* from, const lane_tail<A, N>* tail,
+                                                   double weight) noexcept {
+    V held;
+    V next;
+    load_lanes(held, row);
+    load_terms<T, A, N>(next, from);
+    if constexpr (Weighted) next *= V{} + static_cast<A>(weight);
+    V sums = held;
+    if constexpr (Kernel::has_errors) {
+      V held_errors;
+      load_lanes(held_errors, row + most_accumulators);
+      V errors = held_errors;
+      Kernel::add(sums, errors, next);
+      if (tail != nullptr) errors = tail->is_in ? errors : held_errors;
+      store_lanes(row + most_accumulators, errors);
+    } else {
+      Kernel::add(sums, next);
+    }
+    if (tail != nullptr) sums = tail->is_in ? sums : held;
+    store_lanes(row, sums);
   }
 };
 
@@ -254,6 +301,10 @@ template <class T>
 inline constexpr bool has_lanes = false;
 template <class T>
 void round_eight(const float* from, std::byte* to) noexcept;
+template <class A, std::size_t N>
+struct lane_tail {
+  explicit lane_tail(std::size_t elements) noexcept;
+};
 template <class Kernel, std::size_t N>
 struct lane_steps {};
 template <class T, class A>

@@ -15,6 +15,7 @@
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/instruction_set.hpp>
 #include <reblock/detail/lanes.hpp>
+#include <reblock/detail/layout.hpp>
 #include <reblock/detail/masked_copy.hpp>
 #include <reblock/detail/reduction.hpp>
 #include <reblock/fold_options.hpp>
@@ -35,6 +36,19 @@ inline const accumulation& functions_of(const reducer& how, std::int64_t terms) 
                 : how.by == fold_reduction::sum ? all.sum
                 : terms > all.mean_limit        ? all.mean_of_many
                                                 : all.mean);
+}
+
+/// Returns the weight of an element of the window.
+inline double weight_at(const window_weights& weights, const std::array<std::int64_t, max_bounds>& offsets,
+                        std::size_t rank) noexcept {
+  if (!weights.has_products()) {
+    const double* at = weights.values(0);
+    for (std::size_t d = 0; d < rank; ++d) at += offsets[d] * weights.strides()[d];
+    return *at;
+  }
+  double product = 1;
+  for (std::size_t d = 0; d < rank; ++d) product *= weights.values(d)[offsets[d]];
+  return product;
 }
 
 class reduced_rows {
@@ -75,6 +89,19 @@ class reduced_rows {
     constexpr std::int64_t here = 0;
     functions_->add(accumulators_, {terms_buffer_, 0, 1, accumulators()}, {&here, 1}, beginning::first_term);
     from_ = beginning::held;
+  }
+
+  /// Begins in such a way that parts of the rows may be added.
+  void begin_in_parts(const accumulation& functions, const std::byte* destination) noexcept {
+    begin(functions, destination);
+    if (from_ != beginning::held) functions_->fill(accumulators_, accumulators(), from_);
+    from_ = beginning::held;
+  }
+  /// Adds rows of contiguous terms to the elements from `first` on; `step` elements from row to row.
+  void add_part(const rows_of_terms& terms, std::int64_t first, std::int64_t step, double weight) noexcept {
+    rows_of_terms part = terms;
+    part.columns *= static_cast<std::size_t>(parts());
+    functions_->add_single(accumulators_, {part, first * parts(), step * parts(), weight});
   }
 
   /// Tells whether terms are added in place: they are rows of contiguous terms.
