@@ -11,6 +11,7 @@ import torch
 
 import reblock
 from reblock._layouts import resolve_layouts
+from reblock._reductions import window_weights
 from reblock.torch._tensors import numbers, require_dense_on_the_cpu, tensor
 
 _PEER = "torch.nn.functional.fold (two spatial axes)"
@@ -79,13 +80,7 @@ class _Call:
     def rows(self, columns: torch.Tensor) -> torch.Tensor:
         """Return the weight of each row of the columns, in their layout."""
         layout, _ = self.layouts(columns)
-        weights = self.how["weights"]
-        if isinstance(weights, (list, tuple)) and np.ndim(weights[0]) > 0:
-            product = np.ones(())
-            for axis in weights:
-                product = np.multiply.outer(product, np.asarray(axis, np.float64))
-        else:
-            product = np.asarray(weights, np.float64)
+        product = window_weights(self.how["weights"])
         flat = torch.from_numpy(np.ascontiguousarray(product)).flatten()
         channels = columns.shape[layout.index("C")] // len(flat)
         is_fast = self.window.get("order") not in ("CRD", 1, reblock.DepthSpaceOrder(1))

@@ -148,7 +148,7 @@ def test_the_gradient_of_a_maximum_goes_to_its_first_term(
 @pytest.mark.parametrize("reduction", ["max", "min"])
 def test_maxima_of_parts_and_in_other_layouts_have_gradients(reduction: Any) -> None:
     x = columns_of({})
-    layout = {"layout": "NLC", "out_layout": "NHWC"}
+    layout: dict[str, Any] = {"layout": "NLC", "out_layout": "NHWC"}
     plain, rows = x.clone().requires_grad_(), x.transpose(1, 2).clone().requires_grad_()
     first = reblock.torch.fold(plain, (9, 13), 4, **WINDOW, reduction=reduction)
     second = reblock.torch.fold(rows, (9, 13), 4, **WINDOW, **layout, reduction=reduction)
