@@ -125,20 +125,29 @@ struct adding_with_errors {
   static constexpr bool has_errors = true;
   static constexpr bool in_lanes = has_lanes && !std::same_as<T, long double>;
   template <class V>
-  [[gnu::always_inline]] static V exact(const V& v) noexcept {
-    if constexpr (std::floating_point<V>) {
-      return rounded(v);
-    } else {
-      return v;
-    }
-  }
-  template <class V>
   [[gnu::always_inline]] static void add(V& sum, V& errors, const V& next) noexcept {
     const V before = sum;
-    sum = exact<V>(before + next);
-    const V added = exact<V>(sum - before);
-    const V lost = exact<V>(before - exact<V>(sum - added));
-    errors = exact<V>(errors + exact<V>(lost + exact<V>(next - added)));
+    sum = before + next;
+    round_one(sum);
+    V added = sum - before;
+    round_one(added);
+    V kept = sum - added;
+    round_one(kept);
+    V lost = before - kept;
+    round_one(lost);
+    V rest = next - added;
+    round_one(rest);
+    lost = lost + rest;
+    round_one(lost);
+    errors = errors + lost;
+    round_one(errors);
+  }
+
+ private:
+  /// Rounds a number that may have more digits than its type. Lanes have none.
+  template <class V>
+  [[gnu::always_inline]] static void round_one(V& value) noexcept {
+    if constexpr (std::floating_point<V>) value = rounded(value);
   }
 };
 

@@ -259,9 +259,9 @@ class reduced_piece {
   }
 
   void add_listed(const std::byte* source, std::size_t count) noexcept {
-    const term_offsets terms{offsets_of_terms_, count};
-    if (!has_masks()) return rows_.add(source, terms, weights_of_terms_, steps_);
-    rows_.add_masked(source, terms, masks_of_terms_, {mask_begin(), masks_.period}, weights_of_terms_);
+    const term_offsets listed{offsets_of_terms_, count};
+    if (!has_masks()) return rows_.add(source, listed, weights_of_terms_, steps_);
+    rows_.add_masked(source, listed, masks_of_terms_, {mask_begin(), masks_.period}, weights_of_terms_);
   }
 
   std::size_t mask_begin() const noexcept {
