@@ -132,18 +132,18 @@ class reduced_rows {
     const std::size_t row = columns_ * static_cast<std::size_t>(term_size());
     const std::size_t size = rows_ * row;
     const bool converts = how_.types.convert != nullptr;
-    const std::size_t at_once = converts ? 1 : std::max<std::size_t>(masked_bytes / size, 1);
+    const std::size_t at_once = converts ? 1 : std::clamp<std::size_t>(masked_bytes / size, 1, most_masked);
     for (std::size_t t = 0; t < terms.count;) {
-      std::array<std::int64_t, most_terms> places;
+      std::array<std::int64_t, most_masked> places;
       const std::size_t batch = std::min(at_once, terms.count - t);
       for (std::size_t k = 0; k < batch; ++k) {
         places[k] = static_cast<std::int64_t>(k * size);
-        copy(masked_ + k * size, {source + terms.offsets[t + k], along_column_.source, rows_, row},
+        copy(terms_buffer_ + k * size, {source + terms.offsets[t + k], along_column_.source, rows_, row},
              masks[t + k], at);
       }
-      if (converts) how_.types.convert(masked_, converted_, elements());
-      add_rows({converts ? converted_ : masked_, 0, 1, accumulators()}, {places.data(), batch}, weights + t,
-               {});
+      if (converts) how_.types.convert(terms_buffer_, converted_, elements());
+      add_rows({converts ? converted_ : terms_buffer_, 0, 1, accumulators()}, {places.data(), batch},
+               weights + t, {});
       t += batch;
     }
   }
@@ -164,7 +164,8 @@ class reduced_rows {
  private:
   /// Rows of up to so many bytes are brought together.
   static constexpr std::size_t short_row = 32;
-  /// Bytes of the masked terms that are added at once.
+  /// The masked terms that are added at once, and their bytes.
+  static constexpr std::size_t most_masked = 32;
   static constexpr std::size_t masked_bytes = most_accumulators * 32;
 
   std::int64_t term_size() const noexcept { return how_.types.terms.size; }
@@ -273,8 +274,7 @@ class reduced_rows {
   std::size_t rows_ = 0;
   std::size_t columns_ = 0;
   alignas(64) std::byte accumulators_[accumulators_bytes];
-  alignas(64) std::byte terms_buffer_[most_accumulators * 16];
-  alignas(64) std::byte masked_[masked_bytes];
+  alignas(64) std::byte terms_buffer_[masked_bytes];  ///< terms side by side, or with masks
   alignas(64) std::byte converted_[most_accumulators * 16];
   alignas(64) std::byte results_[most_accumulators * 16];
 };
