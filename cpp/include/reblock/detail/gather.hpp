@@ -216,9 +216,10 @@ inline gather::gather(const sum_request& sums, const sum_functions* sum) noexcep
                  columns_.strides[1] == element_size;
   const bool is_spread =
       by_channels_ ? output_strides_[1] != result_size : last.phases > 1 || last.output_stride != result_size;
-  const bool is_small =
-      reduces ? size <= most_reduced_place && last.places() * element_size <= reduced_piece::most_masked_row
-              : size <= std::int64_t{box_bytes};
+  // Each box has its own factors, so the buffer must have room for many results.
+  const bool is_small = reduces ? result_size == 1 && size <= most_reduced_place &&
+                                      last.places() * element_size <= reduced_piece::most_masked_row
+                                : size <= std::int64_t{box_bytes};
   buffered_ = is_spread && is_small && last.block_stride == element_size;
   box_ = buffered_
              ? choose_box(places_, size, reduces ? reduced_buffer_bytes : box_bytes, written_run(result_size))
