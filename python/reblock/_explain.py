@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from reblock import _core, _index_map, _layouts, _patterns, _window_sources
 from reblock._index_map import Cell, IndexMap, hue
+from reblock._reductions import Reduction
 from reblock._tensors import (
     CHANNELS,
     DEPTH_CHANNELS,
@@ -51,12 +52,12 @@ if TYPE_CHECKING:
         _Ints,
         _Order,
         _PaddingMode,
+        _Reduction,
     )
 
 Sources: TypeAlias = Mapping[Index, tuple[Index, ...]]
 
 SUMS = 9  # lines that tell what adds up
-TERMS = 4  # of one sum
 
 PADDING = Cell("pad")
 DEFAULTS: Mapping[str, object] = {"channel_axis": 1, "layout": None, "out_layout": None}
@@ -70,6 +71,9 @@ WINDOW_DEFAULTS: Mapping[str, object] = {
     "padding_value": 0,
     "order": "CRD",
     "blocks": None,
+    "reduction": "sum",
+    "weights": None,
+    "dtype": None,
 }
 MODES = ("constant", "edge", "reflect", "symmetric", "wrap")  # by their numbers
 
@@ -171,6 +175,9 @@ def explain(
     padding_mode: _PaddingMode = "constant",
     order: _Order = "CRD",
     blocks: _Blocks = None,
+    reduction: _Reduction = "sum",
+    weights: npt.ArrayLike | Sequence[npt.ArrayLike] | None = None,
+    dtype: npt.DTypeLike | None = None,
     channel_axis: SupportsIndex = 1,
     layout: str | None = None,
     out_layout: str | None = None,
@@ -201,9 +208,9 @@ def explain(operator: object, shape: _Ints, *arguments: Any, **parameters: Any) 
         The shape of the operator's input, of any size. For large shapes, a corner is shown.
     *arguments, **parameters : Any
         The operator's arguments after the input: `block_size`, `order` and so on, except `out` and
-        `threads`, and except `accumulate`, `reduction`, `weights` and `dtype` of `fold`. For the
-        other operators, `dtype`, `scale` and `bias` move no element. A line tells how they change
-        elements.
+        `threads`, and except `accumulate` of `fold`. A `reduction` and `weights` of `fold` show in
+        the formulas of elements. `dtype`, `scale` and `bias` move no element. A line tells how they
+        change elements.
 
     Returns
     -------
@@ -425,6 +432,9 @@ def _fold(
     padding_mode: _PaddingMode = "constant",
     order: _Order = "CRD",
     blocks: _Blocks = None,
+    reduction: _Reduction = "sum",
+    weights: npt.ArrayLike | Sequence[npt.ArrayLike] | None = None,
+    dtype: npt.DTypeLike | None = None,
     channel_axis: SupportsIndex = 1,
     layout: str | None = None,
     out_layout: str | None = None,
@@ -443,6 +453,7 @@ def _fold(
     result = Pixels(result_shape, channel_axis, result_letters)
     windows = _windows(result, given, mode, order, blocks)
     columns = Columns(shape, windows, columns_letters)
+    how = Reduction.of(columns.shape, output_sizes, given | part, reduction, weights, dtype)
     shown = result.shown(WINDOW_CHANNELS, PIXELS)
     sources = _window_sources.of_pixels(result, columns, shown)
     # fold adds each element of the columns where unfold takes it from.
@@ -461,18 +472,22 @@ def _fold(
     reached = [targets[index][0] for index in _first_column_last(cells) if targets[index]]
     of_channel_0 = [index for index in sources if not index[result.channel_axis]]
     parameters = {"output_sizes": output_sizes, **given, "padding_mode": mode}
-    parameters |= {"order": windows.order, "blocks": blocks, **names}
+    parameters |= {"order": windows.order, "blocks": blocks, **how.given, **names}
+    verb, pad = ("it is added to the result's", "it is added to none")
+    if reduction != "sum":
+        verb, pad = ("it is a term of the result's", "it is a term of none")
     return Explanation(
         _written(sources, columns, result),
         IndexMap(
             _call("fold(columns", parameters, columns, result, WINDOW_DEFAULTS),
             (columns.part("columns", added), result.part("result", shown, count)),
             (
-                *_meaning(result, reached, "it is added to the result's"),
-                *(["pad in a cell: it is added to none"] if len(reached) < len(cells) else []),
+                *_meaning(result, reached, verb),
+                *([f"pad in a cell: {pad}"] if len(reached) < len(cells) else []),
                 *columns.legend(),
-                *(["a number in the result: how many are added up there"] if sources else []),
-                *_equations("columns", columns, result, sources, of_channel_0),
+                *([f"a number in the result: {how.count()}"] if sources else []),
+                *_values(result, of_channel_0, lambda i: how.value("columns", columns, sources[i])),
+                *([f"each term becomes {_formula(how.dtype, None, None)} first"] if dtype else []),
                 *_of_batch(result),
             ),
         ),
@@ -647,8 +662,12 @@ def _call(
     defaults: Mapping[str, object] = DEFAULTS,
 ) -> str:
     """Return the call as text, without default arguments, and the two shapes."""
+
+    def as_is(name: str, value: object) -> bool:
+        return isinstance(value, tuple) or name in {"blocks", "weights"}
+
     given = {
-        name: value if isinstance(value, tuple) or name == "blocks" else np.asarray(value).tolist()
+        name: value if as_is(name, value) else np.asarray(value).tolist()
         for name, value in parameters.items()
     }
     changed = [f"{name}={v!r}" for name, v in given.items() if v != defaults.get(name)]
@@ -664,11 +683,19 @@ def _equations(  # noqa: PLR0917 - both tensors, and what is told of them
     nothing: str = "0",
 ) -> Iterator[str]:
     """Yield what some elements of the result are; `nothing` is one without a source."""
-    for index in indices[:SUMS]:
+
+    def value(index: Index) -> str:
         terms = [f"{name}{list(x.written(source))}" for source in sources[index]]
-        if len(terms) > TERMS:
-            terms[TERMS:] = [f"... ({len(terms) - TERMS} more)"]
-        yield f"result{list(result.written(index))} = {' + '.join(terms) or nothing}"
+        return " + ".join(terms) or nothing
+
+    yield from _values(result, indices, value)
+
+
+def _values(
+    result: Tensor, indices: Sequence[Index], value: Callable[[Index], str]
+) -> Iterator[str]:
+    for index in indices[:SUMS]:
+        yield f"result{list(result.written(index))} = {value(index)}"
     if len(indices) > SUMS:
         yield "..."
 

@@ -183,6 +183,55 @@ def test_options_of_windows_are_printed(options: dict[str, Any], printed: str) -
     assert folded._map.parts[0].planes == found._map.parts[1].planes
 
 
+@pytest.mark.parametrize("order", ["CRD", "DCR"])
+@pytest.mark.parametrize("mode", ["constant", "reflect"])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"reduction": "mean"},
+        {"reduction": "max"},
+        {"reduction": "min", "dtype": "float32"},
+        {"weights": [[0.5, 2], [1, 3]]},
+        {"weights": np.array([[0.25, 0], [0, 0]]), "reduction": "mean"},
+    ],
+    ids=str,
+)
+def test_formulas_of_reductions_are_the_results(
+    order: Any, mode: Any, options: dict[str, Any]
+) -> None:
+    window: dict[str, Any] = {"start_padding": 1, "padding_mode": mode, "order": order}
+    columns = np.random.default_rng(0).random((1, 8, 6), np.float32)
+    explain: Any = reblock.explain
+    found = explain("fold", columns.shape, (2, 3), 2, **window, **options)
+    expected = reblock.fold(columns, (2, 3), 2, **window, **options)
+    formulas = [line for line in str(found).splitlines() if line.startswith("result[")]
+    assert len(formulas) == 6
+    for line in formulas:
+        if "more)" in line:
+            continue
+        element, _, formula = line.partition(" = ")
+        actual = eval(formula, {"columns": columns, "max": max, "min": min})
+        assert np.isclose(actual, eval(element, {"result": expected}))
+    has_dtype = any("cast(x, float32)" in line for line in str(found).splitlines())
+    assert has_dtype == ("dtype" in options)
+
+
+def test_reductions_are_printed_and_refused_in_the_words_of_fold() -> None:
+    explain: Any = reblock.explain
+    options = {"reduction": "mean", "weights": [[1, 2], [1, 3]]}
+    lines = str(explain("fold", (1, 4, 4), (3, 3), 2, **options)).splitlines()
+    assert "reduction='mean', weights=<2 x 2>): (1, 4, 4) -> (1, 1, 3, 3)" in lines[0]
+    assert "a number in the result: how many have their mean there" in lines
+    for wrong, kind in (
+        ({"reduction": "median"}, ValueError),
+        ({"weights": [1, 2, 3]}, ValueError),
+        ({"reduction": "max", "dtype": "complex64"}, TypeError),
+        ({"accumulate": True}, TypeError),
+    ):
+        with pytest.raises(kind, match=next(iter(wrong))):
+            explain("fold", (1, 4, 4), (3, 3), 2, **wrong)
+
+
 def test_a_padding_value_is_told() -> None:
     lines = str(
         reblock.explain("unfold", (1, 1, 3), 2, end_padding=1, padding_value=7)

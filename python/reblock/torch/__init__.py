@@ -402,8 +402,9 @@ def fold(
         The window positions to take: one range for all spatial axes, or one for each. The default
         is all.
     reduction : {"sum", "mean", "max", "min"}, default "sum"
-        How the terms of an element are combined, as in `reblock.fold`. Sums and means have
-        gradients of any order. "max" and "min" have none.
+        How the terms of an element are combined, as in `reblock.fold`. All have gradients of any
+        order. The gradient of "max" and "min" goes to one term: the first of equal terms, in the
+        order of the rows of `columns`, then of the windows.
     weights : array_like, optional
         A weight for each element of the window, as in `reblock.fold`; constant for gradients.
     dtype : torch.dtype, optional
@@ -430,8 +431,8 @@ def fold(
     TypeError
         As `reblock.fold`.
     NotImplementedError
-        For a tensor that is sparse, quantized, nested or on another device than the CPU; for a
-        gradient of "max" or "min"; for `reduction`, `weights` or `dtype` in a compiled function.
+        For a tensor that is sparse, quantized, nested or on another device than the CPU; for
+        `reduction`, `weights` or `dtype` in a compiled function.
     ModuleNotFoundError
         For bfloat16 without ml_dtypes, which the extra ``reblock[torch]`` installs.
 

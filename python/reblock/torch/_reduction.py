@@ -11,6 +11,7 @@ import torch
 
 import reblock
 from reblock._layouts import resolve_layouts
+from reblock._reductions import window_weights
 from reblock.torch._tensors import numbers, require_dense_on_the_cpu, tensor
 
 _PEER = "torch.nn.functional.fold (two spatial axes)"
@@ -42,10 +43,6 @@ def fold(
     if isinstance(weights, torch.Tensor):
         weights = weights.detach().numpy()
     how = {"reduction": reduction, "weights": weights, "dtype": dtype}
-    if columns.requires_grad and torch.is_grad_enabled() and reduction in ("max", "min"):
-        raise NotImplementedError(
-            f'reduction="{reduction}" has no gradient: call it on columns.detach()'
-        )
     if window["layout"] is not None or window["out_layout"] is not None:
         if window["channel_axis"] != 1:
             return plain(columns, output_sizes, **window)  # an error
@@ -83,13 +80,7 @@ class _Call:
     def rows(self, columns: torch.Tensor) -> torch.Tensor:
         """Return the weight of each row of the columns, in their layout."""
         layout, _ = self.layouts(columns)
-        weights = self.how["weights"]
-        if isinstance(weights, (list, tuple)) and np.ndim(weights[0]) > 0:
-            product = np.ones(())
-            for axis in weights:
-                product = np.multiply.outer(product, np.asarray(axis, np.float64))
-        else:
-            product = np.asarray(weights, np.float64)
+        product = window_weights(self.how["weights"])
         flat = torch.from_numpy(np.ascontiguousarray(product)).flatten()
         channels = columns.shape[layout.index("C")] // len(flat)
         is_fast = self.window.get("order") not in ("CRD", 1, reblock.DepthSpaceOrder(1))
@@ -113,17 +104,46 @@ class _Call:
         total = counts.run(ones)
         return torch.where(total == 0, torch.inf, total).to(gradient.dtype)
 
-    def adjoint(self, columns: torch.Tensor, gradient: torch.Tensor) -> torch.Tensor:
-        if self.how["reduction"] == "mean":
-            gradient = gradient / self.divisor(columns, gradient)
+    @property
+    def selects(self) -> bool:
+        """Tell whether each element of the result is one term."""
+        return self.how["reduction"] in ("max", "min")
+
+    def unfolded(self, columns: torch.Tensor, image: torch.Tensor) -> torch.Tensor:
+        """Return for each term the element of an image that it belongs to."""
         window = dict(self.window)
         layout, out_layout = window.pop("layout", None), window.pop("out_layout", None)
         if layout is not None or out_layout is not None:
             layout, out_layout = self.layouts(columns)
             window |= {"layout": out_layout, "out_layout": layout}
-        result = self.unfold(gradient, **window)
+        return self.unfold(image, **window)
+
+    def chosen(self, columns: torch.Tensor, result: torch.Tensor) -> torch.Tensor:
+        """Tell which terms are the results of a maximum or minimum: the first of equal terms."""
+        terms = columns.to(result.dtype)
+        results = self.unfolded(columns, result)
+        are_equal = (terms == results) | (terms.isnan() & results.isnan())
+        layout, _ = self.layouts(columns)
+        rows, windows = layout.index("C"), layout.index("L")
+        places = torch.arange(columns.shape[rows] * columns.shape[windows])
+        places = places.reshape(columns.shape[rows], columns.shape[windows])
+        if rows > windows:
+            places = places.T
+        places = torch.where(are_equal, places, torch.iinfo(torch.int64).max)
+        how = {"reduction": "min", "weights": None, "dtype": None}
+        first = _Call(self.unfold, self.output_sizes, how, self.window).run(places)
+        return are_equal & (places == self.unfolded(columns, first))
+
+    def adjoint(
+        self, columns: torch.Tensor, gradient: torch.Tensor, chosen: torch.Tensor | None = None
+    ) -> torch.Tensor:
+        if self.how["reduction"] == "mean":
+            gradient = gradient / self.divisor(columns, gradient)
+        result = self.unfolded(columns, gradient)
         if self.how["weights"] is not None:
             result = result * self.rows(columns).to(gradient.real.dtype)
+        if chosen is not None:
+            result = torch.where(chosen, result, 0)
         return result.to(columns.dtype)
 
 
@@ -133,11 +153,17 @@ class _Reduced(torch.autograd.Function):  # type: ignore[misc] # the types of to
         return call.run(columns)
 
     @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[torch.Tensor, _Call], _output: torch.Tensor) -> None:
+    def setup_context(ctx: Any, inputs: tuple[torch.Tensor, _Call], output: torch.Tensor) -> None:
         columns, ctx.call = inputs
-        # Only the form of the columns matters, not their elements.
+        # Only the form of the columns matters for a sum, not their elements.
         ctx.columns = columns.detach().new_empty(()).expand(columns.shape)
+        if ctx.call.selects:
+            ctx.save_for_backward(columns, output)
 
     @staticmethod
     def backward(ctx: Any, gradient: torch.Tensor) -> tuple[torch.Tensor, None]:
-        return ctx.call.adjoint(ctx.columns, gradient), None
+        chosen = None
+        if ctx.call.selects:
+            columns, result = (saved.detach() for saved in ctx.saved_tensors)
+            chosen = ctx.call.chosen(columns, result)
+        return ctx.call.adjoint(ctx.columns, gradient, chosen), None

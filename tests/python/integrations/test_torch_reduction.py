@@ -3,14 +3,18 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 import reblock
 import reblock.torch
+from oracle import Array
 
 HANN = [np.hanning(6)[1:-1]] * 2
 WINDOW: dict[str, Any] = {"strides": (2, 3), "start_padding": (1, 0)}
@@ -62,8 +66,14 @@ def test_a_dtype_is_that_of_the_result() -> None:
 @pytest.mark.parametrize("layout", LAYOUTS, ids=str)
 @pytest.mark.parametrize(
     "options",
-    [{"reduction": "mean"}, {"reduction": "mean", "weights": HANN}, {"weights": HANN}],
-    ids=["mean", "blend", "weights"],
+    [
+        {"reduction": "mean"},
+        {"reduction": "mean", "weights": HANN},
+        {"weights": HANN},
+        {"reduction": "max"},
+        {"reduction": "min"},
+    ],
+    ids=["mean", "blend", "weights", "max", "min"],
 )
 def test_gradients(layout: dict[str, Any], options: dict[str, Any]) -> None:
     def run(x: torch.Tensor) -> torch.Tensor:
@@ -83,13 +93,73 @@ def test_the_gradient_of_a_converted_mean_has_the_dtype_of_the_columns() -> None
     assert x.grad.dtype == torch.float32
 
 
+@st.composite
+def reduced_calls(draw: Any) -> tuple[Array, dict[str, Any]]:
+    """Draw columns with many equal terms and some NaNs, and the other arguments of fold."""
+    numbers = random.Random(draw(st.integers(0, 999)))
+    sizes = tuple(draw(st.integers(3, 7)) for _ in range(2))
+    window: dict[str, Any] = {
+        "window_sizes": tuple(draw(st.integers(1, 3)) for _ in range(2)),
+        "strides": draw(st.integers(1, 2)),
+        "start_padding": draw(st.integers(0, 2)),
+        "end_padding": draw(st.integers(0, 2)),
+        "padding_mode": draw(st.sampled_from(["constant", "edge", "reflect", "symmetric", "wrap"])),
+        "order": draw(st.sampled_from(["CRD", "DCR"])),
+    }
+    geometry = {k: v for k, v in window.items() if k not in ("padding_mode", "order")}
+    shape = reblock.unfold_shape((2, 2, *sizes), **geometry)
+    values = [0.0, 1.0, -1.0, *([np.nan] if draw(st.booleans()) else [])]
+    flat = [numbers.choice(values) for _ in range(int(np.prod(shape)))]
+    dtype = draw(st.sampled_from([np.float32, np.float64]))
+    return np.array(flat, dtype).reshape(shape), {"output_sizes": sizes, **window}
+
+
+def first_terms(columns: Array, gradient: Array, call: dict[str, Any], reduction: str) -> Array:
+    """Give the gradient of each pixel to one term: a plain loop over terms in their order."""
+    window = {k: v for k, v in call.items() if k != "output_sizes"}
+    pixels = np.arange(1, gradient.size + 1).reshape(gradient.shape)
+    places = reblock.unfold(pixels, **window)
+    result = np.zeros_like(columns)
+    for pixel in range(1, gradient.size + 1):
+        terms = [tuple(place) for place in np.argwhere(places == pixel)]
+        if not terms:
+            continue
+        values = [columns[place] for place in terms]
+        choose = np.argmax if reduction == "max" else np.argmin
+        result[terms[choose(values)]] = gradient.ravel()[pixel - 1]
+    return result
+
+
 @pytest.mark.parametrize("reduction", ["max", "min"])
-def test_what_has_no_gradient_is_refused(reduction: Any) -> None:
-    x = columns_of({}).requires_grad_()
-    with pytest.raises(NotImplementedError, match=f'reduction="{reduction}" has no gradient'):
-        reblock.torch.fold(x, (9, 13), 4, **WINDOW, reduction=reduction)
-    with torch.no_grad():
-        reblock.torch.fold(x, (9, 13), 4, **WINDOW, reduction=reduction)
+@given(call=reduced_calls())
+def test_the_gradient_of_a_maximum_goes_to_its_first_term(
+    reduction: Any, call: tuple[Array, dict[str, Any]]
+) -> None:
+    columns, arguments = call
+    x = torch.from_numpy(columns).requires_grad_()
+    result = reblock.torch.fold(x, **arguments, reduction=reduction)
+    gradient = torch.arange(1, result.numel() + 1).reshape(result.shape).to(result.dtype)
+    result.backward(gradient)
+    assert x.grad is not None
+    expected = first_terms(columns, gradient.numpy(), arguments, reduction)
+    assert np.array_equal(x.grad.numpy(), expected)
+
+
+@pytest.mark.parametrize("reduction", ["max", "min"])
+def test_maxima_of_parts_and_in_other_layouts_have_gradients(reduction: Any) -> None:
+    x = columns_of({})
+    layout: dict[str, Any] = {"layout": "NLC", "out_layout": "NHWC"}
+    plain, rows = x.clone().requires_grad_(), x.transpose(1, 2).clone().requires_grad_()
+    first = reblock.torch.fold(plain, (9, 13), 4, **WINDOW, reduction=reduction)
+    second = reblock.torch.fold(rows, (9, 13), 4, **WINDOW, **layout, reduction=reduction)
+    (first.sin() * 2).sum().backward()
+    (second.sin() * 2).sum().backward()
+    assert plain.grad is not None
+    assert rows.grad is not None
+    assert torch.equal(plain.grad.transpose(1, 2), rows.grad)
+    # Each pixel that has a term gives its gradient to one of them.
+    assert torch.count_nonzero(plain.grad) <= first.numel()
+    torch.testing.assert_close(plain.grad.sum(), (2 * first.cos()).sum())
 
 
 def test_compiled_functions_are_refused() -> None:

@@ -10,6 +10,7 @@
 //     max, min       the type itself, halves in float
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <concepts>
 #include <cstddef>
@@ -40,13 +41,28 @@ struct rows_of_terms {
   std::size_t columns;
 };
 
-/// A quotient tells how accumulators become results. A number of terms divides them, or factors multiply them, which are the
-/// inverse sums of weights. A factor of 0 makes the result 0.
+/// Rows of contiguous terms, one of each element. They begin with accumulator `first_accumulator`, and the next row
+/// `accumulators_step` behind it.
+struct single_terms_of_rows {
+  rows_of_terms terms;
+  std::int64_t first_accumulator;
+  std::int64_t accumulators_step;
+  double weight;
+};
+
+/// A quotient tells how accumulators become results. A number of terms divides them, or factors do, or factors multiply
+/// them, which are the inverse sums of weights. A factor of 0 makes the result 0.
 struct quotient {
   std::int64_t count = 1;
   const double* factors = nullptr;  ///< null: `count` divides
   bool one_factor = false;          ///< whether factors[0] is for all
   bool is_mean = true;              ///< whether results lie between the terms
+  bool divides = false;             ///< whether factors are numbers of terms
+
+  /// Returns the number of terms of an element if factors divide or are null.
+  double terms(std::size_t i) const noexcept {
+    return factors == nullptr ? static_cast<double>(count) : factors[one_factor ? 0 : i];
+  }
 };
 
 /// The functions of one kind of accumulators. A row has up to most_accumulators.
@@ -57,6 +73,10 @@ struct accumulation {
                        const double* const* weights, const weight_steps& apart);
   /// Writes the contiguous results of `count` accumulators.
   void (*finish)(const std::byte* row, std::byte* results, std::size_t count, const quotient&);
+  /// Adds one term to what each accumulator of some rows holds, times the weight where there are weights.
+  void (*add_single)(std::byte* row, const single_terms_of_rows&);
+  /// Makes accumulators 0, or, for a first term, what changes no sum: -0 in floating point.
+  void (*fill)(std::byte* row, std::size_t count, beginning from);
 };
 /// Bytes of a row of any accumulators: two long doubles each.
 [[gnu::visibility("hidden")]] inline constexpr std::size_t accumulators_bytes = most_accumulators * 32;
@@ -71,6 +91,7 @@ struct reduction_functions {
   by_set max;
   by_set min;
   std::int64_t mean_limit;
+  bool means_by_inverse;  ///< whether the inverse number of terms makes means exact
 };
 
 /// A kernel tells how accumulators take terms of type T, as values of type A: one, or several in lanes.
@@ -104,20 +125,29 @@ struct adding_with_errors {
   static constexpr bool has_errors = true;
   static constexpr bool in_lanes = has_lanes && !std::same_as<T, long double>;
   template <class V>
-  [[gnu::always_inline]] static V exact(const V& v) noexcept {
-    if constexpr (std::floating_point<V>) {
-      return rounded(v);
-    } else {
-      return v;
-    }
-  }
-  template <class V>
   [[gnu::always_inline]] static void add(V& sum, V& errors, const V& next) noexcept {
     const V before = sum;
-    sum = exact<V>(before + next);
-    const V added = exact<V>(sum - before);
-    const V lost = exact<V>(before - exact<V>(sum - added));
-    errors = exact<V>(errors + exact<V>(lost + exact<V>(next - added)));
+    sum = before + next;
+    round_one(sum);
+    V added = sum - before;
+    round_one(added);
+    V kept = sum - added;
+    round_one(kept);
+    V lost = before - kept;
+    round_one(lost);
+    V rest = next - added;
+    round_one(rest);
+    lost = lost + rest;
+    round_one(lost);
+    errors = errors + lost;
+    round_one(errors);
+  }
+
+ private:
+  /// Rounds a number that may have more digits than its type. Lanes have none.
+  template <class V>
+  [[gnu::always_inline]] static void round_one(V& value) noexcept {
+    if constexpr (std::floating_point<V>) value = rounded(value);
   }
 };
 
@@ -211,12 +241,95 @@ struct steps {
     row[0] = sum;
   }
 
-  static constexpr std::size_t lane_count = sizeof(A) > 2 * size ? 8 : 16 / size;
-  static constexpr std::size_t at_once = lane_count * sizeof(A) > 32 ? 2 : 4;
-  using by_lanes = lane_steps<Kernel, lane_count>;
+  /// Adds one term to what an accumulator holds.
+  template <bool Weighted>
+  [[gnu::always_inline]] static inline void add_to_one(A* held, const std::byte* from, double weight) {
+    A next = read_term<Kernel>(from);
+    if constexpr (Weighted) next = rounded(static_cast<A>(weight) * next);
+    if constexpr (Kernel::has_errors) {
+      Kernel::add(held[0], held[most_accumulators], next);
+    } else {
+      Kernel::add(held[0], next);
+    }
+  }
 
-  // Runs of elements are taken in some registers at once, in one, and one by one. Elements at the end are taken twice where
-  // that is faster, unless accumulators hold terms already.
+  template <bool Weighted>
+  [[gnu::always_inline]] static inline void add_single(std::byte* row, const single_terms_of_rows& all) {
+    const single_terms_of_rows part = all;
+    const std::size_t columns = part.terms.columns;
+    A* to = reinterpret_cast<A*>(row) + part.first_accumulator;
+    const std::byte* from = part.terms.first;
+    const auto for_rows = [=](const auto& add) {
+      for (std::size_t r = 0; r < part.terms.rows; ++r) {
+        const auto at = static_cast<std::int64_t>(r);
+        add(to + at * part.accumulators_step, from + at * part.terms.row_stride);
+      }
+    };
+    if constexpr (Kernel::in_lanes) {
+      const auto in_lanes = [=](auto count) {
+        const lane_tail<A, count> tail(columns % count);
+        for_rows([=](A* held, const std::byte* terms) {
+          lane_steps<Kernel, count>::template add_single<Weighted>(held, terms, columns, tail, part.weight);
+        });
+      };
+      using all_lanes = std::integral_constant<std::size_t, lane_count>;
+      if (columns >= lane_count) return in_lanes(all_lanes{});
+      if constexpr (least_lanes < lane_count) {
+        if (columns >= lane_count / 2) return in_lanes(std::integral_constant<std::size_t, lane_count / 2>{});
+        if (columns >= least_lanes) return in_lanes(std::integral_constant<std::size_t, least_lanes>{});
+      }
+    }
+    for_rows([=](A* held, const std::byte* terms) {
+      for (std::size_t i = 0; i < columns; ++i) add_to_one<Weighted>(held + i, terms + i * size, part.weight);
+    });
+  }
+
+  static void fill(std::byte* row, std::size_t count, beginning from) {
+    A* to = reinterpret_cast<A*>(row);
+    A value{};
+    if constexpr (std::floating_point<A>) {
+      if (from == beginning::first_term) value = -value;
+    }
+    std::fill_n(to, count, value);
+    if constexpr (Kernel::has_errors) std::fill_n(to + most_accumulators, count, A{});
+  }
+
+  /// Lanes fill registers of 32 bytes, or of 16 or 8 bytes at the end of a row.
+  static constexpr std::size_t lane_count = 32 / sizeof(A);
+  static constexpr std::size_t least_lanes = half<T> || lane_count < 8 ? lane_count : lane_count / 4;
+  static constexpr std::size_t at_once = 4;
+
+  /// Calls visit(lanes, registers, first element) for the elements of a row. Some registers are taken at once, then one, then
+  /// single elements. Elements at the end are taken twice where that is faster, unless accumulators hold terms already.
+  template <class Visit>
+  [[gnu::always_inline]] static inline void for_each_step(std::size_t columns, beginning from,
+                                                          const Visit& visit) {
+    using one = std::integral_constant<std::size_t, 1>;
+    std::size_t i = 0;
+    if constexpr (Kernel::in_lanes) {
+      constexpr std::integral_constant<std::size_t, lane_count> all;
+      constexpr std::integral_constant<std::size_t, lane_count / 2> half_of_all;
+      constexpr std::integral_constant<std::size_t, least_lanes> few;
+      constexpr std::integral_constant<std::size_t, at_once> some;
+      for (; i + some * all <= columns; i += some * all) visit(all, some, i);
+      for (; i + all <= columns; i += all) visit(all, one{}, i);
+      if constexpr (few < all) {
+        if (i + half_of_all <= columns) {
+          visit(half_of_all, one{}, i);
+          i += half_of_all;
+        }
+        if (i + few <= columns) {
+          visit(few, one{}, i);
+          i += few;
+        }
+      }
+      if (i < columns && columns >= few && from != beginning::held) {
+        visit(few, one{}, columns - few);
+        return;
+      }
+    }
+    for (; i < columns; ++i) visit(one{}, one{}, i);
+  }
 
   [[gnu::always_inline]] static inline void add(std::byte* row, const rows_of_terms& terms,
                                                 const term_offsets& offsets, beginning from) {
@@ -225,25 +338,13 @@ struct steps {
     const std::size_t columns = terms.columns;
     for (std::size_t r = 0; r < terms.rows; ++r, to += columns) {
       const std::byte* first = terms.first + static_cast<std::int64_t>(r) * terms.row_stride;
-      std::size_t i = 0;
-      if constexpr (Kernel::in_lanes) {
-        constexpr std::size_t n = lane_count;
-        for (; i + at_once * n <= columns; i += at_once * n) {
-          by_lanes::template add<at_once>(to + i, first + i * size, all, from);
+      for_each_step(columns, from, [=, &all](auto count, auto registers, std::size_t i) {
+        if constexpr (count == 1) {
+          add_one(to + i, first + i * size, all, from);
+        } else {
+          lane_steps<Kernel, count>::template add<registers>(to + i, first + i * size, all, from);
         }
-        if constexpr (at_once > 2) {  // short rows are common
-          if (i + 2 * n <= columns) {
-            by_lanes::template add<2>(to + i, first + i * size, all, from);
-            i += 2 * n;
-          }
-        }
-        for (; i + n <= columns; i += n) by_lanes::template add<1>(to + i, first + i * size, all, from);
-        if (i < columns && columns >= n && from != beginning::held) {
-          by_lanes::template add<1>(to + columns - n, first + (columns - n) * size, all, from);
-          i = columns;
-        }
-      }
-      for (; i < columns; ++i) add_one(to + i, first + i * size, all, from);
+      });
     }
   }
 
@@ -253,32 +354,18 @@ struct steps {
                                                          const weight_steps& apart) {
     A* to = reinterpret_cast<A*>(row);
     const std::size_t step = apart.element;
-    const bool vary = step != 0;
     const std::size_t columns = terms.columns;
     std::size_t weight = 0;  // of the row's first element
     for (std::size_t r = 0; r < terms.rows; ++r, to += columns, weight += apart.row) {
       const std::byte* first = terms.first + static_cast<std::int64_t>(r) * terms.row_stride;
-      std::size_t i = 0;
-      if constexpr (Kernel::in_lanes) {
-        constexpr std::size_t n = lane_count;
-        for (; i + at_once * n <= columns; i += at_once * n) {
-          by_lanes::template add_weighted<at_once>(to + i, first + i * size, offsets, from, weights,
-                                                   weight + step * i, vary);
+      for_each_step(columns, from, [=, &offsets](auto count, auto registers, std::size_t i) {
+        if constexpr (count == 1) {
+          add_one_weighted(to + i, first + i * size, offsets, from, weights, weight + step * i);
+        } else {
+          lane_steps<Kernel, count>::template add_weighted<registers>(to + i, first + i * size, offsets, from,
+                                                                      weights, weight + step * i, step != 0);
         }
-        for (; i + n <= columns; i += n) {
-          by_lanes::template add_weighted<1>(to + i, first + i * size, offsets, from, weights,
-                                             weight + step * i, vary);
-        }
-        if (i < columns && columns >= n && from != beginning::held) {
-          i = columns - n;
-          by_lanes::template add_weighted<1>(to + i, first + i * size, offsets, from, weights,
-                                             weight + step * i, vary);
-          i = columns;
-        }
-      }
-      for (; i < columns; ++i) {
-        add_one_weighted(to + i, first + i * size, offsets, from, weights, weight + step * i);
-      }
+      });
     }
   }
 };
@@ -312,7 +399,11 @@ template <class A>
 using dividend =
     std::conditional_t<std::floating_point<A>, A, std::conditional_t<sizeof(A) <= 2, float, double>>;
 
-/// Divides accumulators. A sum in double becomes a float that is rounded as the exact quotient, even by an inverse count.
+/// A sum of floats in double becomes a float that is rounded as the exact quotient, even by an inverse number of terms.
+template <class T>
+inline constexpr bool means_by_inverse = std::same_as<T, float>;
+
+/// Divides accumulators.
 template <class T, class A>
 [[gnu::always_inline]] inline void finish_quotients(const std::byte* row, std::byte* results,
                                                     std::size_t count, const quotient& ratio) {
@@ -320,19 +411,19 @@ template <class T, class A>
   const auto* __restrict from = reinterpret_cast<const A*>(row);
   std::byte* __restrict to = results;
   const bool is_exact = (ratio.count & (ratio.count - 1)) == 0;
-  const bool multiplies =
-      ratio.factors != nullptr || is_exact || (std::same_as<T, float> && std::same_as<F, double>);
+  const bool multiplies = ratio.factors != nullptr ? !ratio.divides : is_exact || means_by_inverse<T>;
   const F same = ratio.factors == nullptr
                      ? (multiplies ? F{1} / static_cast<F>(ratio.count) : static_cast<F>(ratio.count))
                      : static_cast<F>(ratio.factors[0]);
   const double* const factors = ratio.one_factor ? nullptr : ratio.factors;
   std::size_t i = 0;
   if constexpr (finishes_in_lanes<T, A>) {
-    constexpr std::size_t n = 16 / sizeof(T);
-    if (ratio.is_mean && same != 0) {
-      for (; i + n <= count; i += n) {
+    constexpr std::size_t n = 32 / sizeof(F);
+    if (ratio.is_mean && same != 0 && count >= n) {
+      for (;; i = std::min(i + n, count - n)) {  // the last results may be written twice
         finish_lanes<T, A, F, n>(from + i, to + i * sizeof(T), same,
                                  factors == nullptr ? nullptr : factors + i, multiplies);
+        if (i == count - n) return;
       }
     }
   }
@@ -350,11 +441,19 @@ template <class T>
                                                       std::size_t count, const quotient& ratio) {
   const auto* __restrict sums = reinterpret_cast<const T*>(row);
   std::byte* __restrict to = results;
-  const auto divisor = static_cast<T>(ratio.count);
-  const T inverse = T{1} / divisor;
   constexpr int half_of_digits = (std::numeric_limits<T>::digits + 1) / 2;
   constexpr T splitter = static_cast<T>(std::int64_t{1} << half_of_digits) + 1;
+  T divisor = 0;
+  T inverse = 0;
   for (std::size_t i = 0; i < count; ++i) {
+    if (const auto terms = static_cast<T>(ratio.terms(i)); terms != divisor) {
+      divisor = terms;
+      inverse = T{1} / divisor;
+    }
+    if (divisor == 0) {
+      write_result<T>(to, i, T{});
+      continue;
+    }
     const T first = rounded(sums[i] * inverse);
     // Veltkamp's split: the products of both parts with a count of fewer digits are exact
     const T scaled = rounded(splitter * first);
@@ -397,7 +496,8 @@ template <class T>
                                                const quotient& ratio) {
   const auto* from = reinterpret_cast<const long_integer*>(row);
   for (std::size_t i = 0; i < count; ++i) {
-    write_result<T>(results, i, divided<T>(from[i], static_cast<std::uint64_t>(ratio.count)));
+    const auto terms = static_cast<std::uint64_t>(ratio.terms(i));
+    write_result<T>(results, i, terms == 0 ? T{} : divided<T>(from[i], terms));
   }
 }
 
@@ -406,13 +506,16 @@ using finishing = void (*)(const std::byte*, std::byte*, std::size_t, const quot
 template <class Kernel, finishing Finish, bool Weighted>
 constexpr reduction_functions::by_set accumulation_by() noexcept {
   using functions = steps<Kernel>;
+  constexpr auto add_single = functions::template add_single<Weighted>;
+  constexpr auto add_wide = in_wide_registers<&functions::template add_single<Weighted>>::call;
   if constexpr (Weighted) {
-    return {{{functions::add, functions::add_weighted, Finish},
+    return {{{functions::add, functions::add_weighted, Finish, add_single, functions::fill},
              {in_wide_registers<&functions::add>::call, in_wide_registers<&functions::add_weighted>::call,
-              in_wide_registers<Finish>::call}}};
+              in_wide_registers<Finish>::call, add_wide, functions::fill}}};
   } else {
-    return {{{functions::add, nullptr, Finish},
-             {in_wide_registers<&functions::add>::call, nullptr, in_wide_registers<Finish>::call}}};
+    return {{{functions::add, nullptr, Finish, add_single, functions::fill},
+             {in_wide_registers<&functions::add>::call, nullptr, in_wide_registers<Finish>::call, add_wide,
+              functions::fill}}};
   }
 }
 
@@ -503,7 +606,8 @@ constexpr reduction_functions make_reduction_functions() noexcept {
           accumulation_by<adding<T, weighted>, finish_quotients<T, weighted>, true>(),
           accumulation_by<keeping<T, true>, finish_sums<T, typename keeping<T, true>::value>, false>(),
           accumulation_by<keeping<T, false>, finish_sums<T, typename keeping<T, false>::value>, false>(),
-          mean_limit<T>()};
+          mean_limit<T>(),
+          means_by_inverse<T>};
 }
 
 template <class T>

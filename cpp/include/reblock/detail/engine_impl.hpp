@@ -175,15 +175,16 @@ REBLOCK_ENGINE_FUNCTION [[gnu::noinline]] void run_groups(const padded_sums& sum
   }
 }
 
-/// Runs fold with a padding mode: the positions without terms from the padding, then the others. If there are enough groups
+/// Runs fold with a padding mode: all positions in bands, or the positions without terms from the padding, then the others. If there are enough groups
 /// of channels, each group is finished while a cache holds its columns.
 REBLOCK_ENGINE_FUNCTION void run_padded_sums(const padded_sums& sums, const std::byte* source,
                                              std::byte* destination, const executor_reference& by,
                                              std::int64_t concurrency) noexcept {
   const std::int64_t channels = sums.channels();
   const std::int64_t groups = sums.groups();
-  const bool by_groups = groups > 1 && (concurrency == 1 || groups >= 2 * concurrency);
-  if (!by_groups) {
+  const bool in_bands = sums.are_in_bands();
+  const bool by_groups = !in_bands && groups > 1 && (concurrency == 1 || groups >= 2 * concurrency);
+  if (!by_groups && !in_bands) {
     run_inside(sums, source, destination, by);
     if (by.concurrency(by.executor) == 0) return;  // the executor threw
   }

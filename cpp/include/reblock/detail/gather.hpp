@@ -36,6 +36,13 @@ static_assert(static_cast<std::int64_t>(box_bytes) >= block_buffer_bytes);
 /// Bytes of a box that is reduced: its pieces cost more than those of sums.
 inline constexpr std::int64_t reduced_box_bytes = 64 * 1024;
 
+/// Bytes of the buffer of a box that is reduced: more would not fit on the stack beside the accumulators.
+inline constexpr std::size_t reduced_buffer_bytes = 6 * 1024;
+
+/// A place of more bytes, with all its phases, is reduced without a buffer: a buffer would have few places, and the weights
+/// of each phase are computed for each buffer.
+inline constexpr std::int64_t most_reduced_place = 64;
+
 /// A box has at least so many places of one axis.
 struct least_places {
   std::size_t axis = 0;
@@ -121,13 +128,13 @@ class gather {
   static void sum(const columns_of_windows& from, const box& part, const std::byte* columns,
                   const box_target& to, bool clears) noexcept;
   void fill_by_buffer(const columns_of_windows& from, const box& part, const std::byte* columns,
-                      const box_target& places, std::byte* buffer, std::byte* spare) const noexcept;
+                      const box_target& places, std::byte* buffer) const noexcept;
+  template <std::size_t Bytes>
   void fill_direct(const box& part, const std::byte* columns, const box_target& places) const noexcept;
   std::int64_t whole_places(const box& part, std::size_t d) const noexcept;
   layout written_layout(const box& part, const box_target& sums, const box_target& places,
                         const axis_values& rest, bool full) const noexcept;
-  void move_sums(const box& part, const box_target& sums, const box_target& places, std::byte* spare,
-                 bool back) const noexcept;
+  void move_sums(const box& part, const box_target& sums, const box_target& places, bool back) const noexcept;
 
   columns_of_windows columns_;
   axis_values output_strides_;  ///< of n, c and the spatial axes, bytes
@@ -171,7 +178,7 @@ inline gather::gather(const sum_request& sums, const sum_functions* sum) noexcep
   columns_.accumulates = sums.accumulates;
   columns_.reduce = sums.reduce;
   for (std::size_t i = 0; i < 2; ++i) columns_.strides[i] = moves.axes[i].source_stride;
-  const std::int64_t result_size = sums.reduce == nullptr ? element_size : sums.reduce->types.results.size;
+  const std::int64_t result_size = columns_.result_size();
   std::int64_t size = result_size;  // bytes of a place with all phases, or more than a box
   for (std::size_t d = 0; d < spatial; ++d) {
     const layout_axis& offsets = moves.axes[2 + d];
@@ -200,19 +207,23 @@ inline gather::gather(const sum_request& sums, const sum_functions* sum) noexcep
       (reach < 0 ? columns_.begin : columns_.end) += reach;
     }
   }
-  if (sums.reduce != nullptr) {
-    box_ = choose_box(places_, size, reduced_box_bytes);
-    return;
-  }
   const gather_axis& last = columns_.axes[spatial - 1];
   // Registers hold neighbouring channels if channels are contiguous and there are few windows, else windows or phases.
   const std::int64_t register_size = 16;
-  by_channels_ = last.block_stride != element_size && last.blocks * element_size < 2 * register_size &&
-                 extents[1] > last.blocks && columns_.strides[1] == element_size;
-  const bool is_spread = by_channels_ ? output_strides_[1] != element_size
-                                      : last.phases > 1 || last.output_stride != element_size;
-  buffered_ = is_spread && size <= static_cast<std::int64_t>(box_bytes) && last.block_stride == element_size;
-  box_ = buffered_ ? choose_box(places_, size, box_bytes, written_run(element_size))
+  const bool reduces = sums.reduce != nullptr;
+  by_channels_ = !reduces && last.block_stride != element_size &&
+                 last.blocks * element_size < 2 * register_size && extents[1] > last.blocks &&
+                 columns_.strides[1] == element_size;
+  const bool is_spread =
+      by_channels_ ? output_strides_[1] != result_size : last.phases > 1 || last.output_stride != result_size;
+  // Each box has its own factors, so the buffer must have room for many results.
+  const bool is_small = reduces ? result_size == 1 && size <= most_reduced_place &&
+                                      last.places() * element_size <= reduced_piece::most_masked_row
+                                : size <= std::int64_t{box_bytes};
+  buffered_ = is_spread && is_small && last.block_stride == element_size;
+  box_ = buffered_
+             ? choose_box(places_, size, reduces ? reduced_buffer_bytes : box_bytes, written_run(result_size))
+         : reduces ? choose_box(places_, size, reduced_box_bytes)
                    : choose_box(places_, element_size);
   const box whole{axis_values::repeat(box_.size(), 0), box_};
   if (buffered_) {
@@ -220,11 +231,11 @@ inline gather::gather(const sum_request& sums, const sum_functions* sum) noexcep
     const box_target places_of_box = in_image();
     plan_unbounded(out_,
                    written_layout(whole, sums_of_box, places_of_box, axis_values::repeat(spatial, 0), true),
-                   element_size);
+                   result_size);
     if (sums.accumulates) {
       layout held = written_layout(whole, sums_of_box, places_of_box, axis_values::repeat(spatial, 0), true);
       held.swap_sides();
-      plan_unbounded(in_, held, element_size);
+      plan_unbounded(in_, held, result_size);
     }
   }
 }
@@ -253,7 +264,7 @@ inline box gather::box_of(std::int64_t number) const noexcept {
 
 inline box_target gather::buffer_of(const box& part, std::byte* buffer) const noexcept {
   box_target result{buffer, part.extents, axis_values::repeat(spatial_axes(), 0)};
-  std::int64_t stride = columns_.element_size;
+  std::int64_t stride = columns_.result_size();
   const auto place = [&](std::size_t i) {
     result.place_strides[i] = stride;
     stride *= part.extents[i];
@@ -319,8 +330,8 @@ inline std::int64_t gather::whole_places(const box& part, std::size_t d) const n
 
 /// Moves the sums of a box from the buffer to the image. `back`: moves the image's values to the buffer.
 [[gnu::noinline]] inline void gather::move_sums(const box& part, const box_target& sums,
-                                                const box_target& places, std::byte* spare,
-                                                bool back) const noexcept {
+                                                const box_target& places, bool back) const noexcept {
+  alignas(64) std::byte spare[block_buffer_bytes + readable_slack];  // not on the stack of the sums
   axis_values counts;
   bool is_whole = part.extents == box_;
   for (std::size_t d = 0; d < spatial_axes(); ++d) {
@@ -334,7 +345,7 @@ inline std::int64_t gather::whole_places(const box& part, std::size_t d) const n
   for_each_choice(counts, [&](const axis_values& rest) {
     layout moves = written_layout(part, sums, places, rest, false);
     if (back) moves.swap_sides();
-    move_unbounded(moves, columns_.element_size, from, to, spare);
+    move_unbounded(moves, columns_.result_size(), from, to, spare);
   });
 }
 
@@ -347,32 +358,32 @@ inline std::int64_t gather::whole_places(const box& part, std::size_t d) const n
   sums.sum_phases();
 }
 
+/// Fills a box through a buffer, which has box_bytes, or reduced_buffer_bytes.
+inline void gather::fill_by_buffer(const columns_of_windows& from, const box& part, const std::byte* columns,
+                                   const box_target& places, std::byte* buffer) const noexcept {
+  const box_target phases = buffer_of(part, buffer);
+  if (has_gaps_) std::memset(buffer, 0, columns_.reduce == nullptr ? box_bytes : reduced_buffer_bytes);
+  if (columns_.accumulates) move_sums(part, phases, places, true);
+  sum(from, part, columns, phases, false);
+  move_sums(part, phases, places, false);
+}
+
+template <std::size_t Bytes>
+[[gnu::noinline]] inline void gather::fill_direct(const box& part, const std::byte* columns,
+                                                  const box_target& places) const noexcept {
+  alignas(64) std::byte buffer[Bytes + readable_slack];
+  fill_by_buffer(columns_, part, columns, places, buffer);
+}
+
 inline void gather::fill_box(std::int64_t number, const std::byte* columns, std::byte* image) const noexcept {
   const box part = box_of(number);
   const box_target places = image_of(part, image);
   if (buffered_) {
-    fill_direct(part, columns, places);
+    if (columns_.reduce != nullptr) return fill_direct<reduced_buffer_bytes>(part, columns, places);
+    fill_direct<box_bytes>(part, columns, places);
   } else {
     sum(columns_, part, columns, places, has_gaps_);
   }
-}
-
-/// Fills a box through a buffer. `buffer` has box_bytes, and `spare` has the bytes that run_blocks() requires.
-inline void gather::fill_by_buffer(const columns_of_windows& from, const box& part, const std::byte* columns,
-                                   const box_target& places, std::byte* buffer,
-                                   std::byte* spare) const noexcept {
-  const box_target phases = buffer_of(part, buffer);
-  if (has_gaps_) std::memset(buffer, 0, box_bytes);
-  if (columns_.accumulates) move_sums(part, phases, places, spare, true);
-  sum(from, part, columns, phases, false);
-  move_sums(part, phases, places, spare, false);
-}
-
-[[gnu::noinline]] inline void gather::fill_direct(const box& part, const std::byte* columns,
-                                                  const box_target& places) const noexcept {
-  alignas(64) std::byte buffer[box_bytes + readable_slack];
-  alignas(64) std::byte spare[block_buffer_bytes + readable_slack];
-  fill_by_buffer(columns_, part, columns, places, buffer, spare);
 }
 
 inline void fill_boxes(const gather& sums, const index_range& boxes, const std::byte* columns,

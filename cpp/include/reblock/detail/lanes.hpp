@@ -57,6 +57,31 @@ template <class Lanes>
   std::memcpy(to, &from, sizeof(from));
 }
 
+/// Converts lanes. GCC makes one instruction of a loop that fills a register of 32 bytes, and several of the builtin.
+template <class A, class T, std::size_t Count>
+[[gnu::always_inline]] inline void convert_lanes(lanes<A, Count>& to, const lanes<T, Count>& from) noexcept {
+  if constexpr (sizeof(to) <= 32) {
+    A converted[Count];
+#pragma GCC unroll 32
+    for (std::size_t k = 0; k < Count; ++k) converted[k] = static_cast<A>(from[k]);
+    load_lanes(to, converted);
+  } else {
+    to = __builtin_convertvector(from, lanes<A, Count>);
+  }
+}
+
+/// Does the same. Integers of one or two bytes become floating-point numbers by way of larger integers.
+template <class A, class T, std::size_t Count>
+[[gnu::always_inline]] inline void convert_small(lanes<A, Count>& to, const lanes<T, Count>& from) noexcept {
+  if constexpr (std::integral<T> && sizeof(T) < 4 && std::floating_point<A>) {
+    lanes<std::int32_t, Count> words;
+    convert_lanes<std::int32_t, T, Count>(words, from);
+    convert_lanes<A, std::int32_t, Count>(to, words);
+  } else {
+    convert_lanes<A, T, Count>(to, from);
+  }
+}
+
 /// Loads terms of type T as lanes of type A.
 template <class T, class A, std::size_t Count>
 [[gnu::always_inline]] inline void load_terms(lanes<A, Count>& to, const std::byte* from) noexcept {
@@ -67,24 +92,14 @@ template <class T, class A, std::size_t Count>
   } else if constexpr (std::same_as<T, bool>) {
     lanes<std::uint8_t, Count> bytes;
     load_lanes(bytes, from);
-    to = __builtin_convertvector((lanes<std::uint8_t, Count>)((bytes != 0) & 1), lanes<A, Count>);
+    bytes = (lanes<std::uint8_t, Count>)((bytes != 0) & 1);
+    convert_small<A, std::uint8_t, Count>(to, bytes);
   } else if constexpr (std::same_as<T, A>) {
     load_lanes(to, from);
-  } else if constexpr (std::integral<T> && sizeof(T) < 4 && std::floating_point<A>) {
-    using words = lanes<std::int32_t, Count>;
-    lanes<T, Count> terms;
-    load_lanes(terms, from);
-    if constexpr (sizeof(T) == 1) {
-      using pair = std::conditional_t<std::is_signed_v<T>, std::int16_t, std::uint16_t>;
-      const auto pairs = __builtin_convertvector(terms, lanes<pair, Count>);
-      to = __builtin_convertvector(__builtin_convertvector(pairs, words), lanes<A, Count>);
-    } else {
-      to = __builtin_convertvector(__builtin_convertvector(terms, words), lanes<A, Count>);
-    }
   } else {
     lanes<T, Count> terms;
     load_lanes(terms, from);
-    to = __builtin_convertvector(terms, lanes<A, Count>);
+    convert_small<A, T, Count>(to, terms);
   }
 }
 
@@ -96,9 +111,21 @@ template <class A, std::size_t Count>
   if constexpr (std::same_as<A, double>) {
     to = weights;
   } else {
-    to = __builtin_convertvector(weights, lanes<A, Count>);
+    convert_lanes<A, double, Count>(to, weights);
   }
 }
+
+/// A lane_tail tells which lanes belong to the last elements of a row.
+template <class A, std::size_t N>
+struct lane_tail {
+  decltype(lanes<A, N>{} >= lanes<A, N>{}) is_in;
+
+  [[gnu::always_inline]] explicit lane_tail(std::size_t elements) noexcept {
+    lanes<A, N> numbers;
+    for (std::size_t k = 0; k < N; ++k) numbers[k] = static_cast<A>(k);
+    is_in = numbers >= static_cast<A>(N - elements);
+  }
+};
 
 /// The steps of an accumulation (accumulation.hpp) with N elements in lanes, for `Count` times N elements at once.
 template <class Kernel, std::size_t N>
@@ -145,6 +172,17 @@ struct lane_steps {
     }
   }
 
+  /// Adds one term to what each accumulator of a row holds. The last lanes may overlap those before; these keep their values.
+  template <bool Weighted>
+  [[gnu::always_inline]] static inline void add_single(A* row, const std::byte* from, std::size_t columns,
+                                                       const lane_tail<A, N>& tail, double weight) noexcept {
+    std::size_t i = 0;
+    for (; i + N <= columns; i += N) add_at<Weighted>(row + i, from + i * sizeof(T), nullptr, weight);
+    if (i == columns) return;
+    i = columns - N;
+    add_at<Weighted>(row + i, from + i * sizeof(T), &tail, weight);
+  }
+
   /// The weights of the first element's terms are weights[t][weight].
   template <std::size_t Count>
   [[gnu::always_inline]] static inline void add_weighted(A* row, const std::byte* first,
@@ -172,6 +210,30 @@ struct lane_steps {
 #pragma GCC unroll 4
     for (std::size_t k = 0; k < Count; ++k) store_lanes(row + k * N, sums[k]);
   }
+
+ private:
+  template <bool Weighted>
+  [[gnu::always_inline]] static inline void add_at(A* row, const std::byte* from, const lane_tail<A, N>* tail,
+                                                   double weight) noexcept {
+    V held;
+    V next;
+    load_lanes(held, row);
+    load_terms<T, A, N>(next, from);
+    if constexpr (Weighted) next *= V{} + static_cast<A>(weight);
+    V sums = held;
+    if constexpr (Kernel::has_errors) {
+      V held_errors;
+      load_lanes(held_errors, row + most_accumulators);
+      V errors = held_errors;
+      Kernel::add(sums, errors, next);
+      if (tail != nullptr) errors = tail->is_in ? errors : held_errors;
+      store_lanes(row + most_accumulators, errors);
+    } else {
+      Kernel::add(sums, next);
+    }
+    if (tail != nullptr) sums = tail->is_in ? sums : held;
+    store_lanes(row, sums);
+  }
 };
 
 /// Rounds eight floats to halves.
@@ -188,7 +250,7 @@ inline constexpr bool finishes_in_lanes =
     (std::same_as<T, float> && std::same_as<A, double>) || (half<T> && std::same_as<A, float>) ||
     (std::integral<T> && sizeof(T) <= 2 && (std::integral<A> || std::same_as<A, double>));
 
-/// Multiplies N accumulators by a factor, or by one each, or divides them by the first. Rounds results once, to nearest,
+/// Multiplies N accumulators by a factor, or by one each, or divides them. Rounds results once, to nearest,
 /// ties to even. A factor of 0 makes a result 0.
 template <class T, class A, class F, std::size_t N>
 [[gnu::always_inline]] inline void finish_lanes(const A* from, std::byte* to, F same, const double* factors,
@@ -199,15 +261,13 @@ template <class T, class A, class F, std::size_t N>
   V value;
   if constexpr (std::same_as<A, F>) {
     value = sums;
-  } else if constexpr (sizeof(A) == 2) {
-    value = __builtin_convertvector(__builtin_convertvector(sums, lanes<std::int32_t, N>), V);
   } else {
-    value = __builtin_convertvector(sums, V);
+    convert_small<F, A, N>(value, sums);
   }
   if (factors != nullptr) {
     V factor;
     load_weights<F, N>(factor, factors);
-    value = factor == 0 ? V{} : value * factor;
+    value = factor == 0 ? V{} : multiplies ? value * factor : value / factor;
   } else if (multiplies) {
     value = value * same;
   } else {
@@ -241,6 +301,10 @@ template <class T>
 inline constexpr bool has_lanes = false;
 template <class T>
 void round_eight(const float* from, std::byte* to) noexcept;
+template <class A, std::size_t N>
+struct lane_tail {
+  explicit lane_tail(std::size_t elements) noexcept;
+};
 template <class Kernel, std::size_t N>
 struct lane_steps {};
 template <class T, class A>

@@ -20,6 +20,7 @@
 #include <reblock/detail/engine.hpp>
 #include <reblock/detail/layout.hpp>
 #include <reblock/detail/padded_axis.hpp>
+#include <reblock/detail/padded_bands.hpp>
 #include <reblock/detail/padded_sum_axis.hpp>
 #include <reblock/detail/reduced_rows.hpp>
 #include <reblock/detail/reduction.hpp>
@@ -28,6 +29,13 @@
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
 struct padded_sums;
+
+/// Describes plain sums as a reduction.
+inline reducer reducer_of(const sum_request& request) noexcept {
+  if (request.reduce != nullptr) return *request.reduce;
+  const element_format format{element_type::none, request.sum.is_pair, request.sum.element_size};
+  return {{format, format}, fold_reduction::sum, {}, request.accumulates};
+}
 
 /// Sums the positions with terms from the padding, of some channels. Channels are counted through all images.
 using padded_sum_function = void (*)(const padded_sums& sums, const index_range& channels,
@@ -50,6 +58,14 @@ struct padded_sums {
             windows.bound_step,    moves.bounds[d].offset, {request.mode, request.extents[2 + d]},
             offsets.source_stride, windows.source_stride,  request.output_strides[2 + d]};
   }
+
+  std::array<padded_sum_axis, max_bounds> axes() const noexcept {
+    std::array<padded_sum_axis, max_bounds> all;
+    for (std::size_t d = 0; d < rank(); ++d) all[d] = axis(d);
+    return all;
+  }
+  /// Tells whether all positions are summed in bands. There is no inner part then.
+  bool are_in_bands() const noexcept { return padded_bands::fits(reducer_of(request), rank(), axes()); }
 
   /// Returns the axis along which channels are taken together: that of the images if each has one channel.
   std::size_t channel_axis() const noexcept { return request.extents[1] == 1 ? 0 : 1; }
@@ -145,13 +161,6 @@ class padded_summer {
   void run() noexcept { choose_region(0, true); }
 
  private:
-  /// Describes plain sums as a reduction.
-  static reducer reducer_of(const sum_request& request) noexcept {
-    if (request.reduce != nullptr) return *request.reduce;
-    const element_format format{element_type::none, request.sum.is_pair, request.sum.element_size};
-    return {{format, format}, fold_reduction::sum, {}, request.accumulates};
-  }
-
   void choose_region(std::size_t d, bool is_inner) noexcept {
     if (d == sums_.rank()) {
       if (!is_inner) walk_region();
@@ -387,22 +396,10 @@ class padded_summer {
     }
     offsets_[listed_] = from;
     if (rows_.is_weighted()) {
-      weights_[listed_] = weight_of_offset();
+      weights_[listed_] = weight_at(how_.weights, offset_, sums_.rank());
       weights_of_terms_[listed_] = &weights_[listed_];
     }
     ++listed_;
-  }
-
-  double weight_of_offset() const noexcept {
-    const window_weights& w = how_.weights;
-    if (!w.has_products()) {
-      const double* at = w.values(0);
-      for (std::size_t d = 0; d < sums_.rank(); ++d) at += offset_[d] * w.strides()[d];
-      return *at;
-    }
-    double product = 1;
-    for (std::size_t d = 0; d < sums_.rank(); ++d) product *= w.values(d)[offset_[d]];
-    return product;
   }
 
   static constexpr std::size_t no_axis = max_rank;
@@ -434,9 +431,31 @@ class padded_summer {
   reduced_rows rows_;
 };
 
+/// Sums all positions of some channels in bands.
+[[gnu::noinline]] inline void sum_bands(const padded_sums& sums, const index_range& channels,
+                                        const std::byte* columns, std::byte* image) noexcept {
+  const reducer how = reducer_of(sums.request);
+  const std::array<padded_sum_axis, max_bounds> axes = sums.axes();
+  const accumulation& functions =
+      sums.sum != nullptr ? usable(*sums.sum) : functions_of(how, padded_bands::most_terms);
+  padded_bands bands(how, functions, sums.rank(), axes);
+  bands.for_each_band([&] {
+    for (std::int64_t channel = channels.begin; channel < channels.end; ++channel) {
+      const auto [from, to] = sums.offsets_of(channel);
+      bands.sum(columns + wrapping_add(sums.request.moves.source_offset, from),
+                image + wrapping_add(sums.request.output_offset, to));
+    }
+  });
+}
+
+[[gnu::noinline]] inline void sum_outer(const padded_sums& sums, const index_range& channels,
+                                        const std::byte* columns, std::byte* image) noexcept {
+  padded_summer(sums, channels, columns, image).run();
+}
+
 inline void sum_padded(const padded_sums& sums, const index_range& channels, const std::byte* columns,
                        std::byte* image) {
-  padded_summer(sums, channels, columns, image).run();
+  (sums.are_in_bands() ? sum_bands : sum_outer)(sums, channels, columns, image);
 }
 
 }  // namespace reblock::inline REBLOCK_NAMESPACE::detail

@@ -35,6 +35,10 @@ struct columns_of_windows {
   const sum_functions* sum = nullptr;
   bool accumulates = false;         ///< whether sums begin from the values in the target
   const reducer* reduce = nullptr;  ///< how terms become results other than plain sums
+
+  std::int64_t result_size() const noexcept {
+    return reduce == nullptr ? element_size : reduce->types.results.size;
+  }
 };
 
 /// A box has the places [first, first + extents) of n, c and the spatial axes.
@@ -165,8 +169,9 @@ class piecewise_sum {
     }
     if (!reads_columns_only(set_out(d, last_, {0, last_.places, 0, last_.terms}, at))) return false;
     const std::int64_t row = last_.places * columns_.element_size;
-    const auto follow = [row](const tile_axis& rows) {
-      return rows.extent > 1 && rows.source_stride == row && rows.destination_stride == row;
+    const std::int64_t result_row = last_.places * columns_.result_size();
+    const auto follow = [=](const tile_axis& rows) {
+      return rows.extent > 1 && rows.source_stride == row && rows.destination_stride == result_row;
     };
     const bool joined = has_period_ && follow(place_axis(d - 1));
     for (std::size_t i = 0; i < run_count_; ++i) {
@@ -204,17 +209,16 @@ class piecewise_sum {
     run_count_ = 0;
     has_period_ = false;
     used_ = 0;
-    if (columns_.reduce != nullptr) return;
     const std::size_t d = rank() - 1;
     const gather_axis& axis = last_axis();
     const std::int64_t size = columns_.element_size;
     const std::int64_t places = last_.places;
     const bool dense = columns_.begin != columns_.end;
-    const bool contiguous = dense && axis.block_stride == size && sums_.place_strides[2 + d] == size;
+    const bool contiguous =
+        dense && axis.block_stride == size && sums_.place_strides[2 + d] == columns_.result_size();
     const bool whole = box_.first[2 + d] == 0 && box_.extents[2 + d] >= places;
-    if (!contiguous || !whole || columns_.sum->least_masked == 0 ||
-        places * size < columns_.sum->least_masked || columns_.accumulates)
-      return;
+    // A place without terms would change from -0 to 0 if sums accumulate.
+    if (!contiguous || !whole || columns_.accumulates || !may_mask(places * size)) return;
     // where all terms count
     const std::int64_t begin =
         std::clamp<std::int64_t>(last_.shift + (last_.terms - 1) * last_.advance, 0, places);
@@ -274,8 +278,14 @@ class piecewise_sum {
     std::memset(mask + begin * size, 0xff, static_cast<std::size_t>((end - begin) * size));
   }
 
+  /// Tells whether the terms of rows of so many bytes may have masks.
+  bool may_mask(std::int64_t row) const noexcept {
+    if (columns_.reduce != nullptr) return reduced_piece::may_mask(*columns_.reduce, last_.terms, row);
+    return columns_.sum->least_masked != 0 && row >= columns_.sum->least_masked;
+  }
+
   void sum_piece(offsets at, term_masks masks) {
-    if (columns_.reduce != nullptr) return reduce_piece(at);
+    if (columns_.reduce != nullptr) return reduce_piece(at, masks);
     tile t;
     t.element_size = static_cast<std::size_t>(columns_.element_size);
     const std::span<const term_list::axis> term_axes = std::span(terms_).first(rank());
@@ -297,7 +307,7 @@ class piecewise_sum {
     axes_ = as_given;
   }
 
-  [[gnu::noinline]] void reduce_piece(offsets at) {
+  [[gnu::noinline]] void reduce_piece(offsets at, term_masks masks) {
     reduced_piece piece(*columns_.reduce);
     bool has_terms = true;
     for (std::size_t d = 0; d < rank(); ++d) {
@@ -306,8 +316,14 @@ class piecewise_sum {
     }
     for (std::size_t i = 0; i < 2 + 2 * rank(); ++i) {
       const bool is_phase = i >= 2 && i < 2 + rank();
-      piece.add(reduced_piece::axis{axes_[i].extent, has_terms ? axes_[i].source_stride : 0,
-                                    axes_[i].destination_stride, is_phase ? i - 2 : no_window_axis});
+      const reduced_piece::axis next{axes_[i].extent, has_terms ? axes_[i].source_stride : 0,
+                                     axes_[i].destination_stride, is_phase ? i - 2 : no_window_axis};
+      const bool has_masks = masks.first != nullptr && i == 1 + 2 * rank();
+      if (!has_masks) {
+        piece.add(next);
+      } else {
+        piece.add(next, {masks.first, terms_[rank() - 1].mask_stride, masks.period});
+      }
     }
     // without terms the source has no elements here
     piece.reduce(has_terms ? source_ + at.source : source_, sums_.first + at.destination);

@@ -28,6 +28,7 @@ class reduced_piece {
  public:
   static constexpr std::size_t most_terms = reduced_rows::most_terms;
   static constexpr std::size_t weights_room = 8 * most_accumulators;
+  static constexpr std::int64_t most_masked_row = 64;  ///< bytes
 
   /// An axis of the elements. Along the phases of a spatial axis, the offset in the window changes with the index.
   struct axis {
@@ -44,7 +45,26 @@ class reduced_piece {
     std::int64_t cycle = 1;
   };
 
+  /// The masks of the terms of the last spatial axis.
+  struct masks {
+    const std::byte* first = nullptr;  ///< null: there are none
+    std::int64_t stride = 0;           ///< from term to term
+    std::size_t period = 0;            ///< as in mask_place
+  };
+
   explicit reduced_piece(const reducer& how) noexcept : how_(how), rows_(how) {}
+
+  /// Tells whether masks may leave out terms: these become 0, so they would be terms of other reductions. Longer rows
+  /// are faster without masks.
+  static bool may_mask(const reducer& how, std::int64_t terms, std::int64_t row) noexcept {
+    return (how.by == fold_reduction::sum || how.by == fold_reduction::mean) &&
+           terms <= std::int64_t{most_terms} && row >= 4 && row <= most_masked_row;
+  }
+  /// Adds the axis along which the masks of terms change. Its terms are contiguous.
+  void add(const axis& row, const masks& of_terms) noexcept {
+    inner_ = row;
+    masks_ = of_terms;
+  }
 
   void add(const axis& next) noexcept {
     if (next.extent != 1) axes_[count_++] = next;
@@ -56,6 +76,7 @@ class reduced_piece {
     for (std::size_t i = 0; i < count_; ++i) {
       if (axes_[i].extent == 0) return;
     }
+    if (inner_.extent == 0) return;
     term_count_ = 1;
     for (std::size_t d = 0; d < spatial_; ++d) term_count_ *= terms_[d].count;
     if (term_count_ == 0 && how_.accumulates) return;
@@ -75,6 +96,7 @@ class reduced_piece {
   bool is_weighted() const noexcept { return !how_.weights.empty(); }
   std::int64_t term_size() const noexcept { return how_.types.terms.size; }
   std::int64_t result_size() const noexcept { return how_.types.results.size; }
+  bool has_masks() const noexcept { return masks_.first != nullptr; }
 
   /// Joins axes that follow each other on both sides.
   void join_axes() noexcept {
@@ -99,22 +121,25 @@ class reduced_piece {
   /// Takes two axes for the rows of accumulators: the longest along which terms are contiguous, or else results, or else
   /// the longest; then the next longest. They leave the list.
   void choose_inner_axes() noexcept {
-    inner_ = outer_ = {};
     const auto take_best = [this](axis& to, const auto& rank) {
-      if (count_ == 0) return;
-      std::size_t best = 0;
-      for (std::size_t i = 1; i < count_; ++i) {
-        if (rank(axes_[i]) > rank(axes_[best])) best = i;
+      std::size_t best = count_;
+      for (std::size_t i = 0; i < count_; ++i) {
+        // with masks, all elements have the same weights
+        if (has_masks() && axes_[i].window_axis != no_window_axis) continue;
+        if (best == count_ || rank(axes_[i]) > rank(axes_[best])) best = i;
       }
+      if (best == count_) return;
       to = axes_[best];
       axes_[best] = axes_[--count_];
     };
-    take_best(inner_, [this](const axis& a) {
-      const int contiguous = a.source_stride == term_size()          ? 2
-                             : a.destination_stride == result_size() ? 1
-                                                                     : 0;
-      return std::pair(a.extent >= 4 ? contiguous : contiguous - 2, a.extent);
-    });
+    if (!has_masks()) {
+      take_best(inner_, [this](const axis& a) {
+        const int contiguous = a.source_stride == term_size()          ? 2
+                               : a.destination_stride == result_size() ? 1
+                                                                       : 0;
+        return std::pair(a.extent >= 4 ? contiguous : contiguous - 2, a.extent);
+      });
+    }
     take_best(outer_, [](const axis& a) { return std::pair(-std::abs(a.destination_stride), a.extent); });
     // weights stay the same along the axes before the others
     unweighted_ = 0;
@@ -141,9 +166,9 @@ class reduced_piece {
     const std::int64_t columns = std::min(inner_.extent, limit);
     const std::int64_t rows = std::min(outer_.extent, limit / columns);
     for (std::int64_t j = 0; j < inner_.extent; j += columns) {
-      has_weights_ = false;
+      has_list_ = false;
       for (std::int64_t i = 0; i < outer_.extent; i += rows) {
-        if (outer_.window_axis != no_window_axis) has_weights_ = false;
+        if (outer_.window_axis != no_window_axis) has_list_ = false;
         first_row_ = i;
         first_column_ = j;
         rows_.set_size(std::min(rows, outer_.extent - i), std::min(columns, inner_.extent - j));
@@ -172,7 +197,10 @@ class reduced_piece {
     accumulate(source);
     quotient by{term_count_, nullptr, false, how_.by == fold_reduction::mean};
     if (!by.is_mean) by.count = 1;
-    if (is_weighted() && by.is_mean) {
+    if (by.is_mean && has_masks()) {
+      by.factors = factors_;
+      by.divides = !has_inverse_factors();
+    } else if (by.is_mean && is_weighted()) {
       by.factors = factors_;
       by.one_factor = !vary_rows_ && !vary_columns_;
     }
@@ -181,13 +209,18 @@ class reduced_piece {
 
   /// Adds all terms, in ascending order of the offsets in the window.
   void accumulate(const std::byte* source) noexcept {
-    // Weights stay in their buffer if it has room for all.
-    if (!has_weights_) choose_weights();
+    // Terms and weights stay in the list if it has room for all.
+    if (has_list_) return add_listed(source, static_cast<std::size_t>(term_count_));
+    choose_weights();
     const std::size_t at_once =
         is_weighted() ? std::min(most_terms, weights_room / weights_count()) : most_terms;
     const auto all = static_cast<std::size_t>(term_count_);
-    const bool fills = is_weighted() && !has_weights_;
-    if (fills) std::memset(factors_, 0, weights_count() * sizeof(double));
+    if (is_weighted()) std::memset(factors_, 0, weights_count() * sizeof(double));
+    std::array<double, most_terms> sums;  // of the weights of terms with the same mask
+    if (has_masks()) {
+      const std::int64_t count = terms_[spatial_ - 1].count;
+      std::fill_n(sums.begin(), count, is_weighted() ? 0.0 : static_cast<double>(term_count_ / count));
+    }
     std::array<std::int64_t, max_rank> chosen{};
     std::int64_t offset = 0;
     for (std::size_t done = 0; done < all;) {
@@ -196,7 +229,12 @@ class reduced_piece {
         offsets_of_terms_[t] = offset;
         if (is_weighted()) {
           weights_of_terms_[t] = weights_ + t * weights_count();
-          if (fills) fill_weights(weights_ + t * weights_count(), chosen);
+          fill_weights(weights_ + t * weights_count(), chosen);
+        }
+        if (has_masks()) {
+          const std::int64_t last = chosen[spatial_ - 1];
+          masks_of_terms_[t] = masks_.first + last * masks_.stride;
+          if (is_weighted()) sums[static_cast<std::size_t>(last)] += weights_[t];
         }
         std::size_t d = spatial_;
         for (; d > 0; --d) {
@@ -207,20 +245,61 @@ class reduced_piece {
           chosen[d - 1] = 0;
         }
       }
-      rows_.add(source, {offsets_of_terms_, batch}, weights_of_terms_, steps_);
+      add_listed(source, batch);
       done += batch;
     }
-    if (!fills) return;
-    has_weights_ = all <= at_once;
+    has_list_ = all <= at_once;
     if (how_.by != fold_reduction::mean) return;
+    if (has_masks()) return fill_masked_factors(sums);
+    if (!is_weighted()) return;
     for (std::size_t i = 0; i < weights_count(); ++i) {
       if (factors_[i] != 0) factors_[i] = 1 / factors_[i];
     }
     if (vary_rows_ || vary_columns_) repeat_factors();
   }
 
+  void add_listed(const std::byte* source, std::size_t count) noexcept {
+    const term_offsets listed{offsets_of_terms_, count};
+    if (!has_masks()) return rows_.add(source, listed, weights_of_terms_, steps_);
+    rows_.add_masked(source, listed, masks_of_terms_, {mask_begin(), masks_.period}, weights_of_terms_);
+  }
+
+  std::size_t mask_begin() const noexcept {
+    const auto begin = static_cast<std::size_t>(first_column_ * term_size());
+    return masks_.period == 0 ? begin : begin % masks_.period;
+  }
+  bool has_inverse_factors() const noexcept {
+    return is_weighted() || how_.types.functions->means_by_inverse;
+  }
+
+  /// Computes a factor for each accumulator: the weights of its terms, or their inverse. `sums` has the weights of all terms
+  /// with one mask.
+  void fill_masked_factors(const std::array<double, most_terms>& sums) noexcept {
+    const auto parts = static_cast<std::size_t>(rows_.parts());
+    const auto size = static_cast<std::size_t>(term_size());
+    const std::size_t row = rows_.columns() * parts;
+    const std::size_t period = masks_.period / size * parts;  // accumulators
+    const std::size_t different = period == 0 ? row : std::min(row, period);
+    std::size_t at = mask_begin();
+    for (std::size_t i = 0; i < different; i += parts) {
+      double sum = 0;
+      for (std::int64_t t = 0; t < terms_[spatial_ - 1].count; ++t) {
+        const bool is_kept = masks_.first[t * masks_.stride + static_cast<std::int64_t>(at)] != std::byte{};
+        if (is_kept) sum += sums[static_cast<std::size_t>(t)];
+      }
+      if (has_inverse_factors() && sum != 0) sum = 1 / sum;
+      std::fill_n(factors_ + i, parts, sum);
+      at += size;
+      if (at == masks_.period) at = 0;
+    }
+    for (std::size_t i = different; i < row; ++i) factors_[i] = factors_[i - different];
+    for (std::size_t r = 1; r < rows_.rows(); ++r)
+      std::memcpy(factors_ + r * row, factors_, row * sizeof(double));
+  }
+
   /// Chooses how many weights each term has: those that differ. If terms go through a buffer, each accumulator has one.
   void choose_weights() noexcept {
+    if (has_masks()) return;  // each term has one
     const auto parts = static_cast<std::size_t>(rows_.parts());
     vary_columns_ = inner_.window_axis != no_window_axis;
     vary_rows_ = rows_.rows() > 1 && outer_.window_axis != no_window_axis;
@@ -297,10 +376,11 @@ class reduced_piece {
   std::int64_t term_count_ = 0;
   axis inner_;
   axis outer_;
+  masks masks_;
   std::int64_t first_row_ = 0;
   std::int64_t first_column_ = 0;
   reduced_rows rows_;
-  bool has_weights_ = false;   ///< whether weights_ and factors_ are those of the row
+  bool has_list_ = false;      ///< whether the lists and factors_ are those of the row, with all terms
   bool vary_rows_ = false;     ///< whether rows have weights of their own
   bool vary_columns_ = false;  ///< whether the elements of a row have
   std::size_t weight_rows_ = 1;
@@ -308,6 +388,7 @@ class reduced_piece {
   weight_steps steps_;
   std::int64_t offsets_of_terms_[most_terms];
   const double* weights_of_terms_[most_terms];
+  const std::byte* masks_of_terms_[most_terms];
   alignas(64) double weights_[weights_room];
   alignas(64) double factors_[most_accumulators];  ///< sums of weights, then their inverses
 };

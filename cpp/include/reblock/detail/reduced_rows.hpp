@@ -3,6 +3,7 @@
 // A reduced_rows reduces the terms of a few rows of elements. Every element has the terms at the same offsets.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -10,9 +11,12 @@
 #include <type_traits>
 
 #include <reblock/detail/accumulation.hpp>
+#include <reblock/detail/compiler.hpp>
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/instruction_set.hpp>
 #include <reblock/detail/lanes.hpp>
+#include <reblock/detail/layout.hpp>
+#include <reblock/detail/masked_copy.hpp>
 #include <reblock/detail/reduction.hpp>
 #include <reblock/fold_options.hpp>
 
@@ -32,6 +36,19 @@ inline const accumulation& functions_of(const reducer& how, std::int64_t terms) 
                 : how.by == fold_reduction::sum ? all.sum
                 : terms > all.mean_limit        ? all.mean_of_many
                                                 : all.mean);
+}
+
+/// Returns the weight of an element of the window.
+inline double weight_at(const window_weights& weights, const std::array<std::int64_t, max_bounds>& offsets,
+                        std::size_t rank) noexcept {
+  if (!weights.has_products()) {
+    const double* at = weights.values(0);
+    for (std::size_t d = 0; d < rank; ++d) at += offsets[d] * weights.strides()[d];
+    return *at;
+  }
+  double product = 1;
+  for (std::size_t d = 0; d < rank; ++d) product *= weights.values(d)[offsets[d]];
+  return product;
 }
 
 class reduced_rows {
@@ -74,6 +91,19 @@ class reduced_rows {
     from_ = beginning::held;
   }
 
+  /// Begins in such a way that parts of the rows may be added.
+  void begin_in_parts(const accumulation& functions, const std::byte* destination) noexcept {
+    begin(functions, destination);
+    if (from_ != beginning::held) functions_->fill(accumulators_, accumulators(), from_);
+    from_ = beginning::held;
+  }
+  /// Adds rows of contiguous terms to the elements from `first` on; `step` elements from row to row.
+  void add_part(const rows_of_terms& terms, std::int64_t first, std::int64_t step, double weight) noexcept {
+    rows_of_terms part = terms;
+    part.columns *= static_cast<std::size_t>(parts());
+    functions_->add_single(accumulators_, {part, first * parts(), step * parts(), weight});
+  }
+
   /// Tells whether terms are added in place: they are rows of contiguous terms.
   bool adds_in_place() const noexcept {
     return how_.types.convert == nullptr && along_row_.source == term_size() &&
@@ -94,6 +124,30 @@ class reduced_rows {
     }
   }
 
+  /// Does the same for terms with masks, one mask for each term. Each term has one weight.
+  void add_masked(const std::byte* source, const term_offsets& terms, const std::byte* const* masks,
+                  const mask_place& at, const double* const* weights) noexcept {
+    const bool is_wide = usable_instruction_set() >= instruction_set::avx2;
+    const auto copy = is_wide ? in_wide_registers<&copy_masked>::call : copy_masked;
+    const std::size_t row = columns_ * static_cast<std::size_t>(term_size());
+    const std::size_t size = rows_ * row;
+    const bool converts = how_.types.convert != nullptr;
+    const std::size_t at_once = converts ? 1 : std::clamp<std::size_t>(masked_bytes / size, 1, most_masked);
+    for (std::size_t t = 0; t < terms.count;) {
+      std::array<std::int64_t, most_masked> places;
+      const std::size_t batch = std::min(at_once, terms.count - t);
+      for (std::size_t k = 0; k < batch; ++k) {
+        places[k] = static_cast<std::int64_t>(k * size);
+        copy(terms_buffer_ + k * size, {source + terms.offsets[t + k], along_column_.source, rows_, row},
+             masks[t + k], at);
+      }
+      if (converts) how_.types.convert(terms_buffer_, converted_, elements());
+      add_rows({converts ? converted_ : terms_buffer_, 0, 1, accumulators()}, {places.data(), batch},
+               weights + t, {});
+      t += batch;
+    }
+  }
+
   /// Writes the results.
   void finish(std::byte* destination, const quotient& by) noexcept {
     std::byte* const results = in_place() ? destination : results_;
@@ -110,6 +164,9 @@ class reduced_rows {
  private:
   /// Rows of up to so many bytes are brought together.
   static constexpr std::size_t short_row = 32;
+  /// The masked terms that are added at once, and their bytes.
+  static constexpr std::size_t most_masked = 32;
+  static constexpr std::size_t masked_bytes = most_accumulators * 32;
 
   std::int64_t term_size() const noexcept { return how_.types.terms.size; }
   std::int64_t result_size() const noexcept { return how_.types.results.size; }
@@ -217,7 +274,7 @@ class reduced_rows {
   std::size_t rows_ = 0;
   std::size_t columns_ = 0;
   alignas(64) std::byte accumulators_[accumulators_bytes];
-  alignas(64) std::byte terms_buffer_[most_accumulators * 16];
+  alignas(64) std::byte terms_buffer_[masked_bytes];  ///< terms side by side, or with masks
   alignas(64) std::byte converted_[most_accumulators * 16];
   alignas(64) std::byte results_[most_accumulators * 16];
 };

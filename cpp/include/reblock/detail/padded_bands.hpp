@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// A padded_bands sums images of short rows with a padding mode, a band of whole rows at a time. A band is a list of
+// rectangles of terms, in the order of addition. The terms of a rectangle lie like its accumulators, so the terms from the
+// padding are only more rectangles.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include <reblock/detail/accumulation.hpp>
+#include <reblock/detail/checked.hpp>
+#include <reblock/detail/configuration.hpp>
+#include <reblock/detail/layout.hpp>
+#include <reblock/detail/padded_axis.hpp>
+#include <reblock/detail/padded_sum_axis.hpp>
+#include <reblock/detail/reduced_rows.hpp>
+#include <reblock/detail/reduction.hpp>
+#include <reblock/fold_options.hpp>
+
+namespace reblock::inline REBLOCK_NAMESPACE::detail {
+
+/// A term_run has positions of one axis that get a term of the same window offset: position `first` from window `window`,
+/// and so on. Positions follow each other by `step`, windows by one.
+struct term_run {
+  std::int64_t first = 0;
+  std::int64_t step = 0;
+  std::int64_t count = 0;
+  std::int64_t window = 0;
+
+  /// Keeps the positions in a range.
+  constexpr term_run inside(const index_range& range) const noexcept {
+    if (count <= 0 || step == 0) return range.begin <= first && first < range.end ? *this : term_run{};
+    const std::int64_t low = step > 0 ? range.begin - first : first - range.end + 1;
+    const std::int64_t high = step > 0 ? range.end - 1 - first : first - range.begin;
+    const std::int64_t each = magnitude(step);
+    const std::int64_t begin = std::clamp<std::int64_t>(ceil_divide(low, each), 0, count);
+    const std::int64_t end = std::clamp<std::int64_t>(floor_divide(high, each) + 1, begin, count);
+    return {first + begin * step, step, end - begin, window + begin};
+  }
+};
+
+/// Calls visit(run) for the runs of window offset `o`, in the order of addition: positions of their own, the padding before
+/// the image, the padding behind it.
+template <class Visit>
+constexpr void for_each_run(const padded_sum_axis& axis, std::int64_t o, const Visit& visit) {
+  const std::int64_t base = axis.first + o * axis.dilation;
+  const std::int64_t extent = axis.image.extent;
+  const auto window_at = [&](std::int64_t position) {
+    return std::clamp<std::int64_t>(ceil_divide(position - base, axis.stride), 0, axis.windows);
+  };
+  const std::int64_t begin = window_at(0);
+  const std::int64_t end = std::max(begin, window_at(extent));
+  if (begin < end) visit(term_run{base + begin * axis.stride, axis.stride, end - begin, begin});
+  for (const auto& [from, to] : {index_range{0, begin}, index_range{end, axis.windows}}) {
+    for (std::int64_t window = from; window < to;) {
+      const padded_piece next = axis.image.piece_at(base + window * axis.stride, to - window, axis.stride);
+      visit(term_run{next.first, next.step, next.count, window});
+      window += next.count;
+    }
+  }
+}
+
+class padded_bands {
+ public:
+  static constexpr std::int64_t most_terms = 255;
+
+  /// `axes` are the spatial axes. `functions` are for most_terms terms of an element.
+  padded_bands(const reducer& how, const accumulation& functions, std::size_t rank,
+               const std::array<padded_sum_axis, max_bounds>& axes) noexcept
+      : how_(how), functions_(functions), rank_(rank), axes_(axes), rows_(how) {
+    const std::int64_t width = last().image.extent;
+    const std::int64_t height = rank_ > 1 ? axes_[rank_ - 2].image.extent : 1;
+    band_rows_ = std::clamp<std::int64_t>(rows_.most_elements() / width, 1, height);
+    rows_.set_steps({how_.types.terms.size, last().output_stride},
+                    {0, rank_ > 1 ? axes_[rank_ - 2].output_stride : 0});
+  }
+
+  /// Tells whether bands are faster than the inner positions and the others apart, and whether their lists have room.
+  static bool fits(const reducer& how, std::size_t rank,
+                   const std::array<padded_sum_axis, max_bounds>& axes) noexcept {
+    const padded_sum_axis& last = axes[rank - 1];
+    // With one position at each end, as for padding by one edge element, the inner positions alone are faster.
+    constexpr std::int64_t few = 2;
+    const index_range inner = last.inner();
+    if (last.image.extent - (inner.end - inner.begin) <= few) return false;
+    const std::int64_t parts = how.types.results.is_pair ? 2 : 1;
+    if (how.by == fold_reduction::max || how.by == fold_reduction::min || how.types.convert != nullptr ||
+        last.stride != 1 || (last.windows > 1 && last.window_stride != how.types.terms.size) ||
+        last.image.extent > std::int64_t{most_accumulators} / parts) {
+      return false;
+    }
+    std::int64_t rectangles = 1;
+    for (std::size_t d = 0; d < rank; ++d) {
+      std::int64_t runs = 0;  // single positions
+      for (std::int64_t o = 0; o < axes[d].size && runs <= std::int64_t{most_rectangles}; ++o) {
+        for_each_run(axes[d], o, [&](const term_run& run) { runs += run.step == 1 ? 1 : run.count; });
+      }
+      if (runs > std::int64_t{most_rectangles} / std::max<std::int64_t>(rectangles, 1)) return false;
+      rectangles *= runs;
+    }
+    return true;
+  }
+
+  /// Calls run(band) for each band. All images and channels have the same bands.
+  template <class Run>
+  void for_each_band(const Run& run) noexcept {
+    choose_position(0, run);
+  }
+
+  /// Sums the band that was chosen. `columns` is the first element of a channel, and so is `image`.
+  void sum(const std::byte* columns, std::byte* image) noexcept {
+    std::byte* const to = image + place_;
+    const std::byte* const from = columns + moved_;
+    rows_.set_size(rank_ > 1 ? range_[rank_ - 2].end - range_[rank_ - 2].begin : 1, last().image.extent);
+    rows_.begin_in_parts(functions_, to);
+    for (std::size_t i = 0; i < count_; ++i) {
+      const rectangle& next = rectangles_[i];
+      rows_.add_part({from + next.source, next.source_step, next.rows, next.columns}, next.first, next.step,
+                     next.weight);
+    }
+    quotient by{1, nullptr, false, how_.by == fold_reduction::mean};
+    if (by.is_mean) {
+      by.factors = factors_.data();
+      by.divides = !has_inverse_factors();
+    }
+    rows_.finish(to, by);
+  }
+
+ private:
+  /// An element has at most one term of each rectangle.
+  static constexpr std::size_t most_rectangles{most_terms};
+
+  /// Rows of terms and where they are added. Accumulators are counted from the band's first one.
+  struct rectangle {
+    std::int64_t source = 0;       ///< bytes
+    std::int64_t source_step = 0;  ///< from row to row, bytes
+    std::int64_t first = 0;
+    std::int64_t step = 0;  ///< from row to row
+    std::size_t rows = 1;
+    std::size_t columns = 1;
+    double weight = 1;
+  };
+
+  const padded_sum_axis& last() const noexcept { return axes_[rank_ - 1]; }
+  bool has_inverse_factors() const noexcept {
+    return !how_.weights.empty() || how_.types.functions->means_by_inverse;
+  }
+
+  template <class Run>
+  void choose_position(std::size_t d, const Run& run) noexcept {
+    if (d + 1 == rank_) {
+      range_[d] = {0, last().image.extent};
+      list();
+      return run();
+    }
+    const padded_sum_axis& axis = axes_[d];
+    const std::int64_t at_once = d + 2 == rank_ ? band_rows_ : 1;
+    for (std::int64_t q = 0; q < axis.image.extent; q += at_once) {
+      const index_range before = std::exchange(range_[d], {q, std::min(q + at_once, axis.image.extent)});
+      if (d + 2 == rank_ && q > 0 && has_same_terms(axis, before) && has_same_terms(axis, range_[d])) {
+        move_by(axis, at_once);
+        run();
+      } else {
+        choose_position(d + 1, run);
+      }
+    }
+  }
+
+  /// Tells whether all positions of a band's rows have a term of each offset, and none from the padding.
+  bool has_same_terms(const padded_sum_axis& axis, const index_range& rows) const noexcept {
+    const index_range inner = axis.inner();
+    const std::int64_t begin = std::max(inner.begin, axis.first + (axis.size - 1) * axis.dilation);
+    const std::int64_t end = std::min(inner.end, axis.first + axis.windows);
+    return axis.stride == 1 && rows.end - rows.begin == band_rows_ && rows.begin >= begin && rows.end <= end;
+  }
+  /// Moves the rectangles of a band to the next band, which has the same terms.
+  void move_by(const padded_sum_axis& axis, std::int64_t rows) noexcept {
+    place_ = wrapping_add(place_, wrapping_multiply(rows, axis.output_stride));
+    moved_ = wrapping_add(moved_, wrapping_multiply(rows, axis.window_stride));
+  }
+
+  /// Lists the rectangles of a band.
+  void list() noexcept {
+    count_ = 0;
+    place_ = 0;
+    moved_ = 0;
+    for (std::size_t d = 0; d < rank_; ++d)
+      place_ = wrapping_add(place_, wrapping_multiply(range_[d].begin, axes_[d].output_stride));
+    choose_offset(0);
+    if (how_.by == fold_reduction::mean) fill_factors();
+  }
+
+  void choose_offset(std::size_t d) noexcept {
+    if (d == rank_) {
+      rectangle next;
+      if (!how_.weights.empty()) next.weight = weight_at(how_.weights, offset_, rank_);
+      return choose_run(0, next);
+    }
+    for (offset_[d] = 0; offset_[d] < axes_[d].size; ++offset_[d]) choose_offset(d + 1);
+  }
+
+  void choose_run(std::size_t d, const rectangle& so_far) noexcept {
+    if (d == rank_) {
+      rectangle& listed = rectangles_[count_++];
+      listed = so_far;
+      const auto columns = static_cast<std::int64_t>(listed.columns);
+      if (listed.step == columns && listed.source_step == columns * how_.types.terms.size)
+        listed.columns *= std::exchange(listed.rows, 1);
+      return;
+    }
+    const padded_sum_axis& axis = axes_[d];
+    for_each_run(axis, offset_[d], [&](const term_run& all) {
+      term_run run = all.inside(range_[d]);
+      // accumulators of a row follow each other; positions of the other axes may have any step but 0
+      const bool is_whole = d + 1 == rank_ ? run.step == 1 : d + 2 == rank_ && run.step != 0;
+      for (std::int64_t i = 0, at_once = 1; i < run.count; i += at_once) {
+        at_once = is_whole ? run.count : 1;
+        rectangle next = so_far;
+        next.source =
+            wrapping_add(next.source, wrapping_add(wrapping_multiply(offset_[d], axis.size_stride),
+                                                   wrapping_multiply(run.window + i, axis.window_stride)));
+        const std::int64_t at = run.first + i * run.step - range_[d].begin;
+        if (d + 1 == rank_) {
+          next.first += at;
+          next.columns = static_cast<std::size_t>(at_once);
+        } else if (d + 2 == rank_) {
+          next.first = at * last().image.extent;
+          next.step = run.step * last().image.extent;
+          next.source_step = axis.window_stride;
+          next.rows = static_cast<std::size_t>(at_once);
+        }
+        choose_run(d + 1, next);
+      }
+    });
+  }
+
+  /// Adds the weights of each accumulator's terms.
+  void fill_factors() noexcept {
+    const std::int64_t parts = rows_.parts();
+    std::fill(factors_.begin(), factors_.end(), 0.0);
+    for (std::size_t i = 0; i < count_; ++i) {
+      const rectangle& next = rectangles_[i];
+      for (std::size_t r = 0; r < next.rows; ++r) {
+        double* const row = factors_.data() + (next.first + static_cast<std::int64_t>(r) * next.step) * parts;
+        for (std::size_t k = 0; k < next.columns * static_cast<std::size_t>(parts); ++k)
+          row[k] += next.weight;
+      }
+    }
+    if (!has_inverse_factors()) return;
+    for (double& factor : factors_) {
+      if (factor != 0) factor = 1 / factor;
+    }
+  }
+
+  const reducer& how_;
+  const accumulation& functions_;
+  std::size_t rank_;
+  const std::array<padded_sum_axis, max_bounds>& axes_;
+  std::int64_t band_rows_ = 1;                     ///< indices of the axis before the last one
+  std::array<index_range, max_bounds> range_{};    ///< positions of the band
+  std::array<std::int64_t, max_bounds> offset_{};  ///< in the window, of the listed rectangles
+  std::int64_t moved_ = 0;                         ///< of the rectangles since they were listed, bytes
+  std::int64_t place_ = 0;                         ///< the band's first element, bytes
+  std::size_t count_ = 0;
+  std::array<rectangle, most_rectangles> rectangles_;
+  std::array<double, most_accumulators> factors_;
+  reduced_rows rows_;
+};
+
+}  // namespace reblock::inline REBLOCK_NAMESPACE::detail
