@@ -191,7 +191,7 @@ inline bool moves_cells(detail::block_mover mover, std::mt19937& random, placed_
   const std::int64_t source_end =
       source_first + source_reach.second + placed.source_bytes + static_cast<std::int64_t>(allowed.bytes_on);
   REQUIRE(static_cast<std::size_t>(source_end) <= bytes.size());
-  const std::vector<std::byte> source(bytes.begin(), bytes.begin() + source_end);
+  const std::vector<std::byte> source(bytes.data(), bytes.data() + source_end);
 
   std::vector<std::byte> result(
       static_cast<std::size_t>(guard + 2 * width - destination_reach.first + destination_reach.second +
@@ -207,8 +207,9 @@ inline bool moves_cells(detail::block_mover mover, std::mt19937& random, placed_
       const auto offset = [&](std::int64_t detail::tile_axis::* stride) {
         return i * (b.outer_repeats.*stride) + j * (b.repeats.*stride);
       };
-      const auto from = source.begin() + source_first + offset(&detail::tile_axis::source_stride);
-      const auto to = expected.begin() + destination_first + offset(&detail::tile_axis::destination_stride);
+      const std::byte* const from = source.data() + source_first + offset(&detail::tile_axis::source_stride);
+      std::byte* const to =
+          expected.data() + destination_first + offset(&detail::tile_axis::destination_stride);
       for (const cell& c : cells) std::copy_n(from + c.source, c.size, to + c.destination);
     }
   }

@@ -371,8 +371,8 @@ TEST_CASE("bytes are copied under a mask, in registers of each width") {
   for_run_sizes([](std::mt19937& random, const std::vector<std::byte>& bytes, std::size_t size) {
     constexpr std::size_t guard = 64;
     const auto draw_run = [&] {  // a vector of its own ends with the run
-      const std::int64_t first = draw(random, 0, 1 << 12);
-      return std::vector<std::byte>(bytes.begin() + first, bytes.begin() + first + static_cast<int>(size));
+      const std::byte* const first = bytes.data() + draw(random, 0, 1 << 12);
+      return std::vector<std::byte>(first, first + size);
     };
     const std::vector<std::byte> source = draw_run();
     std::vector<std::byte> mask = draw_run();

@@ -7,6 +7,7 @@
 #include <array>
 #include <bit>
 #include <cfloat>
+#include <cmath>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -92,6 +93,8 @@ inline constexpr Value least_whole = std::same_as<Value, float> ? Value(8388608)
 /// Rounds to the nearest integer, ties to even.
 template <std::floating_point Value>
 Value round_to_integer(Value value) noexcept {
+  // x87 would round the sum below to its registers' digits first, and then again.
+  if constexpr (FLT_EVAL_METHOD != 0) return std::nearbyint(value);
   if (value >= least_whole<Value> || value <= -least_whole<Value>) return value;
   const Value shift = value < 0 ? -least_whole<Value> : least_whole<Value>;
   return rounded(apart(rounded(value + shift)) - shift);
@@ -127,7 +130,7 @@ Value to_value(const T& element) noexcept {
   if constexpr (half<T>) {
     return static_cast<Value>(to_float(element));
   } else {
-    return static_cast<Value>(element);
+    return rounded(static_cast<Value>(element));  // an integer of 64 bits fits x87's registers
   }
 }
 
