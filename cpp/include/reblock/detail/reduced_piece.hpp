@@ -27,7 +27,7 @@ inline constexpr std::size_t no_window_axis = max_rank;
 class reduced_piece {
  public:
   static constexpr std::size_t most_terms = reduced_rows::most_terms;
-  static constexpr std::size_t weights_room = 8 * most_accumulators;
+  static constexpr std::size_t weights_room = 4 * most_accumulators;
   static constexpr std::int64_t most_masked_row = 64;  ///< bytes
 
   /// An axis of the elements. Along the phases of a spatial axis, the offset in the window changes with the index.
