@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include <reblock/axis_values.hpp>
@@ -31,17 +32,14 @@ inline std::int64_t rank(const axis_values& index, const axis_values& extents) {
   return result;
 }
 
-/// The multi-index of a row-major rank.
-inline axis_values unrank(std::int64_t rank, const axis_values& extents) {
-  axis_values index = extents;
-  for (std::size_t i = extents.size(); i-- > 0; rank /= extents[i]) index[i] = rank % extents[i];
-  return index;
-}
-
 /// Calls f with every multi-index of a box, in row-major order.
 template <class F>
 void for_each_index(const axis_values& extents, F&& f) {
-  for (std::int64_t i = 0; i < volume(extents); ++i) f(unrank(i, extents));
+  axis_values index = axis_values::repeat(extents.size(), 0);
+  for (std::int64_t left = volume(extents); left > 0; --left) {
+    f(std::as_const(index));
+    for (std::size_t i = extents.size(); i-- > 0 && ++index[i] == extents[i];) index[i] = 0;
+  }
 }
 
 /// The elements of a tensor in C order.
@@ -71,6 +69,11 @@ inline axis_values join(std::int64_t n, std::int64_t c, const axis_values& spati
   return all;
 }
 
+/// The place of spatial axis d among all axes.
+inline std::size_t axis_of_spatial(std::size_t d, std::size_t channel_axis) {
+  return d + 1 < channel_axis ? d + 1 : d + 2;
+}
+
 inline axis_values spatial(const axis_values& all, std::size_t channel_axis) {
   axis_values result;
   for (std::size_t i = 1; i < all.size(); ++i) {
@@ -91,17 +94,19 @@ template <class F>
 void for_each_depth_space_pair(const axis_values& space_extents, const axis_values& block,
                                depth_space_order order, std::size_t channel_axis, F&& f) {
   const std::int64_t channels = space_extents[channel_axis];
+  const std::int64_t positions = volume(block);
+  axis_values depth = space_extents;
   for_each_index(space_extents, [&](const axis_values& space) {
-    axis_values s = spatial(space, channel_axis);
-    axis_values j = s;
+    std::int64_t j = 0;  // the position in the block
+    depth[0] = space[0];
     for (std::size_t d = 0; d < block.size(); ++d) {
-      j[d] = s[d] % block[d];
-      s[d] = s[d] / block[d];
+      const std::size_t axis = axis_of_spatial(d, channel_axis);
+      j = j * block[d] + space[axis] % block[d];
+      depth[axis] = space[axis] / block[d];
     }
     const std::int64_t c = space[channel_axis];
-    const std::int64_t q = order == depth_space_order::depth_column_row ? rank(j, block) * channels + c
-                                                                        : c * volume(block) + rank(j, block);
-    f(join(space[0], q, s, channel_axis), space);
+    depth[channel_axis] = order == depth_space_order::depth_column_row ? j * channels + c : c * positions + j;
+    f(std::as_const(depth), space);
   });
 }
 
@@ -165,19 +170,25 @@ void for_each_window_pair(const axis_values& image_extents, const window& w, std
   const axis_values spatial_extents = spatial(image_extents, channel_axis);
   const auto [first, blocks] = blocks_of(spatial_extents, w);
   const bool is_crd = w.order == depth_space_order::column_row_depth;
-  for_each_index({image_extents[0], image_extents[channel_axis]}, [&](const axis_values& n_c) {
+  const std::int64_t channels = image_extents[channel_axis];
+  const std::int64_t offsets = volume(sizes);
+  axis_values in_columns{0, 0, 0};
+  axis_values in_image = image_extents;
+  for_each_index({image_extents[0], channels}, [&](const axis_values& n_c) {
+    in_columns[0] = in_image[0] = n_c[0];
+    in_image[channel_axis] = n_c[1];
     for_each_index(sizes, [&](const axis_values& o) {
-      const std::int64_t row = is_crd ? n_c[1] * volume(sizes) + rank(o, sizes)
-                                      : rank(o, sizes) * image_extents[channel_axis] + n_c[1];
+      in_columns[1] = is_crd ? n_c[1] * offsets + rank(o, sizes) : rank(o, sizes) * channels + n_c[1];
       for_each_index(blocks, [&](const axis_values& l) {
-        axis_values p = l;
         bool inside = true;
-        for (std::size_t d = 0; d < p.size(); ++d) {
-          p[d] = (first[d] + l[d]) * w.strides.values()[d] + o[d] * w.dilations.values()[d] -
-                 w.start_padding.values()[d];
-          inside = inside && p[d] >= 0 && p[d] < spatial_extents[d];
+        for (std::size_t d = 0; d < l.size(); ++d) {
+          const std::int64_t p = (first[d] + l[d]) * w.strides.values()[d] + o[d] * w.dilations.values()[d] -
+                                 w.start_padding.values()[d];
+          in_image[axis_of_spatial(d, channel_axis)] = p;
+          inside = inside && p >= 0 && p < spatial_extents[d];
         }
-        f(axis_values{n_c[0], row, rank(l, blocks)}, join(n_c[0], n_c[1], p, channel_axis), inside);
+        in_columns[2] = rank(l, blocks);
+        f(std::as_const(in_columns), std::as_const(in_image), inside);
       });
     });
   });

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What the operators do to the bytes of tensors with strides, element by element, as slow as it gets.
+// What the operators do to the bytes of tensors with strides, element by element.
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -64,8 +65,9 @@ inline void define_unfold(const window& w, std::size_t channel_axis, const eleme
                           const elements& columns, const std::byte* from, std::byte* to,
                           const std::byte* outside) {
   oracle::for_each_window_pair(image.extents, w, channel_axis,
-                               [&](const axis_values& in_columns, axis_values at, bool) {
+                               [&](const axis_values& in_columns, const axis_values& padded, bool) {
                                  std::byte* element = columns.at(in_columns, to);
+                                 axis_values at = padded;
                                  if (find_inside(image.extents, channel_axis, w.padding_mode, at)) {
                                    std::memcpy(element, image.at(at, from), image.size);
                                  } else {
@@ -74,35 +76,45 @@ inline void define_unfold(const window& w, std::size_t channel_axis, const eleme
                                });
 }
 
-/// A term of an element of the image, and where it stands in the order of addition: its offset in the window, then for each
-/// axis whether it lies inside, before or behind the image, and its position there.
+/// A term of an element of the image, and where it stands in the order of addition: its plane and its offset in the window,
+/// then for each axis whether it lies inside, before or behind the image, and its position there.
 struct listed_term {
-  std::vector<std::int64_t> order;
-  axis_values in_columns;
-  axis_values in_image;
+  std::array<std::int64_t, 2 + 2 * (max_rank - 2)> order;
+  std::size_t in_image;  ///< the element's number in C order
+  const std::byte* term;
+
+  std::int64_t offset() const { return order[1]; }
 };
 
-/// Lists the terms of all elements in the order of addition.
-inline std::vector<listed_term> list_terms(const window& w, std::size_t channel_axis,
-                                           const axis_values& image) {
-  std::vector<listed_term> terms;
+/// Lists the terms of all elements in the order of addition. The next call changes the list: it keeps its memory.
+inline const std::vector<listed_term>& list_terms(const window& w, std::size_t channel_axis,
+                                                  const elements& columns, const axis_values& image,
+                                                  const std::byte* from) {
+  static std::vector<listed_term> terms;
+  terms.clear();
   const std::int64_t channels = image[channel_axis];
   const std::int64_t sizes = oracle::volume(w.sizes.values());
-  oracle::for_each_window_pair(image, w, channel_axis,
-                               [&](const axis_values& in_columns, axis_values at, bool) {
-                                 const std::int64_t row = in_columns[1];
-                                 const bool is_crd = w.order == depth_space_order::column_row_depth;
-                                 std::vector<std::int64_t> order{is_crd ? row % sizes : row / channels};
-                                 for (std::size_t i = 1; i < at.size(); ++i) {
-                                   if (i == channel_axis) continue;
-                                   order.push_back(at[i] < 0 ? 1 : at[i] >= image[i] ? 2 : 0);
-                                   order.push_back(at[i]);
-                                 }
-                                 if (!find_inside(image, channel_axis, w.padding_mode, at)) return;
-                                 terms.push_back({order, in_columns, at});
-                               });
-  std::sort(terms.begin(), terms.end(),
-            [](const listed_term& a, const listed_term& b) { return a.order < b.order; });
+  const bool is_crd = w.order == depth_space_order::column_row_depth;
+  oracle::for_each_window_pair(
+      image, w, channel_axis, [&](const axis_values& in_columns, const axis_values& padded, bool) {
+        axis_values at = padded;
+        if (!find_inside(image, channel_axis, w.padding_mode, at)) return;
+        listed_term listed{
+            {at[0] * channels + at[channel_axis], is_crd ? in_columns[1] % sizes : in_columns[1] / channels},
+            static_cast<std::size_t>(oracle::rank(at, image)),
+            columns.at(in_columns, from)};
+        std::size_t last = 1;
+        for (std::size_t i = 1; i < padded.size(); ++i) {
+          if (i == channel_axis) continue;
+          listed.order[++last] = padded[i] < 0 ? 1 : padded[i] >= image[i] ? 2 : 0;
+          listed.order[++last] = padded[i];
+        }
+        terms.push_back(listed);
+      });
+  const auto comes_first = [](const listed_term& a, const listed_term& b) { return a.order < b.order; };
+  if (!std::is_sorted(terms.begin(), terms.end(), comes_first)) {
+    std::sort(terms.begin(), terms.end(), comes_first);
+  }
   return terms;
 }
 
@@ -159,12 +171,12 @@ void define_weighted_sums(const window& w, std::size_t channel_axis, const fold_
   if (options.accumulate) {
     oracle::for_each_index(image.extents, [&](const axis_values& i) { sums.at(i) = read(image.at(i, to)); });
   }
-  for (const listed_term& listed : list_terms(w, channel_axis, image.extents)) {
-    const double weight = weight_of(options.weights, w.sizes.values(), listed.order[0]);
-    const volatile sum_type term = static_cast<sum_type>(weight) * read(columns.at(listed.in_columns, from));
-    sum_type& sum = sums.at(listed.in_image);
+  for (const listed_term& listed : list_terms(w, channel_axis, columns, image.extents, from)) {
+    const double weight = weight_of(options.weights, w.sizes.values(), listed.offset());
+    const volatile sum_type term = static_cast<sum_type>(weight) * read(listed.term);
+    sum_type& sum = sums.values[listed.in_image];
     sum = sum + term;
-    ++counts.at(listed.in_image);
+    ++counts.values[listed.in_image];
   }
   oracle::for_each_index(image.extents, [&](const axis_values& i) {
     if (options.accumulate && counts.at(i) == 0) return;
@@ -192,17 +204,17 @@ void define_fold(const window& w, std::size_t channel_axis, const fold_options& 
       sums.at(index) = static_cast<Sum>(held);
     });
   }
-  for (const listed_term& listed : list_terms(w, channel_axis, image.extents)) {
+  for (const listed_term& listed : list_terms(w, channel_axis, columns, image.extents, from)) {
     T term;
-    std::memcpy(&term, columns.at(listed.in_columns, from), sizeof(T));
+    std::memcpy(&term, listed.term, sizeof(T));
     const auto next = static_cast<Sum>(term);
-    Sum& sum = sums.at(listed.in_image);
-    std::int64_t& count = counts.at(listed.in_image);
+    Sum& sum = sums.values[listed.in_image];
+    std::int64_t& count = counts.values[listed.in_image];
     const bool begins = count++ == 0 && !options.accumulate;
     switch (options.reduction) {
       case fold_reduction::sum: sum = static_cast<Sum>(sum + next); break;
       case fold_reduction::mean:
-        if constexpr (std::is_integral_v<T>) exact.at(listed.in_image) += term;
+        if constexpr (std::is_integral_v<T>) exact.values[listed.in_image] += term;
         break;
       case fold_reduction::max: sum = !begins && (sum >= next || sum != sum) ? sum : next; break;
       case fold_reduction::min: sum = !begins && (sum <= next || sum != sum) ? sum : next; break;

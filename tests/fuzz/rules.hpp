@@ -4,11 +4,12 @@
 // and as one expression of conditions, without a message for each.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <optional>
-#include <set>
+#include <vector>
 
 #include <reblock/operator.hpp>
 
@@ -111,12 +112,10 @@ inline std::optional<axis_values> columns_of(const axis_values& image, std::size
 /// Whether two elements have one place; strides in elements.
 inline bool overlaps(const axis_values& extents, const axis_values& strides) {
   const elements tensor{extents, strides, 1};
-  std::set<std::int64_t> places;
-  bool found = false;
-  oracle::for_each_index(extents, [&](const axis_values& index) {
-    found = !places.insert(tensor.place(index)).second || found;
-  });
-  return found;
+  std::vector<std::int64_t> places;
+  oracle::for_each_index(extents, [&](const axis_values& index) { places.push_back(tensor.place(index)); });
+  std::sort(places.begin(), places.end());
+  return std::adjacent_find(places.begin(), places.end()) != places.end();
 }
 
 }  // namespace reblock::fuzz

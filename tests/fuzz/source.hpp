@@ -4,10 +4,12 @@
 // executors that must not matter.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <limits>
 #include <memory>
 #include <vector>
@@ -124,11 +126,12 @@ class exact_buffer {
 
   /// Bytes that look random and that hardly repeat.
   void fill(std::uint64_t seed) {
-    for (std::size_t i = 0; i < size_; ++i) {
+    for (std::size_t i = 0; i < size_; i += sizeof(std::uint64_t)) {
       seed += 0x9e3779b97f4a7c15;
       std::uint64_t mixed = (seed ^ (seed >> 30)) * 0xbf58476d1ce4e5b9;
       mixed = (mixed ^ (mixed >> 27)) * 0x94d049bb133111eb;
-      data()[i] = static_cast<std::byte>(mixed >> 56);
+      mixed ^= mixed >> 31;
+      std::memcpy(data() + i, &mixed, std::min(sizeof(mixed), size_ - i));
     }
   }
 
