@@ -304,3 +304,40 @@ runpy.run_path({str(BENCH / "known_cases.py")!r}, run_name="__main__")
     assert f"reblock, {reblock._core.instruction_set}" in header
     assert wrong.returncode != 0
     assert "numpy disagrees: col2im" in wrong.stderr
+
+
+# It stands in for QEMU. A program takes 1000 instructions, and one for each byte of each call.
+EMULATOR = """
+import subprocess, sys
+if len(sys.argv) == 2:
+    subprocess.run(sys.argv[1:], check=True)
+else:
+    command = sys.argv[-3:]
+    size = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    print(size)
+    print("\\n" * (999 + int(command[2]) * int(size)), file=sys.stderr)
+"""
+
+
+@pytest.mark.skipif(not TELLS_OF_COMPILERS, reason="only a c++ on Linux links all libraries in")
+def test_instructions_of_a_call_are_counted_for_each_byte(tmp_path: Path) -> None:
+    emulator = tmp_path / "emulator.py"
+    emulator.write_text(EMULATOR, encoding="utf-8")
+    script = f"""
+import sys
+sys.path.insert(0, {str(BENCH)!r})
+import instructions
+emulator = (sys.executable, {str(emulator)!r})
+instructions.MACHINES = (instructions.Machine("c++", emulator, ("baseline",)),)
+sys.argv = ["instructions.py", "--flags=-O0", "--only=fold"]
+instructions.main()
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    _, _, *rows = done.stdout.splitlines()
+    assert rows == [
+        "| unfold 3x3, float32 NCHW | 1.000 |",
+        "| fold 3x3, float32 NCHW | 1.000 |",
+    ]
