@@ -315,7 +315,8 @@ TEST_CASE_TEMPLATE("each bad member of unfold and fold is refused by its name", 
   const char* const columns = type_of<Struct> == DML_OPERATOR_FOLD ? "InputTensor" : "OutputTensor";
   check_refused<Struct>([](auto& valid) { valid.strides[0] = 2; }, {columns});
   check_refused<Struct>([](auto& valid) { valid.start_padding[0] = 1; }, {columns});
-  check_refused<Struct>([](auto& valid) { valid.end_padding[0] = ~0u; }, {columns});
+  const UINT most_padding = sizeof(void*) > 4 ? ~0u : 1u << 20;  // its columns can be addressed
+  check_refused<Struct>([&](auto& valid) { valid.end_padding[0] = most_padding; }, {columns});
   check_refused<Struct>([](auto& valid) { valid.window_sizes[0] = 2; }, {columns});
 }
 

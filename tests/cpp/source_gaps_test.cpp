@@ -109,7 +109,7 @@ void check(std::mt19937& random, const axis_values& extents, const axis_values& 
     oracle::for_each_index(extents, [&](const axis_values& index) {
       std::int64_t place = 0;
       for (std::size_t i = 0; i < index.size(); ++i) place += index[i] * fenced.view().strides()[i];
-      packed.push_back(fenced.view().data()[place]);
+      oracle::copy_bits(packed.emplace_back(), fenced.view().data()[place]);
     });
     std::vector<T> expected(count(output_extents));
     std::vector<T> result(count(output_extents));

@@ -332,10 +332,11 @@ TEST_CASE("paddings may be far wider than the image") {
 }
 
 TEST_CASE("where there are no channels other extents may be of any size") {
-  constexpr std::int64_t huge = std::int64_t{1} << 62;
+  constexpr std::int64_t large = std::int64_t{1} << (4 * sizeof(std::ptrdiff_t) - 1);
+  constexpr std::int64_t huge = large * large;  // 2^62, or 2^30 for 32-bit addresses
   const axis_values image{1, 0, huge};
   std::uint8_t byte = 1;
-  for (const std::int64_t size : {std::int64_t{2}, std::int64_t{1} << 31, huge - 1}) {
+  for (const std::int64_t size : {std::int64_t{2}, large, huge - 1}) {
     const window w{.sizes = size};
     const axis_values strides{0, 0, 0};
     const tensor_view<std::uint8_t> in_image(&byte, image, strides);

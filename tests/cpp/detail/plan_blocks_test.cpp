@@ -143,8 +143,9 @@ TEST_CASE("large permutations are moved at once or by way of a buffer, by movers
   CHECK(all.of(mover_kind::runs_over) >= least);
   CHECK(all.of(mover_kind::squares) >= least);
   CHECK(all.of(mover_kind::few_rows) >= least);
-  CHECK(all.of(mover_kind::interleaved) >= least);
-  CHECK(all.of(mover_kind::separated) >= least);
+  const bool has_streams = detect_instruction_set() != instruction_set::baseline;
+  CHECK((all.of(mover_kind::interleaved) >= least || !has_streams));
+  CHECK((all.of(mover_kind::separated) >= least || !has_streams));
 }
 
 #if defined(__GNUC__) && defined(__x86_64__)
