@@ -6,6 +6,7 @@
 
 #include <bit>
 #include <cfloat>
+#include <cmath>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -83,6 +84,8 @@ inline constexpr Value least_whole = std::same_as<Value, float> ? Value(8388608)
 /// Rounds to the nearest integer, ties to even.
 template <std::floating_point Value>
 Value round_to_integer(Value value) noexcept {
+  // x87 would round the sum below to its registers' digits first, and then again.
+  if constexpr (FLT_EVAL_METHOD != 0) return std::nearbyint(value);
   if (value >= least_whole<Value> || value <= -least_whole<Value>) return value;
   const Value shift = value < 0 ? -least_whole<Value> : least_whole<Value>;
   return rounded(apart(rounded(value + shift)) - shift);
