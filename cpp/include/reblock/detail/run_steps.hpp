@@ -121,7 +121,7 @@ Value to_value(const T& element) noexcept {
   if constexpr (half<T>) {
     return static_cast<Value>(to_float(element));
   } else {
-    return static_cast<Value>(element);
+    return rounded(static_cast<Value>(element));  // an integer of 64 bits fits x87's registers
   }
 }
 
