@@ -32,7 +32,7 @@ using test::draw;
 
 constexpr std::size_t stack_bytes = std::size_t{128} * 1024;
 /// What reblock.hpp promises of a call.
-constexpr std::size_t promised_bytes = std::size_t{96} * 1024;
+constexpr std::size_t promised_bytes = std::size_t{108} * 1024;
 
 /// The stack of a thread, and behind its end pages that nobody may touch. It tells how much of it has been used.
 class small_stack {
