@@ -21,7 +21,7 @@
 // later, the loader allocates them at a thread's first call with a table. Two libraries that are built from these
 // headers share nothing of this.
 //
-// Stack. A call takes up to 96 KiB of stack. Threads with 128 KiB, the default of musl, can call everything.
+// Stack. A call takes up to 108 KiB of stack. Threads with 128 KiB, the default of musl, can call everything.
 #pragma once
 
 #include <reblock/axis_values.hpp>
