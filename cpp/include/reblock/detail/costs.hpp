@@ -22,7 +22,7 @@ struct mover_costs {
   double place = 0.7;
   /// Bytes per cycle in squares of elements of 1, 2, 4, 8 and 16 bytes, by registers of 16, 32 and 64 bytes.
   std::array<std::array<double, 5>, 3> squares = {
-      {{4.6, 6.1, 6.9, 6.4, 5.5}, {6.5, 7.5, 7.7, 7.2, 8}, {0, 0, 7.7, 8, 9}}};
+      {{4.6, 6.1, 6.9, 6.4, 5}, {6.5, 7.5, 7.7, 7.2, 7}, {0, 0, 7.7, 8, 8}}};
   /// Few streams: a row of each, a shuffle of a register, the shuffles of three streams of elements of 1, 2, 4 and 8 bytes,
   /// and loading and storing a register, or one of its lanes.
   double row = 5;
