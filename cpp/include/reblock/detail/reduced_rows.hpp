@@ -165,7 +165,7 @@ class reduced_rows {
   /// Rows of up to so many bytes are brought together.
   static constexpr std::size_t short_row = 32;
   /// The masked terms that are added at once, and their bytes.
-  static constexpr std::size_t most_masked = 32;
+  [[gnu::visibility("hidden")]] static constexpr std::size_t most_masked = 32;
   static constexpr std::size_t masked_bytes = most_accumulators * 32;
 
   std::int64_t term_size() const noexcept { return how_.types.terms.size; }
