@@ -89,6 +89,46 @@ def test_all_terms_of_a_position_are_reduced(
         assert_close(actual, terms, present, np.ones(terms.shape), mean=True)
 
 
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("dtype", ["uint64", "int64"])
+def test_integers_that_no_double_holds_stay_beside_the_terms(mode: Any, dtype: str) -> None:
+    held = 2**60 + 1
+    out = np.full((1, 1, 6), held, dtype)
+    window = {"start_padding": 2, "end_padding": 2, "padding_mode": mode, "blocks": (0, 1)}
+    reblock.fold(
+        np.ones((1, 3, 1), dtype), 6, 3, **window, weights=np.ones(3), accumulate=True, out=out
+    )
+    assert np.count_nonzero(out == held) >= 3  # the window has three terms
+
+
+@given(st.data(), st.sampled_from(MODES), st.booleans(), st.sampled_from(["u8", "f4", "f8"]))
+def test_a_position_without_terms_keeps_its_bits(
+    data: st.DataObject, mode: Any, weighs: bool, kind: str
+) -> None:
+    """Any bits, also those that a sum in other arithmetic would round, and -0."""
+    _, fold, ranges = data.draw(padded_calls())
+    dtype = np.dtype(kind)
+    shape = (*fold.input_shape[:2], math.prod(stop - first for first, stop in ranges))
+    options: dict[str, Any] = {"padding_mode": mode, "blocks": ranges, "accumulate": True}
+    if weighs:
+        options["weights"], _ = data.draw(weights_of(fold.arguments[1]))
+    columns: Array = np.ones(shape, dtype)
+    out = allocate(
+        fold.output_shape,
+        dtype,
+        data.draw(layouts(len(fold.output_shape), dtype.itemsize, for_output=True)),
+        seed=3,
+    ).array
+    if dtype.kind == "f" and data.draw(st.booleans()):
+        out[...] = -0.0
+    axis = fold.keywords["channel_axis"]
+    held = np.moveaxis(out.copy(), axis, 1)
+    fold(columns, **options, out=out)
+    _, present, _ = listed_terms(columns, fold, mode, ranges, "CRD")
+    left = ~np.any(present, axis=0)
+    assert_same_bytes(np.moveaxis(out, axis, 1)[left], held[left])
+
+
 @given(st.data(), st.sampled_from(MODES), st.sampled_from(["mean", "max", "min"]))
 def test_unfold_then_a_reduction_is_the_identity(
     data: st.DataObject, mode: Any, reduction: str

@@ -79,9 +79,11 @@ class padded_bands {
                     {0, rank_ > 1 ? axes_[rank_ - 2].output_stride : 0});
   }
 
-  /// Tells whether bands are faster than the inner positions and the others apart, and whether their lists have room.
+  /// Tells whether bands are faster than the inner positions and the others apart, and whether their lists have room. If sums
+  /// begin from what the image holds, a position without terms must keep its bits.
   static bool fits(const reducer& how, std::size_t rank,
                    const std::array<padded_sum_axis, max_bounds>& axes) noexcept {
+    if (how.accumulates) return false;
     const padded_sum_axis& last = axes[rank - 1];
     // With one position at each end, as for padding by one edge element, the inner positions alone are faster.
     constexpr std::int64_t few = 2;

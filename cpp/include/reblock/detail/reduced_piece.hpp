@@ -54,10 +54,10 @@ class reduced_piece {
 
   explicit reduced_piece(const reducer& how) noexcept : how_(how), rows_(how) {}
 
-  /// Tells whether masks may leave out terms: these become 0, so they would be terms of other reductions. If sums begin from
-  /// what the image holds, a position without terms must keep its bits. Longer rows are faster without masks.
+  /// Tells whether masks may leave out terms: these become 0, so they would be terms of other reductions. Longer rows
+  /// are faster without masks.
   static bool may_mask(const reducer& how, std::int64_t terms, std::int64_t row) noexcept {
-    return (how.by == fold_reduction::sum || how.by == fold_reduction::mean) && !how.accumulates &&
+    return (how.by == fold_reduction::sum || how.by == fold_reduction::mean) &&
            terms <= std::int64_t{most_terms} && row >= 4 && row <= most_masked_row;
   }
   /// Adds the axis along which the masks of terms change. Its terms are contiguous.
