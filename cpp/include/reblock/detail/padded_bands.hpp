@@ -231,7 +231,7 @@ class padded_bands {
           next.columns = static_cast<std::size_t>(at_once);
         } else if (d + 2 == rank_) {
           next.first = at * last().image.extent;
-          next.step = run.step * last().image.extent;
+          next.step = at_once > 1 ? run.step * last().image.extent : 0;  // one row's step may be any number
           next.source_step = axis.window_stride;
           next.rows = static_cast<std::size_t>(at_once);
         }
