@@ -26,7 +26,7 @@ from checks import refuses
 from padded import MODES, expected_unfold, listed_terms
 from patterns import Use, patterns
 from reblock import _index_map
-from reblock._explain import Explanation
+from reblock._explanation import Explanation
 
 Index = tuple[int, ...]
 
