@@ -37,7 +37,7 @@ def call_of(
     return f"{start}, {', '.join(changed)}): {x.written(x.shape)} -> {result.written(result.shape)}"
 
 
-def equations(
+def equations(  # noqa: PLR0917 - both tensors, and what is told of them
     name: str,
     x: Tensor,
     result: Tensor,

@@ -46,7 +46,7 @@ class Reduction:
     dtype: npt.DTypeLike | None
 
     @classmethod
-    def of(
+    def of(  # noqa: PLR0917 - the arguments of fold
         cls,
         shape: Extents,
         output_sizes: _IntOrInts,
