@@ -15,6 +15,18 @@
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
+/// Estimates assume these sizes of caches: bytes of a line, and bytes between lines that share a set of the first level. The
+/// first level has room for both sides of a move of some bytes, or for some lines of one side. Addresses of some pages are
+/// known at a time. The second level has room for a move of some more bytes.
+struct [[gnu::visibility("hidden")]] cache_sizes {
+  static constexpr std::int64_t line = 64;
+  static constexpr std::int64_t page = 4096;
+  static constexpr double both_sides = 16 * 1024;
+  static constexpr std::int64_t near_lines = 128;
+  static constexpr double near_pages = 48;
+  static constexpr double second_level = 1024 * 1024;
+};
+
 struct mover_costs {
   /// A call of a mover, each block that it repeats, and each place of a row or a column that is listed once for all calls.
   double call = 40;
@@ -66,6 +78,8 @@ struct mover_costs {
   double lookup_factor = 0.8;
   double lookup_byte = 0.07;
   double lookup_call = 70;
+  /// A byte that is looked up, in addition, if lines evict each other before their rest is read.
+  double lookup_collision = 0.35;
   double least_lookup_byte = 0.09;
   double table = 4000;
   /// Factors for the moves of windows, and for those inside an image and at its edges apart: at the edges, buffers are filled

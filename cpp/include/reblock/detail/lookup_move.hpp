@@ -11,6 +11,7 @@
 #include <span>
 #include <type_traits>
 
+#include <reblock/detail/cache_lines.hpp>
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/costs.hpp>
 #include <reblock/detail/cut_moves.hpp>
@@ -96,31 +97,6 @@ constexpr std::int64_t lines_read(const layout& piece, std::size_t first, std::i
   return rows * std::min(advance, ceil_divide(row, line) * line);
 }
 
-/// Tells whether lines that a call reads in part evict each other from the first-level cache before their rest is read. Rows
-/// whose distance is a multiple of a large power of two share few sets of a cache. A call has `pieces`, `advance` bytes apart.
-constexpr bool do_lines_collide(const layout& piece, std::size_t first, std::int64_t element_size,
-                                std::int64_t pieces, std::int64_t advance) noexcept {
-  constexpr std::int64_t line = 64;
-  constexpr std::int64_t way = 4096;        // bytes, in most processors
-  constexpr std::int64_t usable = 4 * way;  // the output needs the other ways
-  constexpr std::int64_t few_sets = 512;    // bytes between rows that use an eighth of the sets
-  std::int64_t rows = 1;
-  std::int64_t row = element_size;
-  std::int64_t apart = way;
-  const auto add = [&](std::int64_t extent, std::int64_t stride) {
-    if (stride < line) {
-      row += stride * (extent - 1);
-    } else {
-      rows *= extent;
-      apart = std::min(apart, stride & -stride);
-    }
-  };
-  for (std::size_t i = first; i < piece.rank; ++i)
-    add(piece.axes[i].extent, magnitude(piece.axes[i].source_stride));
-  if (advance >= line) add(pieces, advance);
-  return (row < line || advance < line) && apart >= few_sets && rows * apart > usable;
-}
-
 inline double lookup_move::plan(const layout& moves, std::int64_t element_size,
                                 instruction_set set) noexcept {
   constexpr double never = std::numeric_limits<double>::infinity();
@@ -174,9 +150,8 @@ inline double lookup_move::plan(const layout& moves, std::int64_t element_size,
   const mover_costs costs = mover_costs::of(set);
   const auto all = static_cast<double>(cut_moves::bytes());
   const double lookups = all / static_cast<double>(piece_bytes) * static_cast<double>(table_.cost()) / 10;
-  constexpr double collision = 0.35;  // cycles of a byte, in addition
   const bool collides = do_lines_collide(repeated, first, element_size, pieces_.extent, advance);
-  const double lookup_byte = costs.lookup_byte + (collides ? collision : 0);
+  const double lookup_byte = costs.lookup_byte + (collides ? costs.lookup_collision : 0);
   const double written = goes_past_caches(moves, element_size) ? costs.cached_byte * all : 0;
   return costs.lookup_factor * lookups + lookup_byte * all + costs.lookup_call * calls + written;
 }

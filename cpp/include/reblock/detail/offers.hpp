@@ -14,6 +14,7 @@
 
 #include <reblock/detail/axis_order.hpp>
 #include <reblock/detail/blocks.hpp>
+#include <reblock/detail/cache_lines.hpp>
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/costs.hpp>
 #include <reblock/detail/instruction_set.hpp>
@@ -343,41 +344,15 @@ class block_offers {
     return best;
   }
   double cost_of_spaced(const block_move& move) const noexcept {
-    const double runs = bytes_ / static_cast<double>(size_);
-    const double rows = runs / static_cast<double>(move.axes[move.repeated].extent);
+    const double all = bytes_ / static_cast<double>(size_);
+    const tile_axis& runs = move.axes[move.repeated];
+    const tile_axis* const again = move.repeated > 0 ? &move.axes[move.repeated - std::size_t{1}] : nullptr;
+    const double rows = all / static_cast<double>(runs.extent);
     return cost_of_calls(move) + rows * costs_.row +
-           runs * (costs_.spaced_run + cost_of_lines(move, &tile_axis::source_stride, costs_.read_line) +
-                   cost_of_lines(move, &tile_axis::destination_stride, costs_.written_line));
+           all * (costs_.spaced_run +
+                  cost_of_lines(runs, again, &tile_axis::source_stride, bytes_, costs_.read_line) +
+                  cost_of_lines(runs, again, &tile_axis::destination_stride, bytes_, costs_.written_line));
   }
-  /// Estimates the cycles of the lines of one side that each spaced run brings into the first-level cache. The lines of a row
-  /// are still there when the next row needs them, unless they are too many, or share a few sets of the cache.
-  double cost_of_lines(const block_move& move, std::int64_t tile_axis::* stride,
-                       const mover_costs::line_costs& each) const noexcept {
-    constexpr double cached = 16 * 1024;  // bytes: both sides fit into the cache
-    constexpr std::int64_t line = 64;     // bytes
-    constexpr std::int64_t page = 4096;   // bytes: the stride of lines that share a set
-    constexpr std::int64_t near_lines = 128;
-    constexpr double near_pages = 48;
-    constexpr double second_level = 1 << 20;  // bytes: lines of more come from beyond that cache
-    if (bytes_ <= cached) return 0;
-    const auto share = [&](const tile_axis& axis) {
-      return static_cast<double>(std::min(magnitude(axis.*stride), line)) / double{line};
-    };
-    const cut_axis& runs = move.axes[move.repeated];
-    const auto count = static_cast<double>(runs.extent);
-    const double lines = share(runs);
-    if (move.repeated == 0) return each.next * lines;
-    const std::int64_t step = magnitude(runs.*stride) | page;
-    const std::int64_t sets = page / (step & -step);
-    const double room =
-        static_cast<double>(std::max(near_lines / (line / std::min(sets, line)), std::int64_t{1}));
-    if (count * static_cast<double>(std::min(magnitude(runs.*stride), page)) > near_pages * double{page})
-      return lines * each.far;
-    if (lines * count <= room) return each.next * lines * share(move.axes[move.repeated - 1]);
-    if (bytes_ > second_level) return lines * each.far;
-    return lines * (sets == 1 ? each.same_set : each.evicted);
-  }
-
   /// Offers squares, for at least as many rows and columns as registers have elements.
   block_offer offer_squares() const noexcept {
     block_offer offer;
