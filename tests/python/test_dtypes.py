@@ -62,7 +62,7 @@ def test_elements_of_every_size(call: Call, size: int) -> None:
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
 @every_moving_operator
 def test_special_values_survive_bit_for_bit(call: Call, dtype: Any) -> None:
-    """NaN of any sign and payload, signalling ones too, infinities, and both zeros."""
+    """NaN of any sign and payload, signaling ones too, infinities, and both zeros."""
     bits = BITS[np.dtype(dtype).itemsize]
     infinity = int(np.array(np.inf, dtype).view(bits))
     sign = 1 << (8 * np.dtype(dtype).itemsize - 1)

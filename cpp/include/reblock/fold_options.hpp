@@ -69,8 +69,8 @@ class window_weights {
 
 /// The options of fold.
 struct fold_options {
-  /// Whether a reduction begins from the values in the output. Elements without terms then do not change. A mean cannot
-  /// begin from a value.
+  /// Whether a reduction begins from the values in the output. Elements without terms then do not change, except that a
+  /// signaling NaN may become quiet. A mean cannot begin from a value.
   bool accumulate = false;
   fold_reduction reduction = fold_reduction::sum;
   /// The weights of a sum or a mean. Integers and float are then multiplied and added in double and rounded once; integers
