@@ -27,6 +27,9 @@ struct [[gnu::visibility("hidden")]] cache_sizes {
   static constexpr double second_level = 1024 * 1024;
 };
 
+/// Bytes of the narrowest registers that move squares and streams.
+inline constexpr std::int64_t lane_bytes = 16;
+
 struct mover_costs {
   /// A call of a mover, each block that it repeats, and each place of a row or a column that is listed once for all calls.
   double call = 40;
@@ -147,6 +150,8 @@ struct sum_costs {
   static constexpr double call = 770;
   static constexpr double read_run = 7;
   static constexpr double written_run = 1.5;
+  /// To transpose an element takes so many times as long if no square fits.
+  static constexpr double short_row = 1.5;
   /// Bytes of a run of the image up to which a box may grow along it first.
   static constexpr std::int64_t first_run = 256;
   /// Single terms become sums on their way from runs of so many bytes on, else after they have moved.

@@ -37,8 +37,6 @@ struct block_offer {
   double cost = std::numeric_limits<double>::infinity();  ///< cycles
 };
 
-inline constexpr std::int64_t lane_bytes = 16;
-
 /// A square_width is a width of registers that transpose squares.
 struct square_width {
   std::int64_t lanes;                      ///< of a register

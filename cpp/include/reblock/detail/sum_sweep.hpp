@@ -87,7 +87,9 @@ class sum_sweep {
   double buffer_bytes(const sweep_chunk& chunk) const noexcept;
   bool fits(const sweep_chunk& chunk, double bytes) const noexcept;
   double short_runs(const sweep_chunk& chunk) const noexcept;
+  double waste(const sweep_chunk& chunk) const noexcept;
   double cost_of(const sweep_chunk& chunk) const noexcept;
+  void take_even_parts(sweep_chunk& chunk) const noexcept;
   double choose_chunk(sweep_chunk& best) const noexcept;
 
   std::array<sweep_axis, max_rank - 2> axes_;
@@ -273,6 +275,35 @@ inline double sum_sweep::short_runs(const sweep_chunk& chunk) const noexcept {
          sum_costs::written_run / static_cast<double>(written);
 }
 
+/// Estimates how many elements registers move for each element, if columns have to be transposed. Registers have places for
+/// more elements than a short row has.
+inline double sum_sweep::waste(const sweep_chunk& chunk) const noexcept {
+  std::size_t k = 0;
+  while (k + 1 < places_.size() && (is_walked(order_[k]) || extent(order_[k]) == 1)) ++k;
+  const std::size_t i = order_[k];
+  if (is_walked(i)) return 1;
+  std::int64_t halo = 0;
+  if (i < 2) {
+    if (column_strides_[i] == element_size_) return 1;
+  } else {
+    const sweep_axis& axis = axes_[i - 2];
+    const bool are_runs = !axis.is_apart && axis.cycle > 1 && axis.dilation == 1;
+    if (axis.window_stride == element_size_ || are_runs) return 1;
+    halo = axis.halo();
+  }
+  const std::int64_t step = std::max<std::int64_t>(1, lane_bytes / element_size_);
+  const auto moved = [&](std::int64_t count) {
+    const auto elements = static_cast<double>(ceil_divide(count + halo, step) * step);
+    return count + halo < step ? sum_costs::short_row * elements : elements;
+  };
+  const std::int64_t whole = places_[i] / chunk.box[i];
+  const std::int64_t rest = places_[i] % chunk.box[i];
+  const auto all = static_cast<double>(whole);
+  const double with_rest = rest == 0 ? 0 : 1;
+  return (all * moved(chunk.box[i]) + with_rest * moved(rest)) /
+         (all * static_cast<double>(chunk.box[i] + halo) + with_rest * static_cast<double>(rest + halo));
+}
+
 /// Estimates the cost of a term, without a unit. Terms outside of a box are brought in vain.
 inline double sum_sweep::cost_of(const sweep_chunk& chunk) const noexcept {
   const double bytes = buffer_bytes(chunk);
@@ -285,15 +316,18 @@ inline double sum_sweep::cost_of(const sweep_chunk& chunk) const noexcept {
       terms *= count;
     } else if (const sweep_axis& axis = axes_[i - 2]; axis.is_walked) {
       const auto offsets = static_cast<double>(chunk.offsets[i - 2]);
-      const double span = static_cast<double>(axis.offsets - 1) * static_cast<double>(axis.dilation);
-      const double useful = copies_ && count < static_cast<double>(axis.extent) ? count / (count + span) : 1;
-      terms *= static_cast<double>(chunk.windows[i - 2]) * offsets * useful;
+      auto windows = static_cast<double>(chunk.windows[i - 2]);
+      if (copies_ && count < static_cast<double>(axis.extent)) {
+        const double reached = count + (offsets - 1) * static_cast<double>(axis.dilation);
+        windows = std::min(windows, (reached - 1) / static_cast<double>(axis.stride) + 1) * count / reached;
+      }
+      terms *= windows * offsets;
       sums *= offsets;
     } else {
       terms *= count * static_cast<double>(axis.is_apart ? axis.offsets : axis.stride * axis.planes);
     }
   }
-  return (bytes * (1 + short_runs(chunk)) + sum_costs::chunk + sum_costs::call * sums) / terms;
+  return (bytes * (waste(chunk) + short_runs(chunk)) + sum_costs::chunk + sum_costs::call * sums) / terms;
 }
 
 inline sweep_chunk sum_sweep::smallest_chunk() const noexcept {
@@ -375,17 +409,27 @@ inline double sum_sweep::choose_chunk(sweep_chunk& best) const noexcept {
     least = cost;
     best = chosen;
   }
+  take_even_parts(best);
+  return least;
+}
+
+/// Makes parts of a box about equal, unless registers would move more then.
+inline void sum_sweep::take_even_parts(sweep_chunk& chunk) const noexcept {
   const auto even = [](std::int64_t all, std::int64_t at_once) {
     const std::int64_t pieces = (all - 1) / at_once + 1;
     return (all - 1) / pieces + 1;
   };
-  for (std::size_t i = 0; i < rank; ++i) best.box[i] = even(places_[i], best.box[i]);
+  for (std::size_t i = 0; i < chunk.box.size(); ++i) {
+    const std::int64_t chosen = chunk.box[i];
+    const double moved = waste(chunk);
+    chunk.box[i] = even(places_[i], chosen);
+    if (waste(chunk) > moved) chunk.box[i] = chosen;
+  }
   for (std::size_t d = 0; d < spatial_axes(); ++d) {
     if (!axes_[d].is_walked) continue;
-    best.windows[d] = even(std::max<std::int64_t>(axes_[d].windows, 1), best.windows[d]);
-    best.offsets[d] = even(axes_[d].offsets, best.offsets[d]);
+    chunk.windows[d] = even(std::max<std::int64_t>(axes_[d].windows, 1), chunk.windows[d]);
+    chunk.offsets[d] = even(axes_[d].offsets, chunk.offsets[d]);
   }
-  return least;
 }
 
 inline void sum_sweep::share_among(std::int64_t wanted) noexcept {

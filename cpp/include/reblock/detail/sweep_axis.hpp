@@ -93,10 +93,10 @@ struct sweep_axis {
     return {begin,
             std::clamp<std::int64_t>(floor_divide(positions.end - 1 + moved, stride) + 1, begin, windows)};
   }
-  /// Returns the windows of which any offset may reach the positions of a range.
-  constexpr index_range windows_at(const index_range& positions) const noexcept {
-    const std::int64_t begin = windows_at(offsets - 1, positions).begin;
-    return {begin, std::max(begin, windows_at(0, positions).end)};
+  /// Returns the windows of which any of some offsets may reach the positions of a range.
+  constexpr index_range windows_at(const index_range& some, const index_range& positions) const noexcept {
+    const std::int64_t begin = windows_at(some.end - 1, positions).begin;
+    return {begin, std::max(begin, windows_at(some.begin, positions).end)};
   }
   /// Tells whether each position has a term. It may miss windows that have gaps and fill the gaps of each other.
   constexpr bool covers_all() const noexcept {

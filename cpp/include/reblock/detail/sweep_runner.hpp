@@ -131,7 +131,8 @@ class sweep_runner {
     const index_range all = parts_[first].positions;
     const std::int64_t step = sweep_.chunk_.windows[first - 2];
     const sweep_axis& axis = axis_of(first);
-    const index_range windows = axis.windows_at(all);
+    const index_range offsets{0, axis.offsets};
+    const index_range windows = axis.windows_at(offsets, all);
     index_range rest = all;
     for (std::int64_t end = windows.end; end > windows.begin; end -= step) {
       const std::int64_t begin = std::max(windows.begin, end - step);
@@ -139,7 +140,7 @@ class sweep_runner {
       clear(first, {reached, rest.end}, to);
       rest.end = reached;
       parts_[first].windows = {begin, end};
-      add_offsets(first, columns, to);
+      add_offsets(first, offsets, columns, to);
     }
     clear(first, rest, to);
   }
@@ -151,18 +152,24 @@ class sweep_runner {
       return add_chunk(2, 0, to);
     }
     if (!sweep_.is_walked(i)) return add_along(i + 1, columns, to);
-    const index_range all = axis_of(i).windows_at(parts_[i].positions);
+    const sweep_axis& axis = axis_of(i);
+    part& own = parts_[i];
+    // a chunk of offsets has only the windows that reach the box by them
+    const std::int64_t offsets = sweep_.copies_ ? sweep_.chunk_.offsets[i - 2] : axis.offsets;
     const std::int64_t step = sweep_.chunk_.windows[i - 2];
-    for (std::int64_t end = all.end; end > all.begin; end -= step) {
-      parts_[i].windows = {std::max(all.begin, end - step), end};
-      add_offsets(i, columns, to);
+    for (std::int64_t first = 0; first < axis.offsets; first += offsets) {
+      const index_range reaching{first, std::min(first + offsets, axis.offsets)};
+      const index_range all = axis.windows_at(reaching, own.positions);
+      for (std::int64_t end = all.end; end > all.begin; end -= step) {
+        own.windows = {std::max(all.begin, end - step), end};
+        add_offsets(i, reaching, columns, to);
+      }
     }
   }
-  void add_offsets(std::size_t i, const std::byte* columns, const target& to) noexcept {
-    const std::int64_t count = axis_of(i).offsets;
+  void add_offsets(std::size_t i, const index_range& all, const std::byte* columns, const target& to) noexcept {
     const std::int64_t step = sweep_.chunk_.offsets[i - 2];
-    for (std::int64_t begin = 0; begin < count; begin += step) {
-      parts_[i].offsets = {begin, std::min(begin + step, count)};
+    for (std::int64_t begin = all.begin; begin < all.end; begin += step) {
+      parts_[i].offsets = {begin, std::min(begin + step, all.end)};
       add_along(i + 1, columns, to);
     }
   }
