@@ -145,6 +145,8 @@ struct sum_costs {
   static constexpr std::int64_t least_phase = 32;
   /// Rows of fewer bytes are made along channels.
   static constexpr std::int64_t least_row = 32;
+  /// Cycles of a byte that comes into a buffer and is summed.
+  static constexpr double byte = 0.33;
   /// A chunk, each sum of one of its offsets, and each run that is read or written take as long as so many bytes.
   static constexpr double chunk = 300;
   static constexpr double call = 770;
@@ -154,10 +156,14 @@ struct sum_costs {
   static constexpr double short_row = 1.5;
   /// Bytes of a run of the image up to which a box may grow along it first.
   static constexpr std::int64_t first_run = 256;
+  /// Bytes of a position that no window can reach, so that it is set to 0 apart from the sums.
+  static constexpr std::int64_t least_left_out = 16;
+  /// Cycles of a byte of a single term that becomes a sum after it has moved.
+  static constexpr double added_byte = 0.1;
+  /// Bytes between two runs of positions without terms: fewer bytes are set to 0 together with these.
+  static constexpr std::int64_t least_kept_run = 1024;
   /// Single terms become sums on their way from runs of so many bytes on, else after they have moved.
   static constexpr std::int64_t least_summed_run = 128;
-  /// The share of the image that windows side by side must cover from inside, so that moves bring them.
-  static constexpr double mostly_inside = 0.75;
 };
 
 }  // namespace reblock::inline REBLOCK_NAMESPACE::detail

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <new>
 #include <type_traits>
 #include <utility>
@@ -21,12 +22,13 @@
 #include <reblock/detail/move_plan.hpp>
 #include <reblock/detail/padded_sums.hpp>
 #include <reblock/detail/padded_windows.hpp>
+#include <reblock/detail/separate_windows.hpp>
 #include <reblock/detail/single_terms.hpp>
 #include <reblock/detail/split_windows.hpp>
+#include <reblock/detail/sum_image.hpp>
 #include <reblock/detail/sum_sweep.hpp>
 #include <reblock/detail/summation.hpp>
 #include <reblock/detail/sweep_runner.hpp>
-#include <reblock/detail/tiled_sums.hpp>
 #include <reblock/detail/window_plan.hpp>
 #include <reblock/executor.hpp>
 
@@ -249,12 +251,22 @@ REBLOCK_ENGINE_FUNCTION void run_planned(const single_terms& terms, const run_re
                               how.destination + terms.destination_offset(), how.by, how.concurrency});
 }
 
-REBLOCK_ENGINE_FUNCTION void run_planned(const tiled_sums& tiled, const run_request& how) noexcept {
-  run_planned(tiled.inside, how);
-  tiled.for_each_edge([&](const image_part& edge) {
-    run_chunks_of_sums(sweep_of_part{tiled.sweep, edge}, how.source, how.destination, how.by,
-                       how.concurrency);
-  });
+REBLOCK_ENGINE_FUNCTION void run_planned(const separate_windows& windows, const run_request& how) noexcept {
+  windows.clear(how.destination);
+  windows.for_each_part([&](const single_terms& part) { run_planned(part, how); });
+}
+
+/// Sums of a part of an image. The other positions have no terms and are set to 0 before.
+template <class Sums>
+struct cleared_sums {
+  sum_image image;
+  Sums sums;
+};
+
+template <class Sums>
+void run_planned(const cleared_sums<Sums>& cleared, const run_request& how) noexcept {
+  cleared.image.clear(cleared.image.whole(), how.destination);
+  run_planned(cleared.sums, how);
 }
 
 REBLOCK_ENGINE_FUNCTION void run_planned(const padded_move& padded, const run_request& how) noexcept {
@@ -288,7 +300,7 @@ const Plan& place(void* room, const Arguments&... arguments) noexcept {
   placed->run = [](const any_plan& self, const run_request& how) noexcept {
     run_planned(*std::launder(reinterpret_cast<const Plan*>(self.content.data())), how);
   };
-  return *new (placed->content.data()) Plan(arguments...);
+  return *new (placed->content.data()) Plan{arguments...};
 }
 
 /// Plans windows inside the image and at its edges apart, if this costs less than `least` cycles. It is not inlined, because
@@ -312,17 +324,6 @@ REBLOCK_ENGINE_FUNCTION void place_windows(void* room, const layout& moves,
     place_split(room, moves, element_size, cost);
 }
 
-/// Plans a fold whose windows lie side by side, or returns false. It is not inlined, because it needs much stack.
-REBLOCK_ENGINE_FUNCTION [[gnu::noinline]] bool place_tiles(void* room, const sum_request& request,
-                                                           const sum_sweep& sweep,
-                                                           leaf_function add_to_zero) noexcept {
-  layout windows;
-  image_part covered;
-  if (!find_tiles(request, windows, covered)) return false;
-  place<tiled_sums>(room, windows, covered, sweep, request.sum.element_size, add_to_zero);
-  return true;
-}
-
 /// Plans a fold whose positions have exactly one term each.
 REBLOCK_ENGINE_FUNCTION [[gnu::noinline]] void place_single_terms(void* room, const sum_request& request,
                                                                   leaf_function add_to_zero) noexcept {
@@ -330,6 +331,40 @@ REBLOCK_ENGINE_FUNCTION [[gnu::noinline]] void place_single_terms(void* room, co
   windows.take(request.moves);
   drop_idle_bounds(windows);
   place<single_terms>(room, windows, request.sum.element_size, add_to_zero);
+}
+
+/// Plans sums of the positions that windows can reach. The `image` has all positions.
+template <class Sums>
+void place_reachable(void* room, const sum_image& image, const Sums& sums, bool clears) noexcept {
+  if (clears) {
+    place<cleared_sums<Sums>>(room, image, sums);
+  } else {
+    place<Sums>(room, sums);
+  }
+}
+
+/// Plans a fold as a sweep, or sums the columns in place. Returns the cost of the sweep in cycles, or infinity.
+REBLOCK_ENGINE_FUNCTION [[gnu::noinline]] double place_overlapping(void* room, const sum_request& request,
+                                                                   const sum_functions& sum) noexcept {
+  const sum_image image(request, sum);
+  sum_request reachable = request;
+  const bool clears = keep_reachable(reachable) && !request.accumulates;
+  if (!sums_in_place(reachable)) {
+    const sum_sweep sweep(reachable, sum);
+    if (sweep.fits()) {
+      place_reachable(room, image, sweep, clears);
+      return sweep.cost();
+    }
+  }
+  place_reachable(room, image, gather(reachable, &sum), clears);
+  return std::numeric_limits<double>::infinity();
+}
+
+/// Plans a fold whose windows share no position, if this costs less than `least` cycles.
+REBLOCK_ENGINE_FUNCTION [[gnu::noinline]] void place_separate(void* room, const sum_request& request,
+                                                              const sum_functions& sum, double least) noexcept {
+  const separate_windows windows(request, sum);
+  if (windows.cost() < least) place<separate_windows>(room, windows);
 }
 
 /// Plans the sums of fold. If each position has exactly one term, it plans moves alone. For an output without elements it
@@ -345,15 +380,8 @@ REBLOCK_ENGINE_FUNCTION void place_sums(void* room, const sum_request& request,
     if (sum.add_to_zero != nullptr) return place_single_terms(room, request, sum.add_to_zero);
     place<move_plan>(room, request.moves, element_size);
   } else {
-    if (!sums_in_place(request)) {
-      const sum_sweep sweep(request, sum);
-      if (sweep.fits()) {
-        if (!request.accumulates && place_tiles(room, request, sweep, sum.add_to_zero)) return;
-        place<sum_sweep>(room, sweep);
-        return;
-      }
-    }
-    place<gather>(room, request, &sum);
+    const double cost = place_overlapping(room, request, sum);
+    if (!request.accumulates && separate_windows::can_make(request)) place_separate(room, request, sum, cost);
   }
 }
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// single_terms is fold of windows that lie side by side, inside the image: each of its sums has one term.
+// single_terms is fold of windows that share no position, inside the image: each of its sums has one term.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <type_traits>
 #include <utility>
 
@@ -43,6 +44,14 @@ class single_terms {
   std::int64_t source_offset() const noexcept { return source_offset_; }
   std::int64_t destination_offset() const noexcept { return destination_offset_; }
 
+  /// Returns the estimated cost in cycles.
+  double cost() const noexcept {
+    double pieces = 1;
+    for (std::size_t i = 0; i < rank_; ++i) pieces *= static_cast<double>(axes_[i].windows.pieces());
+    const double sums = are_sums() ? 0 : sum_costs::added_byte * static_cast<double>(bytes_);
+    return pieces * moves_.cost() + sums;
+  }
+
   bool is_empty() const noexcept { return bytes_ == 0; }
   std::int64_t bytes() const noexcept { return bytes_; }
   std::size_t rank() const noexcept { return rank_; }
@@ -60,8 +69,8 @@ class single_terms {
   void run(const std::byte* source, std::byte* destination) const noexcept {
     tile_list positions;  // of a piece
     for (std::size_t i = rank_; i-- > 0;) {
-      const auto& [windows, size, stride] = axes_[i];
-      positions.add({windows.at_once * size, are_runs_ ? windows.source_stride : stride, stride});
+      const auto& [windows, count, stride] = axes_[i];
+      positions.add({count, are_runs_ ? windows.source_stride : stride, stride});
     }
     walk(0, positions, source + source_offset_, destination + destination_offset_);
   }
@@ -70,8 +79,8 @@ class single_terms {
   /// An axis of the image. Along n and c, windows are indices.
   struct image_axis {
     cut_axis windows;
-    std::int64_t size = 1;    ///< positions of a window
-    std::int64_t stride = 0;  ///< from position to position, bytes
+    std::int64_t positions = 1;  ///< from the first one of a piece to the last one
+    std::int64_t stride = 0;     ///< from position to position, bytes
   };
   using image_axes = std::array<image_axis, max_rank>;
 
@@ -87,7 +96,8 @@ class single_terms {
         are_runs_(add_to_zero != nullptr && run_of(axes, rank_, element_size) >= sum_costs::least_summed_run),
         moves_(piece_of(windows, axes), element_size) {}
 
-  /// Lists the axes of the image, the outermost first. Cuts them, if wanted, into pieces that have runs on both sides.
+  /// Lists the axes of the image, the outermost first. Cuts them, if wanted, into pieces that have runs on both sides. If
+  /// windows have other windows' positions between theirs, a piece has all of them.
   static image_axes cut(const layout& windows, std::int64_t element_size, bool in_pieces) noexcept {
     image_axes axes;
     const std::size_t spatial = (windows.rank - 2) / 2;
@@ -98,10 +108,16 @@ class single_terms {
       const std::size_t i = k < 2 ? k : k + spatial;
       const layout_axis& along = windows.axes[i];
       const layout_axis offsets = k < 2 ? layout_axis(1, 0, 0) : windows.axes[k];
-      image_axis next{cut_axis({along.extent, along.source_stride, along.destination_stride},
-                               in_pieces ? piece.at_once[i] : along.extent),
-                      offsets.extent, along.destination_stride};
-      if (k >= 2 && (offsets.extent > 1 || along.extent == 1)) next.stride = offsets.destination_stride;
+      const std::int64_t step = offsets.extent > 1 ? offsets.destination_stride : along.destination_stride;
+      const bool are_dense = along.extent == 1 || along.destination_stride == offsets.extent * step;
+      const std::int64_t at_once = in_pieces && are_dense ? piece.at_once[i] : along.extent;
+      image_axis next{cut_axis({along.extent, along.source_stride, along.destination_stride}, at_once),
+                      at_once * offsets.extent, step};
+      if (!are_dense) {
+        next.stride = std::gcd(step, along.destination_stride) * (step < 0 ? -1 : 1);
+        next.positions =
+            ((at_once - 1) * along.destination_stride + (offsets.extent - 1) * step) / next.stride + 1;
+      }
       std::size_t to = k;
       for (; to > 0 && magnitude(axes[to - 1].stride) < magnitude(next.stride); --to) axes[to] = axes[to - 1];
       axes[to] = next;
@@ -114,8 +130,8 @@ class single_terms {
     std::int64_t run = element_size;
     bool grows = true;
     for (std::size_t i = rank; i-- > 0;) {
-      const auto& [windows, size, stride] = axes[i];
-      if (size > 1) return 0;
+      const auto& [windows, positions, stride] = axes[i];
+      if (positions > windows.at_once) return 0;
       if (windows.extent == 1) continue;
       grows = grows && windows.source_stride == run && stride == run;
       if (grows) run *= windows.at_once;

@@ -36,9 +36,6 @@ inline constexpr std::int64_t chunk_bytes = 24 * 1024;
 /// Bytes of a box whose sums have a buffer of their own.
 inline constexpr std::int64_t sums_bytes = 11 * 1024;
 
-/// The positions of a part of the image along each spatial axis.
-using image_part = std::array<index_range, max_rank - 2>;
-
 /// A sweep_chunk says how much comes into the buffer at a time.
 struct sweep_chunk {
   axis_values box;      ///< indices of n and c, and of each spatial axis places, or positions if it is walked
@@ -53,16 +50,12 @@ class sum_sweep {
 
   /// Tells whether the buffers have room for the smallest chunk.
   bool fits() const noexcept { return chunk_.box.size() != 0; }
+  /// Returns the estimated cost of all sums in cycles.
+  double cost() const noexcept { return cost_; }
   std::int64_t boxes() const noexcept {
     std::int64_t count = 1;
     for (std::size_t i = 0; i < chunk_.box.size(); ++i) count *= boxes_along(i);
     return count;
-  }
-  /// Returns all positions of the image.
-  image_part whole_image() const noexcept {
-    image_part all;
-    for (std::size_t d = 0; d < spatial_axes(); ++d) all[d] = {0, axes_[d].extent};
-    return all;
   }
   std::size_t spatial_axes() const noexcept { return places_.size() - 2; }
   /// Cuts boxes along a walked axis until there are `wanted` boxes, if that is possible.
@@ -84,6 +77,7 @@ class sum_sweep {
   bool may_grow(const sweep_chunk& chunk, std::size_t d) const noexcept;
   bool grow(sweep_chunk& chunk, std::size_t which) const noexcept;
   bool should_be_apart(const sweep_axis& axis) const noexcept;
+  bool has_short_rows() const noexcept;
   double buffer_bytes(const sweep_chunk& chunk) const noexcept;
   bool fits(const sweep_chunk& chunk, double bytes) const noexcept;
   double short_runs(const sweep_chunk& chunk) const noexcept;
@@ -108,6 +102,7 @@ class sum_sweep {
       order_;                      ///< of the axes in rows, mostly that of the image, the innermost first
   std::int64_t element_size_ = 0;  ///< bytes
   const sum_functions* sum_ = nullptr;
+  double cost_ = std::numeric_limits<double>::infinity();
 };
 static_assert(std::is_trivially_copyable_v<sum_sweep>);
 
@@ -145,6 +140,7 @@ inline sum_sweep::sum_sweep(const sum_request& sums, const sum_functions& sum) n
       if (order_[k] == 1) std::swap(order_[k], order_[k - 1]);
     }
   }
+  begins_from_image_ = sums.accumulates;
   in_any_order_ = summand::boolean <= sums.sum.part && sums.sum.part <= summand::integer64;
   // walks all axes but the image's innermost one, all but the last one, or none
   const std::size_t all = (std::size_t{1} << spatial) - 1;
@@ -164,6 +160,7 @@ inline sum_sweep::sum_sweep(const sum_request& sums, const sum_functions& sum) n
     chunk_ = chunk;
   }
   walk_axes(best);
+  cost_ = least * sum_costs::byte * static_cast<double>(total_bytes(moves, 1));
   bool has_gaps = false;
   for (std::size_t d = 0; d < spatial; ++d) {
     has_gaps = has_gaps || (axes_[d].is_apart && axes_[d].cycle < axes_[d].stride);
@@ -171,7 +168,6 @@ inline sum_sweep::sum_sweep(const sum_request& sums, const sum_functions& sum) n
     accumulates_ = accumulates_ || axes_[d].overlaps();
     has_gaps = has_gaps || !axes_[d].covers_all();
   }
-  begins_from_image_ = sums.accumulates;
   clears_ = !begins_from_image_ && (accumulates_ || has_gaps);
   accumulates_ = accumulates_ || begins_from_image_;
 }
@@ -189,7 +185,21 @@ inline void sum_sweep::walk_axes(std::size_t mask) noexcept {
     axes_[d].is_apart = order_[inner] == 2 + d && !axes_[d].is_walked && should_be_apart(axes_[d]);
   }
   copies_ = is_walked(order_[inner]) || output_strides_[order_[inner]] != element_size_ ||
-            (order_[inner] >= 2 && axes_[order_[inner] - 2].is_apart);
+            (order_[inner] >= 2 && axes_[order_[inner] - 2].is_apart) ||
+            (!begins_from_image_ && has_short_rows());
+}
+
+/// Tells whether the image has rows that are short, and longer in a buffer.
+inline bool sum_sweep::has_short_rows() const noexcept {
+  std::int64_t run = element_size_;
+  for (std::size_t k = 0; k < places_.size() && run < sum_costs::least_row; ++k) {
+    const std::size_t i = order_[k];
+    if (extent(i) == 1) continue;
+    if (is_walked(i)) return false;
+    if (output_strides_[i] != run) return true;
+    run *= extent(i);
+  }
+  return false;
 }
 
 /// Tells whether the phases of the image's innermost axis should have rows of their own: it takes long to bring short runs

@@ -32,7 +32,7 @@ register_bytes added_to_zero(register_bytes terms) noexcept {
   }
 }
 
-/// Computes 0 + term for `count` contiguous terms, which may be where the sums are.
+/// Computes 0 + term for `count` contiguous terms, which may be where the sums are, or lie apart from them.
 template <class T>
 [[gnu::always_inline]] inline void add_run_to_zero(const std::byte* terms, std::byte* sums,
                                                    std::size_t count) {
@@ -45,10 +45,9 @@ template <class T>
       unrolled<4>([&](auto k) { add_register(i + k * width); });
     }
     for (; i + width <= size; i += width) add_register(i);
-    if (i != size) {
-      const std::size_t rest = size - i;
-      store_part(sums + i, added_to_zero<T>(load_part(terms + i, rest)), rest);
-    }
+    if (i == size) return;
+    if (size >= width) return add_register(size - width);  // to add 0 twice does no harm
+    store_part(sums, added_to_zero<T>(load_part(terms, size)), size);
   } else {
     for (std::size_t i = 0; i < count; ++i) {
       T term;

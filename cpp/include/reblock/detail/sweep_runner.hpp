@@ -28,9 +28,7 @@ namespace reblock::inline REBLOCK_NAMESPACE::detail {
 /// The runner has the buffers, and the plans of moves into them and out of them.
 class sweep_runner {
  public:
-  /// The runner fills only one part of the image.
-  sweep_runner(const sum_sweep& sweep, const image_part& filled) noexcept
-      : sweep_(sweep), filled_part_(filled), rank_(sweep.places_.size()) {
+  explicit sweep_runner(const sum_sweep& sweep) noexcept : sweep_(sweep), rank_(sweep.places_.size()) {
     std::int64_t stride = sweep.element_size_;
     for (std::size_t k = 0; k < rank_; ++k) {
       const std::size_t i = sweep.order_[k];
@@ -66,7 +64,7 @@ class sweep_runner {
         own.positions = {own.first, own.first + own.count};
         continue;
       }
-      set_out_positions(axis_of(i), filled_part_[i - 2], own);
+      set_out_positions(axis_of(i), own);
       if (own.positions.begin >= own.positions.end) return;
     }
     image += sweep_.output_offset_;
@@ -104,7 +102,7 @@ class sweep_runner {
   const sweep_axis& axis_of(std::size_t i) const noexcept { return sweep_.axes_[i - 2]; }
 
   /// Narrows a part to positions of the image.
-  static void set_out_positions(const sweep_axis& axis, const index_range& filled, part& own) noexcept {
+  static void set_out_positions(const sweep_axis& axis, part& own) noexcept {
     own.positions = {own.first, own.first + own.count};
     if (!axis.is_walked) {
       own.first += axis.first_place();
@@ -112,7 +110,7 @@ class sweep_runner {
       const std::int64_t end = wrapping_multiply(own.first + own.count, axis.stride);
       own.positions = {own.first * axis.stride - axis.padding, wrapping_subtract(end, axis.padding)};
     }
-    own.positions = {std::max(filled.begin, own.positions.begin), std::min(filled.end, own.positions.end)};
+    own.positions = {std::max<std::int64_t>(0, own.positions.begin), std::min(axis.extent, own.positions.end)};
     if (axis.is_walked || own.positions.begin >= own.positions.end) return;
     own.first = floor_divide(own.positions.begin + axis.padding, axis.stride);
     own.count = floor_divide(own.positions.end - 1 + axis.padding, axis.stride) + 1 - own.first;
@@ -405,7 +403,6 @@ class sweep_runner {
   }
 
   const sum_sweep& sweep_;
-  image_part filled_part_;
   std::size_t rank_;  ///< n, c and the spatial axes
   std::array<part, max_rank> parts_;
   std::int64_t filled_bytes_ = 0;  ///< of the buffer
@@ -414,22 +411,10 @@ class sweep_runner {
   alignas(64) std::array<std::byte, chunk_bytes + readable_slack> buffer_;
 };
 
-/// A sweep_of_part fills one part of the image.
-struct sweep_of_part {
-  const sum_sweep& sweep;
-  const image_part& filled;
-
-  std::int64_t boxes() const noexcept { return sweep.boxes(); }
-};
-
-[[gnu::noinline]] inline void fill_boxes(const sweep_of_part& part, const index_range& boxes,
+[[gnu::noinline]] inline void fill_boxes(const sum_sweep& sweep, const index_range& boxes,
                                          const std::byte* columns, std::byte* image) noexcept {
-  sweep_runner runner(part.sweep, part.filled);
+  sweep_runner runner(sweep);
   for (std::int64_t box = boxes.begin; box < boxes.end; ++box) runner.fill_box(box, columns, image);
-}
-inline void fill_boxes(const sum_sweep& sweep, const index_range& boxes, const std::byte* columns,
-                       std::byte* image) noexcept {
-  fill_boxes(sweep_of_part{sweep, sweep.whole_image()}, boxes, columns, image);
 }
 
 }  // namespace reblock::inline REBLOCK_NAMESPACE::detail

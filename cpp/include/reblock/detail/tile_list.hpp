@@ -7,9 +7,9 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <reblock/axis_values.hpp>
 #include <reblock/detail/checked.hpp>
 #include <reblock/detail/configuration.hpp>
+#include <reblock/detail/layout.hpp>
 #include <reblock/detail/tile.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
@@ -55,7 +55,7 @@ class tile_list {
     }
   }
 
-  std::array<tile_axis, max_rank> axes_;
+  std::array<tile_axis, max_axes> axes_;
   std::size_t count_ = 0;
 };
 

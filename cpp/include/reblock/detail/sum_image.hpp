@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// A sum_image is the image of a fold, whose positions without terms have to become 0.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <span>
+#include <type_traits>
+
+#include <reblock/axis_values.hpp>
+#include <reblock/detail/checked.hpp>
+#include <reblock/detail/configuration.hpp>
+#include <reblock/detail/costs.hpp>
+#include <reblock/detail/engine.hpp>
+#include <reblock/detail/layout.hpp>
+#include <reblock/detail/sum_leaves.hpp>
+#include <reblock/detail/summation.hpp>
+#include <reblock/detail/tile_list.hpp>
+
+namespace reblock::inline REBLOCK_NAMESPACE::detail {
+
+/// A sum_image is trivially copyable.
+struct sum_image {
+  /// A box of positions, by the axes of the image.
+  using box = std::array<index_range, max_rank>;
+
+  sum_image(const sum_request& sums, const sum_functions& functions) noexcept
+      : extents(sums.extents),
+        strides(sums.output_strides),
+        offset(sums.output_offset),
+        element_size(sums.sum.element_size),
+        sum(&functions) {}
+
+  box whole() const noexcept {
+    box all;
+    for (std::size_t i = 0; i < extents.size(); ++i) all[i] = {0, extents[i]};
+    return all;
+  }
+
+  /// Sets the positions of a box to 0.
+  void clear(const box& positions, std::byte* output) const noexcept {
+    std::array<std::size_t, max_rank> order;  // the innermost first
+    std::int64_t place = offset;
+    for (std::size_t i = 0; i < extents.size(); ++i) {
+      if (positions[i].begin >= positions[i].end) return;
+      place = wrapping_add(place, wrapping_multiply(positions[i].begin, strides[i]));
+      std::size_t to = i;
+      for (; to > 0 && magnitude(strides[order[to - 1]]) > magnitude(strides[i]); --to) order[to] = order[to - 1];
+      order[to] = i;
+    }
+    tile_list rows;
+    for (std::size_t k = 0; k < extents.size(); ++k) {
+      const index_range& range = positions[order[k]];
+      rows.add({range.end - range.begin, strides[order[k]], strides[order[k]]});
+    }
+    constexpr term_list::axis nothing{0, 0, 0};
+    term_list none(std::span(&nothing, 1));
+    rows.for_each([&](const tile& t, const std::byte*, std::byte* sums) { sum->sum(t, none, sums, sums); },
+                  output + place, output + place, element_size);
+  }
+
+  axis_values extents;        ///< n, c and the spatial axes
+  axis_values strides;        ///< of the same axes in the output, bytes
+  std::int64_t offset;        ///< of the image in the output, bytes
+  std::int64_t element_size;  ///< bytes
+  const sum_functions* sum;
+};
+static_assert(std::is_trivially_copyable_v<sum_image>);
+
+/// Keeps the positions that steps of windows can reach, if their steps along an axis have a common divisor. Positions between
+/// them that have only a few bytes stay: it is faster to write them together. Returns whether it leaves out any.
+constexpr bool keep_reachable(sum_request& sums) noexcept {
+  bool leaves_out = false;
+  const std::size_t spatial = sums.extents.size() - 2;
+  for (std::size_t d = 0; d < spatial; ++d) {
+    layout_axis& offsets = sums.moves.axes[2 + d];
+    layout_axis& windows = sums.moves.axes[2 + spatial + d];
+    axis_bound& bound = sums.moves.bounds[d];
+    const std::int64_t common = std::gcd(offsets.extent > 1 ? offsets.bound_step : 0,
+                                         windows.extent > 1 ? windows.bound_step : 0);
+    if (common <= 1 || magnitude(sums.output_strides[2 + d]) < sum_costs::least_left_out) continue;
+    const std::int64_t first = bound.offset - floor_divide(bound.offset, common) * common;
+    if (first >= bound.extent) continue;
+    const std::int64_t count = (bound.extent - 1 - first) / common + 1;
+    leaves_out = leaves_out || count < bound.extent;
+    bound = {(bound.offset - first) / common, count};
+    offsets.bound_step /= common;
+    windows.bound_step /= common;
+    sums.extents[2 + d] = count;
+    sums.output_offset =
+        wrapping_add(sums.output_offset, wrapping_multiply(first, sums.output_strides[2 + d]));
+    sums.output_strides[2 + d] = wrapping_multiply(common, sums.output_strides[2 + d]);
+  }
+  return leaves_out;
+}
+
+}  // namespace reblock::inline REBLOCK_NAMESPACE::detail
