@@ -156,8 +156,6 @@ struct sum_costs {
   static constexpr double short_row = 1.5;
   /// Bytes of a run of the image up to which a box may grow along it first.
   static constexpr std::int64_t first_run = 256;
-  /// Bytes of a position that no window can reach, so that it is set to 0 apart from the sums.
-  static constexpr std::int64_t least_left_out = 16;
   /// Cycles of a byte of a single term that becomes a sum after it has moved.
   static constexpr double added_byte = 0.1;
   /// Bytes between two runs of positions without terms: fewer bytes are set to 0 together with these.

@@ -70,8 +70,8 @@ struct sum_image {
 };
 static_assert(std::is_trivially_copyable_v<sum_image>);
 
-/// Keeps the positions that steps of windows can reach, if their steps along an axis have a common divisor. Positions between
-/// them that have only a few bytes stay: it is faster to write them together. Returns whether it leaves out any.
+/// Keeps the positions that steps of windows can reach, if their steps along an axis have a common divisor. Positions that do
+/// not fill registers stay together, because this is faster. Returns whether it leaves out any.
 constexpr bool keep_reachable(sum_request& sums) noexcept {
   bool leaves_out = false;
   const std::size_t spatial = sums.extents.size() - 2;
@@ -81,7 +81,7 @@ constexpr bool keep_reachable(sum_request& sums) noexcept {
     axis_bound& bound = sums.moves.bounds[d];
     const std::int64_t common = std::gcd(offsets.extent > 1 ? offsets.bound_step : 0,
                                          windows.extent > 1 ? windows.bound_step : 0);
-    if (common <= 1 || magnitude(sums.output_strides[2 + d]) < sum_costs::least_left_out) continue;
+    if (common <= 1 || sums.output_strides[2 + d] % lane_bytes != 0) continue;
     const std::int64_t first = bound.offset - floor_divide(bound.offset, common) * common;
     if (first >= bound.extent) continue;
     const std::int64_t count = (bound.extent - 1 - first) / common + 1;
