@@ -152,8 +152,10 @@ struct sum_costs {
   static constexpr double call = 770;
   static constexpr double read_run = 7;
   static constexpr double written_run = 1.5;
-  /// To transpose an element takes so many times as long if no square fits.
+  /// To transpose an element takes so many times as long if no square fits. An element that moves alone takes as long as so
+  /// many bytes.
   static constexpr double short_row = 1.5;
+  static constexpr double single_element = 3;
   /// Bytes of a run of the image up to which a box may grow along it first.
   static constexpr std::int64_t first_run = 256;
   /// Cycles of a byte of a single term that becomes a sum after it has moved.

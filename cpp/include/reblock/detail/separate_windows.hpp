@@ -91,7 +91,7 @@ class separate_windows {
   }
 
   separate_windows(const sum_request& sums, const sum_functions& sum) noexcept
-      : inside_(inside_of(sums), sums.sum.element_size, sum.add_to_zero), image_(sums, sum) {
+      : inside_(inside_of(sums), sums.sum.element_size, sum.add_to_zero, around(sums)), image_(sums, sum) {
     all_.take(all_of(sums));
     for (std::size_t d = 0; d < spatial_axes(); ++d) {
       axes_[d] = separate_axis::of(sums, d);
@@ -166,6 +166,17 @@ class separate_windows {
       windows.narrow(sums.extents.size() + d, begin, std::max(begin + 1, inside.end));
     }
     return windows;
+  }
+
+  /// Returns the whole image around its windows inside.
+  static image_box around(const sum_request& sums) noexcept {
+    image_box all;
+    for (std::size_t d = 0; d + 2 < sums.extents.size(); ++d) {
+      const separate_axis axis = separate_axis::of(sums, d);
+      const std::int64_t first = axis.inside().begin * axis.stride - axis.padding;
+      all[d] = {{-first, axis.extent - first}, sums.output_strides[2 + d]};
+    }
+    return all;
   }
 
   template <class Visit>

@@ -28,15 +28,26 @@ namespace reblock::inline REBLOCK_NAMESPACE::detail {
 /// Bytes of a piece: it stays in the second-level cache.
 inline constexpr std::int64_t piece_bytes = 64 * 1024;
 
+/// Positions of an image along an axis, counted from the first window's first position. Without a stride, in bytes, there are
+/// none.
+struct image_positions {
+  index_range range{0, 0};
+  std::int64_t stride = 0;
+};
+/// A box of positions along each spatial axis.
+using image_box = std::array<image_positions, max_rank - 2>;
+
 /// Moves the terms. If terms are not sums already, it moves a piece of the image at a time, and then makes sums of the
 /// piece's terms in place: 0 + term. If windows have one element and make long runs, it makes the sums while it moves. A
 /// single_terms is trivially copyable.
 class single_terms {
  public:
-  /// `windows` has the axes of a fold: n, c, the offsets and the windows. `add_to_zero` makes sums, or is null.
-  single_terms(const layout& windows, std::int64_t element_size, leaf_function add_to_zero) noexcept
-      : single_terms(windows, cut(windows, element_size, add_to_zero != nullptr), element_size, add_to_zero) {
-  }
+  /// `windows` has the axes of a fold: n, c, the offsets and the windows. `add_to_zero` makes sums, or is null. 0 may be added
+  /// to all positions of `around`: whole rows take less time.
+  single_terms(const layout& windows, std::int64_t element_size, leaf_function add_to_zero,
+               const image_box& around = {}) noexcept
+      : single_terms(windows, cut(windows, element_size, add_to_zero != nullptr, around), element_size,
+                     add_to_zero) {}
 
   /// Tells whether terms are sums already. Then the moves from the first term to the first position are all there is to do.
   bool are_sums() const noexcept { return add_to_zero_ == nullptr; }
@@ -69,8 +80,8 @@ class single_terms {
   void run(const std::byte* source, std::byte* destination) const noexcept {
     tile_list positions;  // of a piece
     for (std::size_t i = rank_; i-- > 0;) {
-      const auto& [windows, count, stride] = axes_[i];
-      positions.add({count, are_runs_ ? windows.source_stride : stride, stride});
+      const image_axis& axis = axes_[i];
+      positions.add({axis.positions, are_runs_ ? axis.windows.source_stride : axis.stride, axis.stride});
     }
     walk(0, positions, source + source_offset_, destination + destination_offset_);
   }
@@ -81,6 +92,7 @@ class single_terms {
     cut_axis windows;
     std::int64_t positions = 1;  ///< from the first one of a piece to the last one
     std::int64_t stride = 0;     ///< from position to position, bytes
+    std::int64_t before = 0;     ///< from the first window to the first position, bytes
   };
   using image_axes = std::array<image_axis, max_rank>;
 
@@ -94,11 +106,14 @@ class single_terms {
         destination_offset_(windows.destination_offset),
         add_to_zero_(add_to_zero),
         are_runs_(add_to_zero != nullptr && run_of(axes, rank_, element_size) >= sum_costs::least_summed_run),
-        moves_(piece_of(windows, axes), element_size) {}
+        moves_(piece_of(windows, axes), element_size) {
+    for (std::size_t i = 0; i < rank_; ++i) before_ = wrapping_add(before_, axes_[i].before);
+  }
 
   /// Lists the axes of the image, the outermost first. Cuts them, if wanted, into pieces that have runs on both sides. If
   /// windows have other windows' positions between theirs, a piece has all of them.
-  static image_axes cut(const layout& windows, std::int64_t element_size, bool in_pieces) noexcept {
+  static image_axes cut(const layout& windows, std::int64_t element_size, bool in_pieces,
+                        const image_box& around) noexcept {
     image_axes axes;
     const std::size_t spatial = (windows.rank - 2) / 2;
     const block_extents piece(windows, element_size, order_of(windows, &layout_axis::source_stride),
@@ -118,6 +133,11 @@ class single_terms {
         next.positions =
             ((at_once - 1) * along.destination_stride + (offsets.extent - 1) * step) / next.stride + 1;
       }
+      if (k >= 2 && at_once == along.extent && around[k - 2].stride != 0) {
+        next.positions = around[k - 2].range.end - around[k - 2].range.begin;
+        next.stride = around[k - 2].stride;
+        next.before = wrapping_multiply(around[k - 2].range.begin, next.stride);
+      }
       std::size_t to = k;
       for (; to > 0 && magnitude(axes[to - 1].stride) < magnitude(next.stride); --to) axes[to] = axes[to - 1];
       axes[to] = next;
@@ -130,8 +150,9 @@ class single_terms {
     std::int64_t run = element_size;
     bool grows = true;
     for (std::size_t i = rank; i-- > 0;) {
-      const auto& [windows, positions, stride] = axes[i];
-      if (positions > windows.at_once) return 0;
+      const cut_axis& windows = axes[i].windows;
+      const std::int64_t stride = axes[i].stride;
+      if (axes[i].positions != windows.at_once) return 0;
       if (windows.extent == 1) continue;
       grows = grows && windows.source_stride == run && stride == run;
       if (grows) run *= windows.at_once;
@@ -159,9 +180,10 @@ class single_terms {
             std::byte* destination) const noexcept {
     if (i == rank_) {
       if (!are_runs_) moves_.run(source, destination);
+      std::byte* const first = destination + before_;
       return positions.for_each(
           [this](const tile& t, const std::byte* from, std::byte* to) { add_to_zero_(t, from, to); },
-          are_runs_ ? source : destination, destination, element_size_);
+          are_runs_ ? source : first, first, element_size_);
     }
     const cut_axis& axis = axes_[i].windows;
     for (std::int64_t k = 0; k < axis.pieces(); ++k) {
@@ -177,6 +199,7 @@ class single_terms {
   std::int64_t bytes_;               ///< of all terms
   std::int64_t source_offset_;       ///< bytes
   std::int64_t destination_offset_;  ///< bytes
+  std::int64_t before_ = 0;          ///< from a piece to the first position where 0 is added, bytes
   leaf_function add_to_zero_;
   bool are_runs_;
   move_plan moves_;  ///< of a piece

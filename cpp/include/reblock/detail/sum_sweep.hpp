@@ -81,7 +81,7 @@ class sum_sweep {
   double buffer_bytes(const sweep_chunk& chunk) const noexcept;
   bool fits(const sweep_chunk& chunk, double bytes) const noexcept;
   double short_runs(const sweep_chunk& chunk) const noexcept;
-  double waste(const sweep_chunk& chunk) const noexcept;
+  double moves_of_element(const sweep_chunk& chunk) const noexcept;
   double cost_of(const sweep_chunk& chunk) const noexcept;
   void take_even_parts(sweep_chunk& chunk) const noexcept;
   double choose_chunk(sweep_chunk& best) const noexcept;
@@ -285,59 +285,77 @@ inline double sum_sweep::short_runs(const sweep_chunk& chunk) const noexcept {
          sum_costs::written_run / static_cast<double>(written);
 }
 
-/// Estimates how many elements registers move for each element, if columns have to be transposed. Registers have places for
-/// more elements than a short row has.
-inline double sum_sweep::waste(const sweep_chunk& chunk) const noexcept {
+/// Estimates how many times as long as a run's element an element takes to come into the buffer. Columns may have to be
+/// transposed, and registers have places for more elements than a short row has. Elements may have to come one by one.
+inline double sum_sweep::moves_of_element(const sweep_chunk& chunk) const noexcept {
   std::size_t k = 0;
   while (k + 1 < places_.size() && (is_walked(order_[k]) || extent(order_[k]) == 1)) ++k;
   const std::size_t i = order_[k];
   if (is_walked(i)) return 1;
   std::int64_t halo = 0;
+  std::int64_t interleaved = 0;  // elements of rows side by side
   if (i < 2) {
     if (column_strides_[i] == element_size_) return 1;
   } else {
     const sweep_axis& axis = axes_[i - 2];
-    const bool are_runs = !axis.is_apart && axis.cycle > 1 && axis.dilation == 1;
-    if (axis.window_stride == element_size_ || are_runs) return 1;
+    const bool are_side_by_side = !axis.is_apart && axis.stride > 1;
+    if (are_side_by_side && axis.dilation > 1 && axis.cycle > 1)
+      return std::max(1.0, sum_costs::single_element / static_cast<double>(element_size_));
+    if (are_side_by_side && axis.offset_stride == element_size_) return 1;
+    if (are_side_by_side) interleaved = axis.cycle;
+    if (interleaved == 0 && axis.window_stride == element_size_) return 1;
     halo = axis.halo();
   }
   const std::int64_t step = std::max<std::int64_t>(1, lane_bytes / element_size_);
   const auto moved = [&](std::int64_t count) {
-    const auto elements = static_cast<double>(ceil_divide(count + halo, step) * step);
-    return count + halo < step ? sum_costs::short_row * elements : elements;
+    if (count == 0) return 0.0;
+    const std::int64_t row = interleaved > 0 ? interleaved : count + halo;
+    const double elements = static_cast<double>(ceil_divide(row, step) * step) / static_cast<double>(row) *
+                            static_cast<double>(count + halo);
+    return row < step ? sum_costs::short_row * elements : elements;
   };
   const std::int64_t whole = places_[i] / chunk.box[i];
   const std::int64_t rest = places_[i] % chunk.box[i];
   const auto all = static_cast<double>(whole);
-  const double with_rest = rest == 0 ? 0 : 1;
-  return (all * moved(chunk.box[i]) + with_rest * moved(rest)) /
-         (all * static_cast<double>(chunk.box[i] + halo) + with_rest * static_cast<double>(rest + halo));
+  const std::int64_t elements = whole * (chunk.box[i] + halo) + (rest == 0 ? 0 : rest + halo);
+  return (all * moved(chunk.box[i]) + moved(rest)) / static_cast<double>(elements);
 }
 
 /// Estimates the cost of a term, without a unit. Terms outside of a box are brought in vain.
 inline double sum_sweep::cost_of(const sweep_chunk& chunk) const noexcept {
-  const double bytes = buffer_bytes(chunk);
-  if (!fits(chunk, bytes)) return std::numeric_limits<double>::infinity();
+  if (!fits(chunk, buffer_bytes(chunk))) return std::numeric_limits<double>::infinity();
+  auto moved = static_cast<double>(element_size_);  // bytes
   double terms = 1;
   double sums = 1;
   for (std::size_t i = 0; i < chunk.box.size(); ++i) {
     const auto count = static_cast<double>(chunk.box[i]);
     if (i < 2) {
+      moved *= count;
       terms *= count;
     } else if (const sweep_axis& axis = axes_[i - 2]; axis.is_walked) {
       const auto offsets = static_cast<double>(chunk.offsets[i - 2]);
       auto windows = static_cast<double>(chunk.windows[i - 2]);
+      double useful = 1;
       if (copies_ && count < static_cast<double>(axis.extent)) {
         const double reached = count + (offsets - 1) * static_cast<double>(axis.dilation);
-        windows = std::min(windows, (reached - 1) / static_cast<double>(axis.stride) + 1) * count / reached;
+        windows = std::min(windows, (reached - 1) / static_cast<double>(axis.stride) + 1);
+        useful = count / reached;
       }
-      terms *= windows * offsets;
+      moved *= windows * offsets;
+      terms *= windows * offsets * useful;
       sums *= offsets;
     } else {
-      terms *= count * static_cast<double>(axis.is_apart ? axis.offsets : axis.stride * axis.planes);
+      const double all = static_cast<double>(std::max<std::int64_t>(axis.windows, 1)) *
+                         static_cast<double>(axis.offsets);
+      const auto places = static_cast<double>(places_[i]);
+      const auto halo = static_cast<double>(axis.halo());
+      moved *= all * (count + halo) / (places + halo);
+      terms *= all * count / places;
+      if (axis.is_apart) sums *= static_cast<double>(axis.cycle);
     }
   }
-  return (bytes * (waste(chunk) + short_runs(chunk)) + sum_costs::chunk + sum_costs::call * sums) / terms;
+  return (moved * (moves_of_element(chunk) + short_runs(chunk)) + sum_costs::chunk + sum_costs::call * sums) /
+         terms;
 }
 
 inline sweep_chunk sum_sweep::smallest_chunk() const noexcept {
@@ -431,9 +449,9 @@ inline void sum_sweep::take_even_parts(sweep_chunk& chunk) const noexcept {
   };
   for (std::size_t i = 0; i < chunk.box.size(); ++i) {
     const std::int64_t chosen = chunk.box[i];
-    const double moved = waste(chunk);
+    const double moved = moves_of_element(chunk);
     chunk.box[i] = even(places_[i], chosen);
-    if (waste(chunk) > moved) chunk.box[i] = chosen;
+    if (moves_of_element(chunk) > moved) chunk.box[i] = chosen;
   }
   for (std::size_t d = 0; d < spatial_axes(); ++d) {
     if (!axes_[d].is_walked) continue;
