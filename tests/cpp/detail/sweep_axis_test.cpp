@@ -120,7 +120,7 @@ TEST_CASE("rows of planes have the windows that the terms of their places need")
     const sweep_axis axis = draw_axis(random);
     const std::int64_t first = axis.first_place() + draw(random, 0, axis.places() - 1);
     const std::int64_t count = draw(random, 1, axis.first_place() + axis.places() - first);
-    const std::int64_t origin = first - axis.halo();
+    const std::int64_t origin = first - axis.halo;
     const index_range planes = axis.planes_with_terms(first, count);
     CHECK(0 <= planes.begin);
     CHECK(planes.begin <= planes.end);

@@ -20,19 +20,20 @@ namespace reblock::inline REBLOCK_NAMESPACE::detail {
 inline double cost_of_lines(const tile_axis& runs, const tile_axis* again, std::int64_t tile_axis::* stride,
                             double bytes, const mover_costs::line_costs& each) noexcept {
   using caches = cache_sizes;
-  if (bytes <= caches::both_sides) return 0;
+  const bool is_near = bytes <= caches::both_sides;
   const auto share = [&](const tile_axis& axis) {
     return static_cast<double>(std::min(magnitude(axis.*stride), caches::line)) / double{caches::line};
   };
   const auto count = static_cast<double>(runs.extent);
   const double lines = share(runs);
-  if (again == nullptr) return each.next * lines;
+  if (again == nullptr) return is_near ? 0 : each.next * lines;
   const std::int64_t apart = std::min(magnitude(runs.*stride), caches::page);
-  if (count * static_cast<double>(apart) > caches::near_pages * double{caches::page}) return lines * each.far;
+  if (!is_near && count * static_cast<double>(apart) > caches::near_pages * double{caches::page})
+    return lines * each.far;
   const std::int64_t step = magnitude(runs.*stride) | caches::page;
   const std::int64_t sets = std::min(caches::page / (step & -step), caches::line);
   const std::int64_t room = std::max(caches::near_lines * sets / caches::line, std::int64_t{1});
-  if (lines * count <= static_cast<double>(room)) return each.next * lines * share(*again);
+  if (lines * count <= static_cast<double>(room)) return is_near ? 0 : each.next * lines * share(*again);
   if (bytes > caches::second_level) return lines * each.far;
   return lines * (sets == 1 ? each.same_set : each.evicted);
 }

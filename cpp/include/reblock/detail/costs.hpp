@@ -142,7 +142,7 @@ struct sum_costs {
   /// Phases of the image's innermost axis have rows of their own if runs of fewer bytes would come side by side, and their
   /// rows have so many bytes.
   static constexpr std::int64_t least_joined_run = 6;
-  static constexpr std::int64_t least_phase = 32;
+  static constexpr std::int64_t least_phase = 16;
   /// Rows of fewer bytes are made along channels.
   static constexpr std::int64_t least_row = 32;
   /// Cycles of a byte that comes into a buffer and is summed.

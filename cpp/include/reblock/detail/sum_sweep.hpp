@@ -75,7 +75,7 @@ class sum_sweep {
   void walk_axes(std::size_t mask) noexcept;
   sweep_chunk smallest_chunk() const noexcept;
   bool may_grow(const sweep_chunk& chunk, std::size_t d) const noexcept;
-  bool grow(sweep_chunk& chunk, std::size_t which) const noexcept;
+  std::int64_t* growing(sweep_chunk& chunk, std::size_t which, std::int64_t& most) const noexcept;
   bool should_be_apart(const sweep_axis& axis) const noexcept;
   bool has_short_rows() const noexcept;
   double buffer_bytes(const sweep_chunk& chunk) const noexcept;
@@ -277,7 +277,7 @@ inline double sum_sweep::short_runs(const sweep_chunk& chunk) const noexcept {
       }
       const sweep_axis& axis = axes_[i - 2];
       take(axis.window_stride,
-           axis.is_walked ? chunk.windows[i - 2] : std::min(chunk.box[i] + axis.halo(), axis.windows));
+           axis.is_walked ? chunk.windows[i - 2] : std::min(chunk.box[i] + axis.halo, axis.windows));
       take(axis.offset_stride, axis.is_walked ? chunk.offsets[i - 2] : axis.offsets);
     }
   }
@@ -304,7 +304,7 @@ inline double sum_sweep::moves_of_element(const sweep_chunk& chunk) const noexce
     if (are_side_by_side && axis.offset_stride == element_size_) return 1;
     if (are_side_by_side) interleaved = axis.cycle;
     if (interleaved == 0 && axis.window_stride == element_size_) return 1;
-    halo = axis.halo();
+    halo = axis.halo;
   }
   const std::int64_t step = std::max<std::int64_t>(1, lane_bytes / element_size_);
   const auto moved = [&](std::int64_t count) {
@@ -348,7 +348,7 @@ inline double sum_sweep::cost_of(const sweep_chunk& chunk) const noexcept {
       const double all = static_cast<double>(std::max<std::int64_t>(axis.windows, 1)) *
                          static_cast<double>(axis.offsets);
       const auto places = static_cast<double>(places_[i]);
-      const auto halo = static_cast<double>(axis.halo());
+      const auto halo = static_cast<double>(axis.halo);
       moved *= all * (count + halo) / (places + halo);
       terms *= all * count / places;
       if (axis.is_apart) sums *= static_cast<double>(axis.cycle);
@@ -381,19 +381,24 @@ inline bool sum_sweep::may_grow(const sweep_chunk& chunk, std::size_t d) const n
   return true;
 }
 
-/// Doubles a count of the chunk: of n, c, or a spatial axis, then of windows, then of offsets. Returns whether it has grown.
-inline bool sum_sweep::grow(sweep_chunk& chunk, std::size_t which) const noexcept {
-  const auto doubled = [](std::int64_t& value, std::int64_t limit) {
-    if (value >= limit) return false;
-    value = std::min(2 * value, limit);
-    return true;
-  };
+/// Returns a count of the chunk that may grow, or null: of n, c, or a spatial axis, then of windows, then of offsets. `most` is
+/// what it may grow to.
+inline std::int64_t* sum_sweep::growing(sweep_chunk& chunk, std::size_t which,
+                                        std::int64_t& most) const noexcept {
   const std::size_t rank = places_.size();
-  if (which < rank) return doubled(chunk.box[which], places_[which]);
-  const std::size_t d = (which - rank) % spatial_axes();
-  if (!axes_[d].is_walked) return false;
-  if (which - rank >= spatial_axes()) return doubled(chunk.offsets[d], axes_[d].offsets);
-  return may_grow(chunk, d) && doubled(chunk.windows[d], axes_[d].windows);
+  std::int64_t* count = nullptr;
+  if (which < rank) {
+    count = &chunk.box[which];
+    most = places_[which];
+  } else {
+    const std::size_t d = (which - rank) % spatial_axes();
+    if (!axes_[d].is_walked) return nullptr;
+    const bool are_windows = which - rank < spatial_axes();
+    if (are_windows && !may_grow(chunk, d)) return nullptr;
+    count = are_windows ? &chunk.windows[d] : &chunk.offsets[d];
+    most = are_windows ? axes_[d].windows : axes_[d].offsets;
+  }
+  return *count < most ? count : nullptr;
 }
 
 /// Doubles one count at a time while there is room: the count that makes the cost least. Returns this cost, or infinity if
@@ -404,6 +409,7 @@ inline double sum_sweep::choose_chunk(sweep_chunk& best) const noexcept {
   const sweep_chunk smallest = smallest_chunk();
   double least = std::numeric_limits<double>::infinity();
   if (!fits(smallest, buffer_bytes(smallest))) return least;
+  std::int64_t most = 0;
   // first grows the rows of the image, up to `run` bytes
   for (const std::int64_t run : {std::int64_t{1}, sum_costs::first_run}) {
     sweep_chunk chosen = smallest;
@@ -411,27 +417,33 @@ inline double sum_sweep::choose_chunk(sweep_chunk& best) const noexcept {
     for (std::size_t k = 0; k < rank && written < run; ++k) {
       const std::size_t i = order_[k];
       if (is_walked(i)) continue;
-      for (sweep_chunk grown = chosen; written * positions(i, chosen.box[i]) < run && grow(grown, i);) {
-        if (!fits(grown, buffer_bytes(grown))) break;
-        chosen = grown;
+      std::int64_t& count = chosen.box[i];
+      while (written * positions(i, count) < run && count < places_[i]) {
+        const std::int64_t before = std::exchange(count, std::min(2 * count, places_[i]));
+        if (fits(chosen, buffer_bytes(chosen))) continue;
+        count = before;
+        break;
       }
-      written *= positions(i, chosen.box[i]);
+      written *= positions(i, count);
     }
+    if (run > 1 && written == element_size_) break;  // as it was before
     double cost = cost_of(chosen);
     for (;;) {
-      sweep_chunk next;
-      double next_cost = std::numeric_limits<double>::infinity();
+      std::int64_t* next = nullptr;
+      std::int64_t next_count = 0;
       for (std::size_t which = 0; which < counts; ++which) {
-        sweep_chunk grown = chosen;
-        if (!grow(grown, which)) continue;
-        const double grown_cost = cost_of(grown);
-        if (grown_cost >= next_cost) continue;
-        next = grown;
-        next_cost = grown_cost;
+        std::int64_t* const count = growing(chosen, which, most);
+        if (count == nullptr) continue;
+        const std::int64_t before = std::exchange(*count, std::min(2 * *count, most));
+        const double grown = cost_of(chosen);
+        const std::int64_t after = std::exchange(*count, before);
+        if (next == nullptr ? grown > cost : grown >= cost) continue;
+        cost = grown;
+        next = count;
+        next_count = after;
       }
-      if (next_cost > cost || next.box.size() == 0) break;
-      chosen = next;
-      cost = next_cost;
+      if (next == nullptr) break;
+      *next = next_count;
     }
     if (cost >= least) continue;
     least = cost;

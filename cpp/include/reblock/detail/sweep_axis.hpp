@@ -26,6 +26,8 @@ struct sweep_axis {
   std::int64_t cycle = 1;          ///< values of r
   std::int64_t planes = 1;         ///< values of t
   std::int64_t advance = 1;        ///< places from plane to plane
+  std::int64_t reach = 0;          ///< windows before a place whose first cycle has terms in it
+  std::int64_t halo = 0;           ///< windows before a place that have terms in it
   std::int64_t padding = 0;        ///< negative if windows begin inside the image
   std::int64_t extent = 1;         ///< positions
   std::int64_t offset_stride = 0;  ///< of o in the columns, bytes
@@ -47,6 +49,8 @@ struct sweep_axis {
     axis.cycle = std::min(axis.stride / common, axis.offsets);
     axis.planes = ceil_divide(axis.offsets, axis.cycle);
     axis.advance = axis.dilation / common;
+    axis.reach = (axis.cycle - 1) * axis.dilation / axis.stride;
+    axis.halo = axis.reach + (axis.planes - 1) * axis.advance;
     axis.padding = padding;
     axis.extent = extent;
     axis.offset_stride = offsets.source_stride;
@@ -63,16 +67,12 @@ struct sweep_axis {
   constexpr std::int64_t places() const noexcept {
     return floor_divide(extent - 1 + padding, stride) - first_place() + 1;
   }
-  /// Counts the windows before a place whose first cycle has terms in it.
-  constexpr std::int64_t reach() const noexcept { return (cycle - 1) * dilation / stride; }
-  /// Counts the windows before a place that have terms in it.
-  constexpr std::int64_t halo() const noexcept { return reach() + (planes - 1) * advance; }
   /// Counts the elements of a row of a plane for `count` places: all that their windows have. It is a floating-point
   /// number, because it may exceed any integer where a plane does not fit into a buffer.
   constexpr double width(std::int64_t count) const noexcept {
-    const double windows_of_row = static_cast<double>(count) + static_cast<double>(halo());
+    const double windows_of_row = static_cast<double>(count) + static_cast<double>(halo);
     return is_apart ? windows_of_row
-                    : (windows_of_row + static_cast<double>(reach())) * static_cast<double>(stride);
+                    : (windows_of_row + static_cast<double>(reach)) * static_cast<double>(stride);
   }
   /// Counts the rows of all planes.
   constexpr std::int64_t rows() const noexcept { return is_apart ? offsets : planes; }
@@ -82,7 +82,7 @@ struct sweep_axis {
   /// Returns the planes with windows that reach any of `count` places from `first` on.
   constexpr index_range planes_with_terms(std::int64_t first, std::int64_t count) const noexcept {
     const std::int64_t begin =
-        std::clamp<std::int64_t>(ceil_divide(first - reach() - windows + 1, advance), 0, planes);
+        std::clamp<std::int64_t>(ceil_divide(first - reach - windows + 1, advance), 0, planes);
     return {begin, std::clamp<std::int64_t>(floor_divide(first + count - 1, advance) + 1, begin, planes)};
   }
   /// Returns the windows whose offset o reaches the positions of a range.

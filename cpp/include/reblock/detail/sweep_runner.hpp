@@ -115,7 +115,7 @@ class sweep_runner {
     own.first = floor_divide(own.positions.begin + axis.padding, axis.stride);
     own.count = floor_divide(own.positions.end - 1 + axis.padding, axis.stride) + 1 - own.first;
     own.planes = axis.planes_with_terms(own.first, own.count);
-    const std::int64_t origin = own.first - axis.halo();
+    const std::int64_t origin = own.first - axis.halo;
     own.windows.begin = std::clamp<std::int64_t>(origin, 0, axis.windows);
     own.windows.end = std::clamp<std::int64_t>(own.first + own.count, own.windows.begin, axis.windows);
   }
@@ -182,11 +182,11 @@ class sweep_runner {
       const bool has_rest = !axis.is_walked && !axis.is_apart && axis.last_cycle() < axis.cycle;
       moves.push_back(has_rest ? 2 : 1);
       if (axis.is_walked) continue;
-      const std::int64_t origin = own.first - axis.halo();
+      const std::int64_t origin = own.first - axis.halo;
       index_range windows{0, 0};  // if there are none, they may be far away
       if (own.windows.begin < own.windows.end)
         windows = {own.windows.begin - origin, own.windows.end - origin};
-      has_edges = has_edges || has_rest || windows.end - windows.begin < own.count + axis.halo() ||
+      has_edges = has_edges || has_rest || windows.end - windows.begin < own.count + axis.halo ||
                   (!axis.is_apart && axis.cycle < axis.stride);
       // if windows lie elsewhere than before, there may be old terms beside them
       if (windows == own.filled) continue;
@@ -302,14 +302,14 @@ class sweep_runner {
             std::clamp(axis.planes_of(own.chosen), own.planes.begin, own.planes.end) - own.planes.begin;
         const std::int64_t step =
             axis.cycle * own.row_stride - axis.advance * own.stride;  // from plane to plane
-        from += (begin - before - (own.first - axis.halo())) * own.stride + own.planes.begin * step;
+        from += (begin - before - (own.first - axis.halo)) * own.stride + own.planes.begin * step;
         place += phase * to.phase_stride + (begin - own.first) * to.strides[i];
         terms[i - 2] = {count, step};
         rows.add({end - begin, own.stride, to.strides[i]});
         continue;
       }
       const std::int64_t step = axis.advance * axis.stride * own.stride;  // from plane to plane
-      const std::int64_t origin = (own.first - axis.halo()) * axis.stride - axis.padding;
+      const std::int64_t origin = (own.first - axis.halo) * axis.stride - axis.padding;
       from += (own.positions.begin - origin) * own.stride + own.planes.begin * (own.row_stride - step);
       place = wrapping_add(place, wrapping_multiply(own.positions.begin, to.strides[i]));
       terms[i - 2] = {own.planes.end - own.planes.begin, own.row_stride - step};
