@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <map>
 #include <random>
 #include <vector>
 
@@ -9,7 +11,9 @@
 
 #include <reblock/detail/executor_reference.hpp>
 #include <reblock/detail/layout.hpp>
-#include <reblock/detail/tiled_sums.hpp>
+#include <reblock/detail/separate_windows.hpp>
+#include <reblock/detail/single_terms.hpp>
+#include <reblock/detail/sum_image.hpp>
 
 #include "../draw.hpp"
 #include "../effort.hpp"
@@ -23,9 +27,10 @@ using namespace detail;
 using test::draw;
 using test::drawn_sums;
 
-/// Windows that mostly lie side by side. A negative padding: they begin inside the image.
+/// Windows of which many share no position: side by side, with gaps, or with other windows between their positions. A
+/// negative padding: they begin inside the image.
 template <class T>
-drawn_sums draw_tiles(std::mt19937& random) {
+drawn_sums draw_windows(std::mt19937& random) {
   drawn_sums drawn;
   drawn.element_size = sizeof(T);
   drawn.part = summand_of<T>();
@@ -35,7 +40,8 @@ drawn_sums draw_tiles(std::mt19937& random) {
     test::windows_along axis;
     axis.size = axis.stride = draw(random, 1, 5);
     axis.windows = draw(random, 1, axes == 3 ? 5 : 12);
-    if (draw(random, 0, 9) == 0) axis.stride += draw(random, -1, 1) * (axis.size > 1 ? 1 : 0);
+    if (draw(random, 0, 3) == 0) axis.stride += draw(random, axis.size > 1 ? -1 : 0, 2);
+    if (draw(random, 0, 2) == 0) axis.dilation = draw(random, 1, 4);
     axis.padding = draw(random, -3, axis.size);
     axis.extent = draw(random, 1, axis.windows * axis.size + 2);
     drawn.axes.push_back(axis);
@@ -59,58 +65,165 @@ sum_request request_of(const drawn_sums& drawn) {
   for (std::size_t d = 0; d < axes; ++d) {
     const test::windows_along& axis = drawn.axes[d];
     const std::int64_t stride = drawn.image_strides[2 + d];
-    moves.axes[2 + d].destination_stride = stride;
+    moves.axes[2 + d].destination_stride = axis.dilation * stride;
     moves.axes[2 + axes + d].destination_stride = axis.stride * stride;
   }
   return sums;
 }
 
-TEST_CASE("tiles are the windows inside the image, and cover most of it") {
-  int found = 0;
+TEST_CASE("an axis knows whether windows are separate, which are inside, and positions that have a term") {
+  int separate = 0;
   int with_edges = 0;
+  int uncovered = 0;
+  for (const unsigned seed : test::seeds(5000, 500)) {
+    INFO("seed ", seed);
+    std::mt19937 random(seed);
+    const drawn_sums drawn = draw_windows<std::int16_t>(random);
+    const sum_request sums = request_of(drawn);
+    for (std::size_t d = 0; d < drawn.axes.size(); ++d) {
+      const test::windows_along& along = drawn.axes[d];
+      const separate_axis axis = separate_axis::of(sums, d);
+      const index_range inside = axis.inside();
+      std::map<std::int64_t, int> terms;
+      for (std::int64_t l = 0; l < along.windows; ++l) {
+        bool is_inside = true;
+        const index_range offsets = axis.offsets_inside(l);
+        for (std::int64_t o = 0; o < along.size; ++o) {
+          const std::int64_t position = l * along.stride + o * along.dilation - along.padding;
+          const bool in_image = 0 <= position && position < along.extent;
+          is_inside = is_inside && in_image;
+          CHECK(in_image == (offsets.begin <= o && o < offsets.end));
+          ++terms[position];
+        }
+        CHECK(is_inside == (inside.begin <= l && l < inside.end));
+      }
+      const bool is_separate =
+          std::all_of(terms.begin(), terms.end(), [](const auto& term) { return term.second == 1; });
+      CHECK(axis.is_separate() == is_separate);
+      const index_range covered = axis.covered();
+      CHECK((0 <= covered.begin && covered.begin <= covered.end && covered.end <= along.extent));
+      for (std::int64_t s = covered.begin; s < covered.end; ++s) CHECK(terms.count(s) == 1);
+      separate += is_separate ? 1 : 0;
+      with_edges += inside.begin > 0 || inside.end < along.windows ? 1 : 0;
+      uncovered += covered.end - covered.begin < along.extent ? 1 : 0;
+    }
+  }
+  CHECK(separate >= test::enough(400));
+  CHECK(with_edges >= test::enough(100));
+  CHECK(uncovered >= test::enough(100));
+}
+
+/// Drawn terms, every third one of them 0 or -0, and their sums by the definition.
+template <class T>
+struct summed_windows {
+  test::strided_bytes columns;
+  test::strided_bytes image;
+  test::strided_bytes expected;
+
+  summed_windows(std::mt19937& random, const drawn_sums& drawn)
+      : columns(drawn.column_extents(), drawn.column_strides, drawn.element_size),
+        image(drawn.image, drawn.image_strides, drawn.element_size),
+        expected(image) {
+    for (std::size_t i = 0; i < expected.elements(); ++i) std::memset(expected.element(i), 0, sizeof(T));
+    std::vector<std::int64_t> index(drawn.column_extents().size());
+    for (std::size_t number = 0; number < columns.elements(); ++number) {
+      const T term = number % 3 == 0 ? -T{} : static_cast<T>(draw(random, -100, 100));
+      std::memcpy(columns.element(number), &term, sizeof(T));
+      std::size_t rest = number;
+      for (std::size_t i = index.size(); i-- > 0;) {
+        const auto extent = static_cast<std::size_t>(drawn.column_extents()[i]);
+        index[i] = static_cast<std::int64_t>(rest % extent);
+        rest /= extent;
+      }
+      std::int64_t place = index[0] * drawn.image_strides[0] + index[1] * drawn.image_strides[1];
+      bool is_inside = true;
+      for (std::size_t d = 0; d < drawn.axes.size(); ++d) {
+        const test::windows_along& axis = drawn.axes[d];
+        const std::int64_t position =
+            index[2 + drawn.axes.size() + d] * axis.stride + index[2 + d] * axis.dilation - axis.padding;
+        is_inside = is_inside && 0 <= position && position < axis.extent;
+        place += position * drawn.image_strides[2 + d];
+      }
+      if (!is_inside) continue;
+      T sum;
+      std::memcpy(&sum, expected.first() + place, sizeof(T));
+      sum = static_cast<T>(sum + term);
+      std::memcpy(expected.first() + place, &sum, sizeof(T));
+    }
+  }
+};
+
+/// Sums by separate windows, whatever they cost.
+template <class T>
+void check_separate(unsigned seed, int& found) {
+  std::mt19937 random(seed);
+  const drawn_sums drawn = draw_windows<T>(random);
+  const sum_request sums = request_of(drawn);
+  if (!separate_windows::can_make(sums)) return;
+  ++found;
+  summed_windows<T> all(random, drawn);
+  const separate_windows windows(sums, test::functions_for<T>());
+  windows.clear(all.image.first());
+  windows.for_each_part([&](const single_terms& part) {
+    if (part.are_sums()) {
+      part.moves().run(all.columns.first() + part.source_offset(),
+                       all.image.first() + part.destination_offset());
+    } else {
+      part.run(all.columns.first(), all.image.first());
+    }
+  });
+  CHECK(all.image == all.expected);
+}
+
+TEST_CASE("windows that share no position are moved") {
+  int found = 0;
+  for (const unsigned seed : test::seeds(3000, 300)) {
+    INFO("seed ", seed);
+    check_separate<std::uint16_t>(seed, found);
+    check_separate<float>(seed, found);
+    check_separate<double>(seed, found);
+  }
+  CHECK(found >= test::enough(300));
+}
+
+/// Compares an image with what fold makes of it.
+template <class T>
+void check_fold(std::mt19937& random, const drawn_sums& drawn) {
+  summed_windows<T> all(random, drawn);
+  test::backward_executor executor{static_cast<std::size_t>(draw(random, 1, 4))};
+  operation(request_of(drawn)).run(all.columns.first(), all.image.first(), executor);
+  CHECK(all.image == all.expected);
+}
+
+TEST_CASE("positions between the steps of windows are left out") {
+  int left_out = 0;
   for (const unsigned seed : test::seeds(3000, 300)) {
     INFO("seed ", seed);
     std::mt19937 random(seed);
-    const drawn_sums drawn = draw_tiles<std::int16_t>(random);
-    layout windows;
-    image_part covered;
-    if (!find_tiles(request_of(drawn), windows, covered)) continue;
-    ++found;
-    std::int64_t positions = 1;
-    std::int64_t whole = 1;
-    for (std::size_t d = 0; d < drawn.axes.size(); ++d) {
-      const test::windows_along& axis = drawn.axes[d];
-      std::vector<int> terms(static_cast<std::size_t>(axis.extent));
-      for (std::int64_t l = 0; l < axis.windows; ++l) {
-        const std::int64_t first = l * axis.stride - axis.padding;
-        if (first < 0 || first + axis.size > axis.extent) continue;
-        for (std::int64_t o = 0; o < axis.size; ++o) ++terms[static_cast<std::size_t>(first + o)];
-      }
-      for (std::int64_t s = 0; s < axis.extent; ++s) {
-        const bool is_covered = covered[d].begin <= s && s < covered[d].end;
-        CHECK(terms[static_cast<std::size_t>(s)] == (is_covered ? 1 : 0));
-      }
-      positions *= covered[d].end - covered[d].begin;
-      whole *= axis.extent;
-      CHECK(windows.axes[2 + drawn.axes.size() + d].extent * axis.size == covered[d].end - covered[d].begin);
+    drawn_sums drawn = draw_windows<float>(random);
+    for (test::windows_along& axis : drawn.axes) {
+      if (test::flip_coin(random)) axis.stride = axis.dilation * draw(random, 1, 3);
     }
-    CHECK(4 * positions > 3 * whole);
-    with_edges += positions < whole ? 1 : 0;
+    sum_request sums = request_of(drawn);
+    const axis_values whole = sums.extents;
+    if (keep_reachable(sums)) ++left_out;
+    CHECK(keep_reachable(sums) == false);
+    for (std::size_t i = 0; i < whole.size(); ++i) CHECK(sums.extents[i] <= whole[i]);
+    check_fold<float>(random, drawn);
   }
-  CHECK(found >= test::enough(200));
-  CHECK(with_edges >= test::enough(50));
+  CHECK(left_out >= test::enough(30));
 }
 
-/// Sums the windows by the definition and compares the image with `fold`. Half of the images have exactly one term at each
-/// position, and then it may be -0.
+/// Half of the images have exactly one term at each position, and then it may be -0.
 template <class T>
-void check_fold_of_tiles(unsigned seed, std::int64_t most_copies) {
+void check_single_terms(unsigned seed, std::int64_t most_copies) {
   std::mt19937 random(seed);
-  drawn_sums drawn = draw_tiles<T>(random);
+  drawn_sums drawn = draw_windows<T>(random);
   if (test::flip_coin(random)) {
     for (std::size_t d = 0; d < drawn.axes.size(); ++d) {
       test::windows_along& axis = drawn.axes[d];
       axis.stride = axis.size;
+      axis.dilation = 1;
       axis.padding = 0;
       axis.extent = drawn.image[2 + d] = axis.windows * axis.size;
     }
@@ -122,52 +235,21 @@ void check_fold_of_tiles(unsigned seed, std::int64_t most_copies) {
       drawn.image_strides.push_back(stride);
     }
   }
-  test::strided_bytes columns(drawn.column_extents(), drawn.column_strides, drawn.element_size);
-  test::strided_bytes image(drawn.image, drawn.image_strides, drawn.element_size);
-  test::strided_bytes expected = image;
-  for (std::size_t i = 0; i < expected.elements(); ++i) std::memset(expected.element(i), 0, sizeof(T));
-  std::vector<std::int64_t> index(drawn.column_extents().size());
-  for (std::size_t number = 0; number < columns.elements(); ++number) {
-    const T term = number % 3 == 0 ? -T{} : static_cast<T>(draw(random, -100, 100));
-    std::memcpy(columns.element(number), &term, sizeof(T));
-    std::size_t rest = number;
-    for (std::size_t i = index.size(); i-- > 0;) {
-      const auto extent = static_cast<std::size_t>(drawn.column_extents()[i]);
-      index[i] = static_cast<std::int64_t>(rest % extent);
-      rest /= extent;
-    }
-    std::int64_t place = index[0] * drawn.image_strides[0] + index[1] * drawn.image_strides[1];
-    bool is_inside = true;
-    for (std::size_t d = 0; d < drawn.axes.size(); ++d) {
-      const test::windows_along& axis = drawn.axes[d];
-      const std::int64_t position =
-          index[2 + drawn.axes.size() + d] * axis.stride + index[2 + d] - axis.padding;
-      is_inside = is_inside && 0 <= position && position < axis.extent;
-      place += position * drawn.image_strides[2 + d];
-    }
-    if (!is_inside) continue;
-    T sum;
-    std::memcpy(&sum, expected.first() + place, sizeof(T));
-    sum = static_cast<T>(sum + term);
-    std::memcpy(expected.first() + place, &sum, sizeof(T));
-  }
-  test::backward_executor executor{static_cast<std::size_t>(draw(random, 1, 4))};
-  operation(request_of(drawn)).run(columns.first(), image.first(), executor);
-  CHECK(image == expected);
+  check_fold<T>(random, drawn);
 }
 
-TEST_CASE("fold of windows side by side sums the edges of the image as well") {
+TEST_CASE("fold of windows that share few positions sums the edges of the image as well") {
   for (const unsigned seed : test::seeds(3000, 300)) {
     INFO("seed ", seed);
-    check_fold_of_tiles<std::int16_t>(seed, 3);
+    check_single_terms<std::int16_t>(seed, 3);
   }
 }
 
 TEST_CASE("fold of single terms adds them to 0, in images of several pieces as well") {
   for (const unsigned seed : test::seeds(1000, 100)) {
     INFO("seed ", seed);
-    check_fold_of_tiles<float>(seed, seed % 8 == 0 ? 200 : 3);
-    check_fold_of_tiles<double>(seed, 3);
+    check_single_terms<float>(seed, seed % 8 == 0 ? 200 : 3);
+    check_single_terms<double>(seed, 3);
   }
 }
 

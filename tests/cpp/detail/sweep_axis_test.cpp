@@ -97,7 +97,7 @@ TEST_CASE("windows at positions are those that have terms there") {
     const auto is_there = [&](const term& t) {
       return positions.begin <= t.position && t.position < positions.end;
     };
-    const index_range any = axis.windows_at(positions);
+    const index_range any = axis.windows_at({0, axis.offsets}, positions);
     std::set<std::int64_t> reached;
     for (const term& t : all_terms(axis)) {
       const index_range windows = axis.windows_at(t.offset, positions);
