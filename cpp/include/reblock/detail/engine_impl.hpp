@@ -343,28 +343,28 @@ void place_reachable(void* room, const sum_image& image, const Sums& sums, bool 
   }
 }
 
-/// Plans a fold as a sweep, or sums the columns in place. Returns the cost of the sweep in cycles, or infinity.
-REBLOCK_ENGINE_FUNCTION [[gnu::noinline]] double place_overlapping(void* room, const sum_request& request,
-                                                                   const sum_functions& sum) noexcept {
+/// Plans a fold as a sweep, or sums the columns in place, if this costs less than `least` cycles.
+REBLOCK_ENGINE_FUNCTION [[gnu::noinline]] void place_overlapping(void* room, const sum_request& request,
+                                                                 const sum_functions& sum,
+                                                                 double least) noexcept {
   const sum_image image(request, sum);
   sum_request reachable = request;
   const bool clears = keep_reachable(reachable) && !request.accumulates;
   if (!sums_in_place(reachable)) {
     const sum_sweep sweep(reachable, sum);
-    if (sweep.fits()) {
-      place_reachable(room, image, sweep, clears);
-      return sweep.cost();
-    }
+    if (sweep.cost() < least) return place_reachable(room, image, sweep, clears);
   }
-  place_reachable(room, image, gather(reachable, &sum), clears);
-  return std::numeric_limits<double>::infinity();
+  // nothing estimates what sums in place cost
+  if (least == std::numeric_limits<double>::infinity())
+    place_reachable(room, image, gather(reachable, &sum), clears);
 }
 
-/// Plans a fold whose windows share no position, if this costs less than `least` cycles.
-REBLOCK_ENGINE_FUNCTION [[gnu::noinline]] void place_separate(void* room, const sum_request& request,
-                                                              const sum_functions& sum, double least) noexcept {
-  const separate_windows windows(request, sum);
-  if (windows.cost() < least) place<separate_windows>(room, windows);
+/// Plans a fold whose windows share no position, if it is one. Returns the cost in cycles, or infinity.
+REBLOCK_ENGINE_FUNCTION [[gnu::noinline]] double place_separate(void* room, const sum_request& request,
+                                                                const sum_functions& sum) noexcept {
+  if (request.accumulates || !separate_windows::can_make(request))
+    return std::numeric_limits<double>::infinity();
+  return place<separate_windows>(room, request, sum).cost();
 }
 
 /// Plans the sums of fold. If each position has exactly one term, it plans moves alone. For an output without elements it
@@ -380,8 +380,7 @@ REBLOCK_ENGINE_FUNCTION void place_sums(void* room, const sum_request& request,
     if (sum.add_to_zero != nullptr) return place_single_terms(room, request, sum.add_to_zero);
     place<move_plan>(room, request.moves, element_size);
   } else {
-    const double cost = place_overlapping(room, request, sum);
-    if (!request.accumulates && separate_windows::can_make(request)) place_separate(room, request, sum, cost);
+    place_overlapping(room, request, sum, place_separate(room, request, sum));
   }
 }
 

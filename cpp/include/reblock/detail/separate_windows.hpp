@@ -11,9 +11,11 @@
 #include <numeric>
 #include <type_traits>
 
+#include <reblock/axis_values.hpp>
 #include <reblock/detail/checked.hpp>
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/engine.hpp>
+#include <reblock/detail/for_each_choice.hpp>
 #include <reblock/detail/layout.hpp>
 #include <reblock/detail/single_terms.hpp>
 #include <reblock/detail/sum_image.hpp>
@@ -126,9 +128,15 @@ class separate_windows {
   template <class Visit>
   void for_each_part(const Visit& visit) const {
     if (has_inside_) visit(inside_);
-    layout windows;
-    windows.take(all_);
-    visit_edges(windows, 0, false, visit);
+    axis_values parts;  // of each axis: the windows inside, and each window that reaches beyond the image
+    for (std::size_t d = 0; d < spatial_axes(); ++d) {
+      const index_range inside = axes_[d].inside();
+      parts.push_back(1 + axes_[d].windows - (inside.end - inside.begin));
+    }
+    for_each_choice(parts, [&](const axis_values& choice) {
+      layout windows;
+      if (take_edge(choice, windows)) visit(single_terms(windows, image_.element_size, image_.sum->add_to_zero));
+    });
   }
 
  private:
@@ -179,28 +187,24 @@ class separate_windows {
     return all;
   }
 
-  template <class Visit>
-  void visit_edges(layout& windows, std::size_t d, bool is_edge, const Visit& visit) const {
-    if (d == spatial_axes()) {
-      if (is_edge) visit(single_terms(windows, image_.element_size, image_.sum->add_to_zero));
-      return;
+  /// Describes one choice of windows of which some reach beyond the image. Returns whether there are any.
+  bool take_edge(const axis_values& choice, layout& windows) const noexcept {
+    windows.take(all_);
+    bool is_edge = false;
+    for (std::size_t d = 0; d < spatial_axes(); ++d) {
+      index_range along = axes_[d].inside();
+      index_range offsets{0, axes_[d].offsets};
+      if (choice[d] > 0) {
+        is_edge = true;
+        const std::int64_t window = choice[d] <= along.begin ? choice[d] - 1 : along.end + choice[d] - 1 - along.begin;
+        along = {window, window + 1};
+        offsets = axes_[d].offsets_inside(window);
+      }
+      if (along.begin >= along.end || offsets.begin >= offsets.end) return false;
+      windows.narrow(image_.extents.size() + d, along.begin, along.end);
+      windows.narrow(2 + d, offsets.begin, offsets.end);
     }
-    const separate_axis& axis = axes_[d];
-    const index_range inside = axis.inside();
-    const std::size_t along = image_.extents.size() + d;
-    layout part;
-    const auto visit_windows = [&](const index_range& range, const index_range& offsets, bool at_edge) {
-      if (range.begin >= range.end || offsets.begin >= offsets.end) return;
-      part.take(windows);
-      part.narrow(along, range.begin, range.end);
-      part.narrow(2 + d, offsets.begin, offsets.end);
-      visit_edges(part, d + 1, at_edge, visit);
-    };
-    for (std::int64_t l = 0; l < axis.windows; ++l) {
-      if (l == inside.begin) l = inside.end;
-      if (l < axis.windows) visit_windows({l, l + 1}, axis.offsets_inside(l), true);
-    }
-    visit_windows(inside, {0, axis.offsets}, is_edge);
+    return is_edge;
   }
 
   single_terms inside_;
