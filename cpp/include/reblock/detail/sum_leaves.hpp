@@ -256,14 +256,14 @@ template <class T, bool Masked>
 
 /// Tells whether sum_rows() of an instruction set sums rows of this type, unless they have masks.
 template <class T>
-inline constexpr bool has_row_sums =
-    adds_in_lanes<T> && !std::same_as<T, bool> && wide_sum_bytes > sizeof(register_bytes);
+inline constexpr bool has_row_sums = adds_in_lanes<T> && !std::same_as<T, bool> &&
+                                     wide_sum_bytes > sizeof(register_bytes);
 
 /// Returns the functions for rows of `size` bytes, at least least_run<T>.
 template <class T, bool Masked>
 const row_functions& choose_row_functions(std::size_t size, const term_list& terms) noexcept {
-  if constexpr (std::same_as<T, float16> ||
-                (adds_in_lanes<T> && wide_sum_bytes > sizeof(register_bytes) && (Masked || !has_row_sums<T>))) {
+  if constexpr (std::same_as<T, float16> || (adds_in_lanes<T> && wide_sum_bytes > sizeof(register_bytes) &&
+                                             (Masked || !has_row_sums<T>))) {
     const bool wide = usable_instruction_set() >= instruction_set::avx2 && terms.size() <= term_list::limit;
     if (wide && size >= wide_rows<T, Masked>.width) return wide_rows<T, Masked>;
   }

@@ -260,7 +260,7 @@ template <class Register>
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
 /// Returns the steps of an instruction set.
-inline conversion_steps steps_of([[maybe_unused]] instruction_set set) noexcept {
+REBLOCK_ENGINE_FUNCTION inline conversion_steps steps_of([[maybe_unused]] instruction_set set) noexcept {
 #if defined(__GNUC__) && defined(__x86_64__)
   if (set == instruction_set::avx512) return avx512::conversions::steps;
   if (set == instruction_set::avx2) return avx2::conversions::steps;
