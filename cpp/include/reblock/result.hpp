@@ -43,10 +43,13 @@ class error {
     while (count != 0) append(digits[--count]);
     return *this;
   }
-  [[gnu::cold, gnu::noinline]] constexpr error& operator<<(const char* text) noexcept { return *this << std::string_view(text); }
+  [[gnu::cold, gnu::noinline]] constexpr error& operator<<(const char* text) noexcept {
+    return *this << std::string_view(text);
+  }
   /// Appends values as Python prints a tuple: (1, 8, 2, 3), and (5,) for a single value.
   template <std::size_t MostAxes>
-  [[gnu::cold, gnu::noinline]] constexpr error& operator<<(const basic_axis_values<MostAxes>& values) noexcept {
+  [[gnu::cold, gnu::noinline]] constexpr error& operator<<(
+      const basic_axis_values<MostAxes>& values) noexcept {
     append('(');
     for (std::size_t i = 0; i < values.size(); ++i) {
       if (i != 0) *this << ", ";
