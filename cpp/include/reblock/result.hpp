@@ -17,18 +17,18 @@ namespace reblock::inline REBLOCK_NAMESPACE {
 class error {
  public:
   constexpr error() = default;
-  constexpr explicit error(std::string_view text) { *this << text; }
+  [[gnu::cold]] constexpr explicit error(std::string_view text) { *this << text; }
 
   /// Returns the null-terminated message.
   constexpr const char* message() const noexcept { return text_; }
 
-  constexpr error& operator<<(std::string_view text) noexcept {
+  [[gnu::cold, gnu::noinline]] constexpr error& operator<<(std::string_view text) noexcept {
     for (const char c : text) append(c);
     return *this;
   }
   template <class Integer>
     requires std::is_integral_v<Integer>
-  constexpr error& operator<<(Integer value) noexcept {
+  [[gnu::cold, gnu::noinline]] constexpr error& operator<<(Integer value) noexcept {
     char digits[20] = {};
     std::size_t count = 0;
     auto rest = static_cast<std::uint64_t>(value);
@@ -43,10 +43,13 @@ class error {
     while (count != 0) append(digits[--count]);
     return *this;
   }
-  constexpr error& operator<<(const char* text) noexcept { return *this << std::string_view(text); }
+  [[gnu::cold, gnu::noinline]] constexpr error& operator<<(const char* text) noexcept {
+    return *this << std::string_view(text);
+  }
   /// Appends values as Python prints a tuple: (1, 8, 2, 3), and (5,) for a single value.
   template <std::size_t MostAxes>
-  constexpr error& operator<<(const basic_axis_values<MostAxes>& values) noexcept {
+  [[gnu::cold, gnu::noinline]] constexpr error& operator<<(
+      const basic_axis_values<MostAxes>& values) noexcept {
     append('(');
     for (std::size_t i = 0; i < values.size(); ++i) {
       if (i != 0) *this << ", ";
@@ -55,7 +58,7 @@ class error {
     return *this << (values.given() > values.size() ? ", ...)" : values.size() == 1 ? ",)" : ")");
   }
   /// Appends a plain number if one value holds for all axes, else the tuple.
-  constexpr error& operator<<(const spatial_values& given) noexcept {
+  [[gnu::cold, gnu::noinline]] constexpr error& operator<<(const spatial_values& given) noexcept {
     return given.uniform() ? *this << given.values()[0] : *this << given.values();
   }
 

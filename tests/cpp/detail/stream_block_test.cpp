@@ -47,18 +47,18 @@ struct compiled_movers {
 
 /// Those that this processor can run.
 std::vector<compiled_movers> all_compiled() {
-  std::vector<compiled_movers> all = {{"baseline", 1, baseline::square_mover<>, baseline::few_streams_mover,
+  std::vector<compiled_movers> all = {{"baseline", 1, baseline::square_mover<>, baseline::few_streams_mover<>,
                                        baseline::few_rows_mover<>, baseline::run_mover<>,
                                        baseline::spaced_mover<>, baseline::copy_masked}};
 #if (defined(__GNUC__) && defined(__x86_64__)) || (defined(_MSC_VER) && defined(_M_X64))
   if (detect_instruction_set() >= instruction_set::ssse3) {
-    all.push_back({"ssse3", 1, ssse3::square_mover<>, ssse3::few_streams_mover, ssse3::few_rows_mover<>,
+    all.push_back({"ssse3", 1, ssse3::square_mover<>, ssse3::few_streams_mover<>, ssse3::few_rows_mover<>,
                    nullptr, nullptr, nullptr});
   }
 #endif
 #if defined(__GNUC__) && defined(__x86_64__)
   if (detect_instruction_set() >= instruction_set::avx2) {
-    all.push_back({"avx2", 2, avx2::square_mover<>, avx2::few_streams_mover, avx2::few_rows_mover<>,
+    all.push_back({"avx2", 2, avx2::square_mover<>, avx2::few_streams_mover<>, avx2::few_rows_mover<>,
                    avx2::run_mover<>, avx2::spaced_mover<>, avx2::copy_masked});
   }
   if (detect_instruction_set() >= instruction_set::avx512) {

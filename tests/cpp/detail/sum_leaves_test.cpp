@@ -57,12 +57,15 @@ struct sums {
     sum = sum_traits<part>::add(sum, value);
   }
 
-  /// `masks` holds a row for each term, `mask_stride` bytes apart; `period` 0: a row of the tile is one.
+  /// `masks` holds a row for each term, `mask_stride` bytes apart; `period` 0: a row of the tile is one. Some sums without
+  /// masks begin from values in the destination.
   void check(const tile& t, const std::vector<term_list::axis>& axes, const std::vector<std::byte>& masks,
              std::size_t period, std::int64_t source_bytes, std::int64_t destination_bytes) {
     const std::vector<std::byte> source = draw_values(source_bytes);
+    const bool accumulates = masks.empty() && draw(random, 0, 1) == 1;
     std::vector<std::byte> expected(static_cast<std::size_t>(destination_bytes));
     for (std::byte& b : expected) b = static_cast<std::byte>(random());
+    if (accumulates) expected = draw_values(destination_bytes);
     std::vector<std::byte> actual = expected;
     term_list one_by_one(axes);
     std::vector<term> terms;
@@ -76,6 +79,13 @@ struct sums {
           std::byte* result = to + i * t.outer.destination_stride + j * t.inner.destination_stride;
           for (std::size_t k = 0; k < sizeof(T); k += sizeof(part)) {
             typename sum_traits<part>::accumulator sum{};
+            if (accumulates) {
+              if constexpr (half<part>) {
+                add(sum, result + k);
+              } else {
+                std::memcpy(&sum, result + k, sizeof(sum));
+              }
+            }
             for (const term& next : terms) {
               const auto at =
                   static_cast<std::int64_t>(period == 0 ? static_cast<std::size_t>(j * size)
@@ -95,7 +105,7 @@ struct sums {
         }
       }
     });
-    term_list listed(axes, {masks.empty() ? nullptr : masks.data(), period});
+    term_list listed(axes, {masks.empty() ? nullptr : masks.data(), period}, accumulates);
     sum_tile<T>(t, listed, source.data(), actual.data());
     CHECK(actual == expected);
   }

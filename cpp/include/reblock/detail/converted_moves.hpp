@@ -30,7 +30,8 @@ namespace reblock::inline REBLOCK_NAMESPACE::detail {
 /// A converted_move plans the boxes of a layout without bounds. It is trivially copyable.
 class converted_move {
  public:
-  converted_move(const conversion_request& request) noexcept
+  /// A program that converts nothing compiles no conversion.
+  REBLOCK_ENGINE_FUNCTION converted_move(const conversion_request& request) noexcept
       : conversion_(request.from, request.to, request.has_factors()),
         scale_(request, request.scale),
         bias_(request, request.bias),

@@ -455,7 +455,7 @@ REBLOCK_ENGINE_DEFINITION void plan_conversion(void* operation, const void* requ
   detail::padded_request padded{converted.moves, converted.image_strides,
                                 static_cast<std::int64_t>(detail::size_of(converted.to)), converted.mode};
   std::copy(converted.outside.begin(), converted.outside.end(), padded.value.begin());
-  detail::place<detail::padded_move>(operation, padded, &converted);
+  detail::place<detail::padded_move>(operation, padded, converted);
 }
 
 REBLOCK_ENGINE_DEFINITION void run(const void* operation, const void* source, void* destination,

@@ -299,6 +299,14 @@ template <class T>
 #else
 
 inline constexpr bool has_lanes = false;
+template <class T, std::size_t Count>
+struct lanes_of;
+template <class T, std::size_t Count>
+using lanes = typename lanes_of<T, Count>::type;
+template <class Lanes>
+void load_lanes(Lanes& to, const void* from) noexcept;
+template <class Lanes>
+void store_lanes(void* to, const Lanes& from) noexcept;
 template <class T>
 void round_eight(const float* from, std::byte* to) noexcept;
 template <class A, std::size_t N>

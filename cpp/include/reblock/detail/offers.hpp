@@ -8,7 +8,6 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
 #include <limits>
 #include <span>
 
@@ -487,11 +486,11 @@ class block_offers {
     move.places = lane.places;
     const bool is_wide = set_ >= instruction_set::avx2 && streams.length >= 2 * side_;
 #if defined(__GNUC__) && defined(__x86_64__)
-    const auto mover = is_wide ? avx2::few_streams_mover : ssse3::few_streams_mover;
+    const auto mover = is_wide ? avx2::few_streams_mover<> : ssse3::few_streams_mover<>;
 #elif defined(_MSC_VER) && defined(_M_X64)
-    const auto mover = ssse3::few_streams_mover;
+    const auto mover = ssse3::few_streams_mover<>;
 #else
-    const auto mover = baseline::few_streams_mover;
+    const auto mover = baseline::few_streams_mover<>;
 #endif
     move.mover = mover(size, few, streams.are_rows);
     const std::int64_t steps = ceil_divide(streams.length, is_wide ? 2 * side_ : side_);

@@ -312,10 +312,11 @@ class padded_summer {
   void sum(std::int64_t count) noexcept {
     std::int64_t term_count = 0;
     double weight = 0;  // of all terms
-    list_terms([&] {
+    const auto count_terms = [&] {
       term_count += static_cast<std::int64_t>(listed_);
       for (std::size_t t = 0; t < listed_ && rows_.is_weighted(); ++t) weight += weights_[t];
-    });
+    };
+    list_terms(taker(count_terms));
     if (term_count == 0 && how_.accumulates) return;
     const quotient by{how_.by == fold_reduction::mean ? term_count : 1, &weight, true,
                       how_.by == fold_reduction::mean};
@@ -337,23 +338,34 @@ class padded_summer {
       if (term_count <= std::int64_t{reduced_rows::most_terms}) {
         add();
       } else {
-        list_terms(add);
+        list_terms(taker(add));
       }
       rows_.finish(to, by_terms);
     });
   }
 
+  /// A taker calls a function that takes the listed terms. It is no template, so the terms are listed by one function.
+  class taker {
+   public:
+    template <class Take>
+    explicit taker(const Take& take) noexcept
+        : take_(&take), call_([](const void* self) { (*static_cast<const Take*>(self))(); }) {}
+    void operator()() const { call_(take_); }
+
+   private:
+    const void* take_;
+    void (*call_)(const void*);
+  };
+
   /// Lists the terms in the order of addition. Calls `take` when the list is full, and at the end.
-  template <class Take>
-  void list_terms(const Take& take) noexcept {
+  void list_terms(const taker& take) noexcept {
     listed_ = 0;
     choose_offset(0, 0, take);
     take();
   }
 
   /// Chooses the window offsets in ascending order. Offsets without a window are left out early.
-  template <class Take>
-  void choose_offset(std::size_t d, std::int64_t from, const Take& take) noexcept {
+  void choose_offset(std::size_t d, std::int64_t from, const taker& take) noexcept {
     if (d == sums_.rank()) return choose_window(0, from, take);
     const padded_sum_axis& axis = axes_[d];
     if (const offset_list& list = lists_[d]; list.has_all) {
@@ -371,8 +383,7 @@ class padded_summer {
     });
   }
 
-  template <class Take>
-  void choose_window(std::size_t d, std::int64_t from, const Take& take) noexcept {
+  void choose_window(std::size_t d, std::int64_t from, const taker& take) noexcept {
     if (d == sums_.rank()) return list_term(from, take);
     if (const offset_list& list = lists_[d]; list.has_all) {
       for (std::size_t i = list.begins[chosen_[d]]; i < list.begins[chosen_[d] + 1]; ++i) {
@@ -388,8 +399,7 @@ class padded_summer {
     for (std::size_t i = 0; i < terms.count; ++i) choose(terms.windows[i]);
   }
 
-  template <class Take>
-  void list_term(std::int64_t from, const Take& take) noexcept {
+  void list_term(std::int64_t from, const taker& take) noexcept {
     if (listed_ == reduced_rows::most_terms) {
       take();
       listed_ = 0;

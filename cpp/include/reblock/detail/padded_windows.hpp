@@ -34,15 +34,21 @@
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
+class padded_runner;
+
 /// Bytes of the buffer.
 inline constexpr std::int64_t padded_buffer_bytes = 24 * 1024;
 
 /// A padded_move plans and runs the windows of a padded image. It is trivially copyable.
 class padded_move {
  public:
-  /// `converted` has the conversion on the way, or is null. The strides of `request` are of both types then; its element is
-  /// that of the result.
-  padded_move(const padded_request& request, const conversion_request* converted = nullptr) noexcept;
+  explicit padded_move(const padded_request& request) noexcept : padded_move(request.element_size) {
+    set_out(request);
+  }
+  /// `converted` has the conversion on the way. The strides of `request` are of both types then; its element is that of the
+  /// result. A program that converts nothing compiles no conversion.
+  REBLOCK_ENGINE_FUNCTION padded_move(const padded_request& request,
+                                      const conversion_request& converted) noexcept;
 
   std::size_t rank() const noexcept { return whole_.rank; }
   const layout_axis& axis(std::size_t i) const noexcept { return whole_.axes[i]; }
@@ -74,7 +80,11 @@ class padded_move {
   static constexpr std::size_t most_buffered = 3 + max_bounds;
   using buffered_axes = std::array<buffered_axis, most_buffered>;
 
-  bool converts() const noexcept { return conversion_.source_size() != 0; }
+  explicit padded_move(std::int64_t element_size) noexcept
+      : element_size_(element_size), out_(no_moves(), 1) {}
+  void set_out(const padded_request& request) noexcept;
+
+  bool converts() const noexcept { return convert_ != nullptr; }
   /// Bytes of a unit wherever it lies in the buffer. A conversion reads it behind the converted units.
   std::int64_t buffered_bytes() const noexcept { return converts() ? unit_ + source_unit_ : unit_; }
   /// Where the units of the image lie in the buffer.
@@ -99,7 +109,8 @@ class padded_move {
   std::int64_t unit_ = 1;         ///< bytes that are moved as one
   std::int64_t source_unit_ = 1;  ///< the same for the image
   std::int64_t element_size_ = 1;
-  run_conversion conversion_;  ///< or none
+  void (*convert_)(padded_runner&) = nullptr;  ///< converts what has been staged; or null
+  run_conversion conversion_;
   held_factor scale_;
   held_factor bias_;
   bool has_scales_ = false;  ///< whether each channel has its own
@@ -258,22 +269,11 @@ inline layout padded_move::out_of_buffer() const noexcept {
   return out;
 }
 
-inline padded_move::padded_move(const padded_request& request, const conversion_request* converted) noexcept
-    : element_size_(request.element_size),
-      mode_(request.mode),
-      value_(request.value),
-      empty_(detail::is_empty(request.moves, request.element_size)),
-      out_(no_moves(), 1) {
+inline void padded_move::set_out(const padded_request& request) noexcept {
+  mode_ = request.mode;
+  value_ = request.value;
+  empty_ = detail::is_empty(request.moves, request.element_size);
   if (empty_) return;
-  if (converted != nullptr) {
-    conversion_ = run_conversion(converted->from, converted->to, converted->has_factors());
-    scale_ = held_factor(*converted, converted->scale);
-    bias_ = held_factor(*converted, converted->bias);
-    has_scales_ = converted->scale.axis != one_factor;
-    has_biases_ = converted->bias.axis != one_factor;
-    swaps_source_ = converted->swaps_source;
-    swaps_destination_ = converted->swaps_destination;
-  }
   for (std::size_t d = 0; d < request.image_strides.size(); ++d) image_strides_[d] = request.image_strides[d];
   split_elements(request);
   choose_blocks();
@@ -282,6 +282,7 @@ inline padded_move::padded_move(const padded_request& request, const conversion_
 }
 static_assert(std::is_trivially_copyable_v<padded_move>);
 
+/// A padded_runner runs a padded_move.
 class padded_runner {
  public:
   explicit padded_runner(const padded_move& move) noexcept : move_(move) {}
@@ -294,6 +295,8 @@ class padded_runner {
   }
 
  private:
+  friend class padded_move;
+
   /// A piece is a box of units that follow each other evenly on both sides. Strides are in bytes.
   struct piece_axis {
     std::int64_t count;
@@ -339,7 +342,7 @@ class padded_runner {
       is_there = is_there && stored_[k].begin < stored_[k].end;
     if (is_there) {
       stage(move_.part_rank_, source, 0);
-      if (move_.converts()) convert();
+      if (move_.converts()) move_.convert_(*this);
       repeat();
     }
     move_.out_.run(buffer_.data(), destination_ + destination);
@@ -494,44 +497,52 @@ class padded_runner {
     if (merged.rank == 0) merged.axes[merged.rank++] = {1, merged.unit, merged.unit};
     const piece_axis& inner = merged.axes[0];
     if (inner.source_stride == merged.unit && inner.buffer_stride == merged.unit) {
-      const auto bytes = static_cast<std::size_t>(inner.count * merged.unit);
-      return for_each_run(merged, merged.rank, source, to,
-                          [=](const std::byte* from, std::byte* at) { copy_run(at, from, bytes); });
+      return copy_runs(merged, merged.rank, source, to, copy_contiguous);
     }
     constexpr std::int64_t worth_planning = 1024;  // units
     if (merged.units() >= worth_planning) return copy_as_planned(merged, source, to);
     for (std::size_t k = 1; k < merged.rank; ++k) {
       if (merged.axes[k].count > merged.axes[0].count) std::swap(merged.axes[0], merged.axes[k]);
     }
-    switch (merged.unit) {
-      case 1: return copy_units<1>(merged, source, to);
-      case 2: return copy_units<2>(merged, source, to);
-      case 4: return copy_units<4>(merged, source, to);
-      case 8: return copy_units<8>(merged, source, to);
-      default: return copy_units<16>(merged, source, to);
-    }
+    copy_runs(merged, merged.rank, source, to, copier_of(merged.unit));
   }
 
-  /// Calls run(source, to) for each index of the axes but the innermost one.
-  template <class Run>
-  static void for_each_run(const piece& merged, std::size_t count, const std::byte* source, std::byte* to,
-                           const Run& run) noexcept {
-    if (count == 1) return run(source, to);
-    const piece_axis& axis = merged.axes[count - 1];
-    for (std::int64_t i = 0; i < axis.count; ++i) {
-      for_each_run(merged, count - 1, source + wrapping_multiply(i, axis.source_stride),
-                   to + i * axis.buffer_stride, run);
-    }
-  }
+  /// A run_copier copies a run, the innermost axis of a piece.
+  using run_copier = void (*)(const piece_axis& run, const std::byte* source, std::byte* to);
 
+  static void copy_contiguous(const piece_axis& run, const std::byte* source, std::byte* to) noexcept {
+    copy_run(to, source, static_cast<std::size_t>(run.count * run.buffer_stride));
+  }
   template <std::size_t Size>
-  static void copy_units(const piece& merged, const std::byte* source, std::byte* to) noexcept {
-    const piece_axis inner = merged.axes[0];
-    for_each_run(merged, merged.rank, source, to, [=](const std::byte* from, std::byte* at) {
-      for (std::int64_t i = 0; i < inner.count; ++i) {
-        std::memcpy(at + i * inner.buffer_stride, from + i * inner.source_stride, Size);
+  static void copy_units(const piece_axis& run, const std::byte* source, std::byte* to) noexcept {
+    const piece_axis held = run;  // a copy, which no store can change
+    for (std::int64_t i = 0; i < held.count; ++i)
+      std::memcpy(to + i * held.buffer_stride, source + i * held.source_stride, Size);
+  }
+  static run_copier copier_of(std::int64_t unit) noexcept {
+    switch (unit) {
+      case 1: return copy_units<1>;
+      case 2: return copy_units<2>;
+      case 4: return copy_units<4>;
+      case 8: return copy_units<8>;
+      default: return copy_units<16>;
+    }
+  }
+
+  /// Copies the runs along the first `count` axes.
+  static void copy_runs(const piece& merged, std::size_t count, const std::byte* source, std::byte* to,
+                        run_copier copy_one) noexcept {
+    if (count == 1) return copy_one(merged.axes[0], source, to);
+    const piece_axis axis = merged.axes[count - 1];
+    for (std::int64_t i = 0; i < axis.count; ++i) {
+      const std::byte* const from = source + wrapping_multiply(i, axis.source_stride);
+      std::byte* const at = to + i * axis.buffer_stride;
+      if (count == 2) {
+        copy_one(merged.axes[0], from, at);
+      } else {
+        copy_runs(merged, count - 1, from, at, copy_one);
       }
-    });
+    }
   }
 
   /// Copies many units whose runs differ on both sides: the same mover as for any layout.
@@ -557,6 +568,20 @@ class padded_runner {
   remembered_moves<4> in_;
   alignas(64) std::array<std::byte, padded_buffer_bytes + readable_slack> buffer_;
 };
+
+REBLOCK_ENGINE_DEFINITION inline padded_move::padded_move(const padded_request& request,
+                                                          const conversion_request& converted) noexcept
+    : padded_move(request.element_size) {
+  convert_ = [](padded_runner& runner) { runner.convert(); };
+  conversion_ = run_conversion(converted.from, converted.to, converted.has_factors());
+  scale_ = held_factor(converted, converted.scale);
+  bias_ = held_factor(converted, converted.bias);
+  has_scales_ = converted.scale.axis != one_factor;
+  has_biases_ = converted.bias.axis != one_factor;
+  swaps_source_ = converted.swaps_source;
+  swaps_destination_ = converted.swaps_destination;
+  set_out(request);
+}
 
 [[gnu::noinline]] inline void run_padded(const padded_move& move, const std::byte* source,
                                          std::byte* destination) noexcept {

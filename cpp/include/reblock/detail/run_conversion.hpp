@@ -80,7 +80,7 @@ constexpr element_type unsigned_type(std::size_t size) noexcept {
 }
 
 /// Returns the step that casts integers and bool as static_cast does. Requires different types.
-constexpr run_step casting_step(element_type from, element_type to) noexcept {
+REBLOCK_ENGINE_FUNCTION inline run_step casting_step(element_type from, element_type to) noexcept {
   // The sign of an integer decides only which bytes are added.
   if (is_integer(to)) to = unsigned_type(size_of(to));
   if (is_integer(from) && size_of(to) <= size_of(from)) from = unsigned_type(size_of(from));
@@ -95,7 +95,7 @@ constexpr run_step casting_step(element_type from, element_type to) noexcept {
   return found;
 }
 
-constexpr run_step copying_step(std::size_t size) noexcept {
+inline run_step copying_step(std::size_t size) noexcept {
   switch (size) {
     case 1: return copy_run<1>;
     case 2: return copy_run<2>;
@@ -110,8 +110,8 @@ class run_conversion {
  public:
   run_conversion() noexcept = default;
   /// `has_factors` says whether runs have a scale or a bias. Requires types other than none.
-  run_conversion(element_type from, element_type to, bool has_factors,
-                 instruction_set set = usable_instruction_set()) noexcept
+  REBLOCK_ENGINE_FUNCTION run_conversion(element_type from, element_type to, bool has_factors,
+                                         instruction_set set = usable_instruction_set()) noexcept
       : source_size_(static_cast<std::uint8_t>(size_of(from))),
         destination_size_(static_cast<std::uint8_t>(size_of(to))),
         is_double_(is_converted_in_double(from, to)) {
@@ -181,8 +181,8 @@ class run_conversion {
  private:
   static constexpr std::size_t buffer_bytes = 2048;
 
-  static run_step making_step(element_type from, element_type to, bool has_factors,
-                              const conversion_steps& steps) noexcept {
+  REBLOCK_ENGINE_FUNCTION static run_step making_step(element_type from, element_type to, bool has_factors,
+                                                      const conversion_steps& steps) noexcept {
     const bool is_double = is_converted_in_double(from, to);
     if (!has_factors && to != element_type::float64) {
       if (from == element_type::uint64) return make_traced_doubles<std::uint64_t>;
@@ -192,7 +192,8 @@ class run_conversion {
     if (found != nullptr) return found;
     return is_double ? single_making_step<double>(from) : single_making_step<float>(from);
   }
-  static run_step storing_step(element_type to, bool is_double, const conversion_steps& steps) noexcept {
+  REBLOCK_ENGINE_FUNCTION static run_step storing_step(element_type to, bool is_double,
+                                                       const conversion_steps& steps) noexcept {
     const run_step found = steps.storing(to, is_double);
     if (found != nullptr) return found;
     return is_double ? single_storing_step<double>(to) : single_storing_step<float>(to);

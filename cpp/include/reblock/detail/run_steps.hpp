@@ -7,13 +7,16 @@
 #include <array>
 #include <bit>
 #include <cfloat>
-#include <cmath>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <limits>
 #include <type_traits>
+
+#if FLT_EVAL_METHOD != 0
+#include <cmath>
+#endif
 
 #include <reblock/data_type.hpp>
 #include <reblock/detail/compiler.hpp>
@@ -93,11 +96,14 @@ inline constexpr Value least_whole = std::same_as<Value, float> ? Value(8388608)
 /// Rounds to the nearest integer, ties to even.
 template <std::floating_point Value>
 Value round_to_integer(Value value) noexcept {
-  // x87 would round the sum below to its registers' digits first, and then again.
-  if constexpr (FLT_EVAL_METHOD != 0) return std::nearbyint(value);
+#if FLT_EVAL_METHOD != 0
+  // x87 would round a sum to its registers' digits first, and then again.
+  return std::nearbyint(value);
+#else
   if (value >= least_whole<Value> || value <= -least_whole<Value>) return value;
   const Value shift = value < 0 ? -least_whole<Value> : least_whole<Value>;
   return rounded(apart(rounded(value + shift)) - shift);
+#endif
 }
 
 /// Returns the nearest integer of type T, ties to even. Values beyond the range of T become its limits; a NaN becomes 0.

@@ -6,7 +6,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
 
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/tile.hpp>
@@ -79,9 +78,10 @@ class repeated_places {
         rows_(block.outer_repeats.extent),
         left_(block.repeats.extent) {}
 
+  struct sentinel {};
   repeated_places begin() const noexcept { return *this; }
-  static std::default_sentinel_t end() noexcept { return {}; }
-  bool operator!=(std::default_sentinel_t) const noexcept { return rows_ > 0; }
+  static sentinel end() noexcept { return {}; }
+  bool operator!=(sentinel) const noexcept { return rows_ > 0; }
   place operator*() const noexcept { return next_; }
   repeated_places& operator++() noexcept {
     if (--left_ > 0) {

@@ -62,7 +62,7 @@ class term_list {
   [[gnu::visibility("hidden")]] static constexpr std::size_t limit = 512;
 
  private:
-  void list(std::size_t first) noexcept {
+  [[gnu::noinline]] void list(std::size_t first) noexcept {
     const std::size_t end = std::min(size_ - first, limit);
     const axis inner = axes_.back();
     auto index = static_cast<std::int64_t>(first);
@@ -254,10 +254,16 @@ template <class T, bool Masked>
     sum_wide_places<T, Masked ? masking::each : masking::none, 1>,
 };
 
+/// Tells whether sum_rows() of an instruction set sums rows of this type, unless they have masks.
+template <class T>
+inline constexpr bool has_row_sums = adds_in_lanes<T> && !std::same_as<T, bool> &&
+                                     wide_sum_bytes > sizeof(register_bytes);
+
 /// Returns the functions for rows of `size` bytes, at least least_run<T>.
 template <class T, bool Masked>
 const row_functions& choose_row_functions(std::size_t size, const term_list& terms) noexcept {
-  if constexpr (std::same_as<T, float16> || (adds_in_lanes<T> && wide_sum_bytes > sizeof(register_bytes))) {
+  if constexpr (std::same_as<T, float16> || (adds_in_lanes<T> && wide_sum_bytes > sizeof(register_bytes) &&
+                                             (Masked || !has_row_sums<T>))) {
     const bool wide = usable_instruction_set() >= instruction_set::avx2 && terms.size() <= term_list::limit;
     if (wide && size >= wide_rows<T, Masked>.width) return wide_rows<T, Masked>;
   }
@@ -406,9 +412,7 @@ inline void accumulate_rows(const tile& t, const row_functions& by, term_list& t
 using sum_function = void (*)(const tile&, term_list&, const std::byte* source, std::byte* destination);
 
 /// Makes sums without terms: sets all their bits to 0, one contiguous run at a time.
-template <class T>
-void clear_tile(const tile& t, std::byte* destination) {
-  constexpr std::int64_t size{sizeof(T)};
+inline void clear_tile(const tile& t, std::int64_t size, std::byte* destination) {
   const tile_axis outer = t.outer;
   const tile_axis inner = t.inner;
   const bool are_runs = inner.destination_stride == size;
@@ -426,26 +430,27 @@ void clear_tile(const tile& t, std::byte* destination) {
         continue;
       }
       for (std::int64_t j = 0; j < inner.extent; ++j)
-        std::memset(row + j * inner.destination_stride, 0, size);
+        std::memset(row + j * inner.destination_stride, 0, static_cast<std::size_t>(size));
     }
   });
 }
 
-/// Returns the widest sums of rows of this type, or null.
+/// Returns the fastest sums of rows of `size` bytes for this type, or null.
 template <class T>
-row_sum find_row_sum(instruction_set set) noexcept {
+row_sum find_row_sum(instruction_set set, std::size_t size) noexcept {
 #if defined(__GNUC__) && defined(__x86_64__)
-  if (set >= instruction_set::avx512) return avx512::sum_rows<T>;
+  if (set >= instruction_set::avx512 && size >= avx512::width) return avx512::sum_rows<T>;
   if (set >= instruction_set::avx2) return avx2::sum_rows<T>;
 #endif
   static_cast<void>(set);
+  static_cast<void>(size);
   return nullptr;
 }
 
 template <class T>
 void sum_tile(const tile& t, term_list& terms, const std::byte* source, std::byte* destination) {
   if (terms.size() == 0) {
-    if (!terms.accumulates()) clear_tile<T>(t, destination);
+    if (!terms.accumulates()) clear_tile(t, sizeof(T), destination);
     return;
   }
   using part = typename parts_of<T>::type;
@@ -457,9 +462,9 @@ void sum_tile(const tile& t, term_list& terms, const std::byte* source, std::byt
     const bool masked = terms.masks().first != nullptr;
     const bool runs = inner.source_stride == size && inner.destination_stride == size;
     const auto row = static_cast<std::size_t>(inner.extent * size);
-    if constexpr (adds_in_lanes<part> && !std::same_as<part, bool>) {
-      const row_sum sum = !masked && runs && terms.size() <= term_list::limit
-                              ? find_row_sum<part>(usable_instruction_set())
+    if constexpr (has_row_sums<part>) {
+      const row_sum sum = !masked && runs && inner.extent > 1 && terms.size() <= term_list::limit
+                              ? find_row_sum<part>(usable_instruction_set(), row)
                               : nullptr;
       if (sum != nullptr) return sum(t, {terms.from(0), terms.accumulates()}, source, destination);
     }

@@ -387,10 +387,11 @@ template <picked_lanes Lanes, std::size_t Count, std::size_t Slots, bool InSteps
         placed.load_streams(v, from);
       }
       keep_in_registers(v);
-      if (are_words) {
-        all_steps.template convert<std::uint32_t>(v);
-      } else {
-        all_steps.template convert<std::uint8_t>(v);
+      if constexpr (Lanes != picked_lanes::bytes) {
+        if (are_words) all_steps.template convert<std::uint32_t>(v);
+      }
+      if constexpr (Lanes != picked_lanes::words) {
+        if (!are_words) all_steps.template convert<std::uint8_t>(v);
       }
       if constexpr (Slots == 0) {
         std::byte* const place = to + (Separates ? at : at * Count);

@@ -7,7 +7,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
 #include <span>
 
 #include <reblock/detail/compiler.hpp>
@@ -132,7 +131,7 @@ class window_cover {
     }
     if (count_ == limit || bytes > window_bytes_) return false;
     const auto is_before = [](std::int32_t place, const source_bytes& run) { return place < run.begin; };
-    const source_bytes run = *std::prev(std::upper_bound(runs_.begin(), runs_.end(), begin, is_before));
+    const source_bytes run = *(std::upper_bound(runs_.begin(), runs_.end(), begin, is_before) - 1);
     if (run.end - run.begin < window_bytes_ || run.end - begin < bytes) return false;
     const std::int32_t beyond = std::max(0, begin + window_bytes_ - run.end);
     const std::int32_t place = (beyond + step_ - 1) / step_ * step_;

@@ -260,13 +260,13 @@ template <class Register>
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
 /// Returns the steps of an instruction set.
-inline conversion_steps steps_of([[maybe_unused]] instruction_set set) noexcept {
+REBLOCK_ENGINE_FUNCTION inline conversion_steps steps_of([[maybe_unused]] instruction_set set) noexcept {
 #if defined(__GNUC__) && defined(__x86_64__)
-  if (set == instruction_set::avx512) return avx512::conversions::steps;
-  if (set == instruction_set::avx2) return avx2::conversions::steps;
+  if (set == instruction_set::avx512) return avx512::conversions::steps<>;
+  if (set == instruction_set::avx2) return avx2::conversions::steps<>;
 #endif
 #if defined(__GNUC__) && (defined(__x86_64__) || defined(__aarch64__))
-  return baseline::conversions::steps;
+  return baseline::conversions::steps<>;
 #else
   constexpr auto none = [](element_type, auto) noexcept -> run_step { return nullptr; };
   return {none, none, none};
