@@ -181,7 +181,9 @@ class separate_windows {
     image_box all;
     for (std::size_t d = 0; d + 2 < sums.extents.size(); ++d) {
       const separate_axis axis = separate_axis::of(sums, d);
-      const std::int64_t first = axis.inside().begin * axis.stride - axis.padding;
+      const index_range inside = axis.inside();
+      if (inside.begin >= inside.end) continue;
+      const std::int64_t first = inside.begin * axis.stride - axis.padding;
       all[d] = {{-first, axis.extent - first}, sums.output_strides[2 + d]};
     }
     return all;
