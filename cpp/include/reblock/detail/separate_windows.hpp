@@ -59,8 +59,7 @@ struct separate_axis {
   constexpr index_range offsets_inside(std::int64_t window) const noexcept {
     const std::int64_t first = window * stride - padding;
     const std::int64_t begin = std::clamp<std::int64_t>(ceil_divide(-first, dilation), 0, offsets);
-    return {begin,
-            std::clamp<std::int64_t>(floor_divide(extent - 1 - first, dilation) + 1, begin, offsets)};
+    return {begin, std::clamp<std::int64_t>(floor_divide(extent - 1 - first, dilation) + 1, begin, offsets)};
   }
   /// Returns positions that all have a term. There may be more if windows have gaps.
   constexpr index_range covered() const noexcept {
@@ -135,7 +134,8 @@ class separate_windows {
     }
     for_each_choice(parts, [&](const axis_values& choice) {
       layout windows;
-      if (take_edge(choice, windows)) visit(single_terms(windows, image_.element_size, image_.sum->add_to_zero));
+      if (take_edge(choice, windows))
+        visit(single_terms(windows, image_.element_size, image_.sum->add_to_zero));
     });
   }
 
@@ -198,7 +198,8 @@ class separate_windows {
       index_range offsets{0, axes_[d].offsets};
       if (choice[d] > 0) {
         is_edge = true;
-        const std::int64_t window = choice[d] <= along.begin ? choice[d] - 1 : along.end + choice[d] - 1 - along.begin;
+        const std::int64_t window =
+            choice[d] <= along.begin ? choice[d] - 1 : along.end + choice[d] - 1 - along.begin;
         along = {window, window + 1};
         offsets = axes_[d].offsets_inside(window);
       }

@@ -48,7 +48,8 @@ struct sum_image {
       if (positions[i].begin >= positions[i].end) return;
       place = wrapping_add(place, wrapping_multiply(positions[i].begin, strides[i]));
       std::size_t to = i;
-      for (; to > 0 && magnitude(strides[order[to - 1]]) > magnitude(strides[i]); --to) order[to] = order[to - 1];
+      for (; to > 0 && magnitude(strides[order[to - 1]]) > magnitude(strides[i]); --to)
+        order[to] = order[to - 1];
       order[to] = i;
     }
     tile_list rows;
@@ -79,14 +80,15 @@ constexpr bool keep_reachable(sum_request& sums) noexcept {
     layout_axis& offsets = sums.moves.axes[2 + d];
     layout_axis& windows = sums.moves.axes[2 + spatial + d];
     axis_bound& bound = sums.moves.bounds[d];
-    const std::int64_t common = std::gcd(offsets.extent > 1 ? offsets.bound_step : 0,
-                                         windows.extent > 1 ? windows.bound_step : 0);
+    const std::int64_t common =
+        std::gcd(offsets.extent > 1 ? offsets.bound_step : 0, windows.extent > 1 ? windows.bound_step : 0);
     if (common <= 1 || sums.output_strides[2 + d] % lane_bytes != 0) continue;
-    const std::int64_t first = bound.offset - floor_divide(bound.offset, common) * common;
+    const std::int64_t rest = bound.offset % common;
+    const std::int64_t first = rest < 0 ? rest + common : rest;
     if (first >= bound.extent) continue;
     const std::int64_t count = (bound.extent - 1 - first) / common + 1;
     leaves_out = leaves_out || count < bound.extent;
-    bound = {(bound.offset - first) / common, count};
+    bound = {floor_divide(bound.offset, common), count};
     offsets.bound_step /= common;
     windows.bound_step /= common;
     sums.extents[2 + d] = count;

@@ -345,8 +345,8 @@ inline double sum_sweep::cost_of(const sweep_chunk& chunk) const noexcept {
       terms *= windows * offsets * useful;
       sums *= offsets;
     } else {
-      const double all = static_cast<double>(std::max<std::int64_t>(axis.windows, 1)) *
-                         static_cast<double>(axis.offsets);
+      const double all =
+          static_cast<double>(std::max<std::int64_t>(axis.windows, 1)) * static_cast<double>(axis.offsets);
       const auto places = static_cast<double>(places_[i]);
       const auto halo = static_cast<double>(axis.halo);
       moved *= all * (count + halo) / (places + halo);

@@ -110,7 +110,8 @@ class sweep_runner {
       const std::int64_t end = wrapping_multiply(own.first + own.count, axis.stride);
       own.positions = {own.first * axis.stride - axis.padding, wrapping_subtract(end, axis.padding)};
     }
-    own.positions = {std::max<std::int64_t>(0, own.positions.begin), std::min(axis.extent, own.positions.end)};
+    own.positions = {std::max<std::int64_t>(0, own.positions.begin),
+                     std::min(axis.extent, own.positions.end)};
     if (axis.is_walked || own.positions.begin >= own.positions.end) return;
     own.first = floor_divide(own.positions.begin + axis.padding, axis.stride);
     own.count = floor_divide(own.positions.end - 1 + axis.padding, axis.stride) + 1 - own.first;
@@ -164,7 +165,8 @@ class sweep_runner {
       }
     }
   }
-  void add_offsets(std::size_t i, const index_range& all, const std::byte* columns, const target& to) noexcept {
+  void add_offsets(std::size_t i, const index_range& all, const std::byte* columns,
+                   const target& to) noexcept {
     const std::int64_t step = sweep_.chunk_.offsets[i - 2];
     for (std::int64_t begin = all.begin; begin < all.end; begin += step) {
       parts_[i].offsets = {begin, std::min(begin + step, all.end)};
