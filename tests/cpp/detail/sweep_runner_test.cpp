@@ -110,7 +110,7 @@ drawn_sums draw_sums_of(std::mt19937& random, std::int64_t most) {
 
 TEST_CASE("sweeps make the sums of fold, and nothing else is written") {
   tally all;
-  for (const unsigned seed : test::seeds(8000, 300)) {
+  for (const unsigned seed : test::seeds(8000, 1200)) {
     INFO("seed ", seed);
     for_some_type(seed, [&]<class T>(T) {
       std::mt19937 random(seed);
