@@ -168,10 +168,10 @@ class separate_windows {
   static layout inside_of(const sum_request& sums) noexcept {
     layout windows = all_of(sums);
     for (std::size_t d = 0; d + 2 < sums.extents.size(); ++d) {
-      const index_range inside = separate_axis::of(sums, d).inside();
+      index_range inside = separate_axis::of(sums, d).inside();
       // without windows inside the image, it is the first one's, and it is not moved
-      const std::int64_t begin = inside.begin < inside.end ? inside.begin : 0;
-      windows.narrow(sums.extents.size() + d, begin, std::max(begin + 1, inside.end));
+      if (inside.begin >= inside.end) inside = {0, 1};
+      windows.narrow(sums.extents.size() + d, inside.begin, inside.end);
     }
     return windows;
   }
