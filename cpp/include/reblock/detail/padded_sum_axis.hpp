@@ -149,6 +149,7 @@ struct padded_sum_axis {
     if (!all.is_listed || !has_no_gaps || period == 0 || q == 0 || q >= image.extent - 1) return 1;
     std::int64_t count = image.extent - 1 - q;
     const auto keep = [&](std::int64_t limit) { count = std::min(count, limit); };
+    if (q < first) keep(first - q);  // there, its own terms begin
     // until the padding has a further position
     for (const auto& [begin, end] : {index_range{first, std::min<std::int64_t>(last(), -1)},
                                      index_range{std::max(first, image.extent), last()}}) {
