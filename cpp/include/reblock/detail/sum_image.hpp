@@ -71,8 +71,16 @@ struct sum_image {
 };
 static_assert(std::is_trivially_copyable_v<sum_image>);
 
-/// Keeps the positions that steps of windows can reach, if their steps along an axis have a common divisor. Positions that do
-/// not fill registers stay together, because this is faster. Returns whether it leaves out any.
+/// Tells whether positions of an axis that windows can reach should be summed without those between them. Their elements have
+/// to fill registers, or to lie far apart. Shorter ones are moved into a buffer, where windows of one row follow each other.
+constexpr bool should_leave_out(std::int64_t stride, std::int64_t element_size,
+                                bool follow_each_other) noexcept {
+  return stride % lane_bytes == 0 || magnitude(stride) >= sum_costs::least_row_apart ||
+         (follow_each_other && magnitude(stride) != element_size);
+}
+
+/// Keeps the positions that steps of windows can reach, if their steps along an axis have a common divisor, and if this is
+/// faster. Returns whether it leaves out any.
 constexpr bool keep_reachable(sum_request& sums) noexcept {
   bool leaves_out = false;
   const std::size_t spatial = sums.extents.size() - 2;
@@ -82,7 +90,11 @@ constexpr bool keep_reachable(sum_request& sums) noexcept {
     axis_bound& bound = sums.moves.bounds[d];
     const std::int64_t common =
         std::gcd(offsets.extent > 1 ? offsets.bound_step : 0, windows.extent > 1 ? windows.bound_step : 0);
-    if (common <= 1 || sums.output_strides[2 + d] % lane_bytes != 0) continue;
+    const bool follow_each_other = windows.extent > 1 && windows.bound_step == common;
+    if (common <= 1 ||
+        !should_leave_out(sums.output_strides[2 + d], sums.sum.element_size, follow_each_other)) {
+      continue;
+    }
     const std::int64_t rest = bound.offset % common;
     const std::int64_t first = rest < 0 ? rest + common : rest;
     if (first >= bound.extent) continue;
