@@ -96,7 +96,7 @@ class factor_table {
   }
 
  private:
-  /// From so many elements on with the same factors, a stretch, registers with one factor are faster than a table.
+  /// From so many elements on with the same factors, a stretch, one factor is faster than a table of all.
   static constexpr std::int64_t enough = 32;
   /// Runs of fewer elements are not worth a look for a table of results.
   static constexpr std::size_t least_lookups = 64;
@@ -105,7 +105,7 @@ class factor_table {
   static constexpr std::int64_t at_once = 4;
   static constexpr std::int64_t most_kept = room / 8;  // factors of stretches, or of runs
 
-  /// The factors that a table has, or the registers that it has, from element `begin` on. `count` is 0 for none.
+  /// The factors that a table has, from element `begin` on: of elements, stretches or runs. `count` is 0 for none.
   struct contents {
     std::int64_t first = 0;
     std::int64_t begin = 0;
@@ -308,7 +308,7 @@ class factor_table {
   factor_places run_steps_;
   std::int64_t period_ = 1;                                       ///< elements after which the factors repeat
   std::int64_t same_ = std::numeric_limits<std::int64_t>::max();  ///< elements that have the same factors
-  std::int64_t kept_ = 0;                                         ///< registers that the tables keep
+  std::int64_t kept_ = 0;  ///< factors of stretches that the tables keep
   std::array<contents, 2> held_;
   result_tables results_;
   alignas(64) std::array<std::array<std::byte, room + at_once * 8>, 2> tables_;
