@@ -19,6 +19,8 @@ namespace {
 using namespace detail;
 using test::draw;
 
+constexpr std::int64_t most_runs = 70;
+
 /// Draws the axis of a factor in a run, around `elements` elements of the axes further in.
 factor_axis draw_axis(std::mt19937& random, std::int64_t elements) {
   const std::int64_t inner = elements * (draw(random, 0, 2) == 0 ? 1 : draw(random, 1, 70));
@@ -31,7 +33,7 @@ struct drawn_factor {
   std::vector<double> values;
 
   drawn_factor(std::mt19937& random, const factor_axis& of, double least) : axis(of) {
-    for (std::int64_t i = 0; i < axis.extent + 5; ++i) {
+    for (std::int64_t i = 0; i < axis.extent + 5 + most_runs; ++i) {
       values.push_back(least + static_cast<double>(draw(random, 0, 99)) / 16);
     }
   }
@@ -55,25 +57,36 @@ void check_runs(std::mt19937& random, element_type type) {
   const drawn_factor bias(random, axes[1], -3);
   const bool has_bias = draw(random, 0, 4) != 0;
   const run_conversion conversion(type, type, true);
+  // A run may have the factors of the run before, or the next ones.
+  const factor_places steps{draw(random, 0, 1), has_bias ? draw(random, 0, 1) : 0};
   factor_table table(conversion, {scale.values.data(), has_bias ? bias.values.data() : nullptr},
-                     {scale.axis, has_bias ? bias.axis : factor_axis{}});
+                     {scale.axis, has_bias ? bias.axis : factor_axis{}}, steps);
   // One table converts several runs: of one place in the values, then of others.
   factor_places first{0, 0};
-  for (int run = 0; run < 5; ++run) {
-    if (run % 2 == 0) first = {draw(random, 0, 4), draw(random, 0, 4)};
-    const std::int64_t count = draw(random, 1, 3000);
+  for (int call = 0; call < 5; ++call) {
+    if (call % 2 == 0) first = {draw(random, 0, 4), draw(random, 0, 4)};
+    const std::int64_t runs = draw(random, 0, 2) == 0 ? draw(random, 2, most_runs) : 1;
+    const std::int64_t count = draw(random, 1, runs == 1 ? 3000 : 300);
+    const std::int64_t gap = draw(random, 0, 3);  // elements between runs
     std::vector<Value> source;
     std::vector<Value> expected;
-    for (std::int64_t i = 0; i < count; ++i) {
-      const auto value = static_cast<Value>(draw(random, -999, 999));
-      source.push_back(value);
-      // exact: all are multiples of 1/16, and not large
-      expected.push_back(value * static_cast<Value>(scale.at(first[0], i)) +
-                         (has_bias ? static_cast<Value>(bias.at(first[1], i)) : Value(0)));
+    for (std::int64_t run = 0; run < runs; ++run) {
+      for (std::int64_t i = 0; i < count + gap; ++i) {
+        const auto value = static_cast<Value>(draw(random, -999, 999));
+        source.push_back(value);
+        // exact: all are multiples of 1/16, and not large
+        const Value converted =
+            value * static_cast<Value>(scale.at(first[0] + run * steps[0], i)) +
+            (has_bias ? static_cast<Value>(bias.at(first[1] + run * steps[1], i)) : Value(0));
+        expected.push_back(i < count ? converted : Value(0));
+      }
     }
     std::vector<Value> got(source.size());
+    const std::int64_t step = (count + gap) * static_cast<std::int64_t>(sizeof(Value));
     table.convert(conversion, reinterpret_cast<const std::byte*>(source.data()),
-                  reinterpret_cast<std::byte*>(got.data()), count, first);
+                  reinterpret_cast<std::byte*>(got.data()),
+                  even_runs{static_cast<std::size_t>(count), static_cast<std::size_t>(runs), step, step},
+                  first);
     CHECK(got == expected);
   }
 }

@@ -182,7 +182,9 @@ static_assert(std::is_trivially_copyable_v<converted_move>);
 class converted_runner {
  public:
   explicit converted_runner(const converted_move& move) noexcept
-      : move_(move), table_(move.conversion_, {move.scale_.values(), move.bias_.values()}, move.in_run_) {}
+      : move_(move),
+        table_(move.conversion_, {move.scale_.values(), move.bias_.values()}, move.in_run_,
+               move.outer_count_ == 0 ? factor_places{} : moved({}, move.outer_[0], 1)) {}
   converted_runner(const converted_runner&) = delete;
 
   void run(const std::byte* source, std::byte* destination) noexcept {
@@ -229,10 +231,19 @@ class converted_runner {
     move_.scatter_.run(converted_.data(), destination);
   }
 
-  /// Walks the axes of a box that are not in a run, from axis `count` - 1 inwards.
+  /// Walks the axes of a box that are not in a run, from axis `count` - 1 inwards. The table walks the innermost one.
   void convert_runs(std::size_t count, const std::byte* source, std::byte* destination,
                     const factor_places& first) noexcept {
-    if (count == 0) return table_.convert(move_.conversion_, source, destination, move_.run_, first);
+    even_runs runs{static_cast<std::size_t>(move_.run_)};
+    if (count <= 1) {
+      if (count == 1) {
+        const layout_axis& axis = move_.outer_[0];
+        runs.runs = static_cast<std::size_t>(axis.extent);
+        runs.source_step = axis.source_stride;
+        runs.destination_step = axis.destination_stride;
+      }
+      return table_.convert(move_.conversion_, source, destination, runs, first);
+    }
     const layout_axis& axis = move_.outer_[count - 1];
     for (std::int64_t index = 0; index < axis.extent; ++index) {
       convert_runs(count - 1, source + index * axis.source_stride,

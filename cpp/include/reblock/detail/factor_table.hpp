@@ -50,45 +50,62 @@ struct factor_axis {
 /// The places of a scale and a bias in their values.
 using factor_places = std::array<std::int64_t, 2>;
 
-/// A factor_table gives the factors of a run's elements. Elements follow each other along a few axes, the innermost first.
-/// The factor of an element is values[first + index * step], with its index on the factor's axis.
+/// A factor_table gives the factors of the elements of some runs. Elements follow each other along a few axes, the innermost
+/// first. The factor of an element is values[first + run * run_steps + index * step], with its index on the factor's axis.
 class factor_table {
  public:
+  /// `run_steps` are the places from the factors of a run to those of the next.
   factor_table(const run_conversion& conversion, const std::array<const double*, 2>& values,
-               const std::array<factor_axis, 2>& axes) noexcept
-      : is_double_(conversion.is_double()), values_(values), axes_(axes) {
+               const std::array<factor_axis, 2>& axes, const factor_places& run_steps = {0, 0}) noexcept
+      : is_double_(conversion.is_double()), values_(values), axes_(axes), run_steps_(run_steps) {
     for (const factor_axis& f : axes_) {
       if (f.step == 0) continue;
       period_ = std::max(period_, f.inner * f.extent);
       same_ = std::min(same_, f.inner);
     }
-    if (same_ >= enough) kept_ = std::min(period_ == 1 ? 1 : period_ / same_, room / one_register);
+    if (same_ >= enough) kept_ = std::min(period_ / same_, most_kept);
   }
 
   /// Converts a run. `first` has the places of its first element's factors in their values.
   void convert(const run_conversion& conversion, const std::byte* source, std::byte* destination,
                std::int64_t count, const factor_places& first) noexcept {
-    if (same_ >= enough) return convert_stretches(conversion, source, destination, count, first);
+    convert(conversion, source, destination, even_runs{static_cast<std::size_t>(count)}, first);
+  }
+  /// Converts runs. `first` has the places of the first element's factors in their values.
+  void convert(const run_conversion& conversion, const std::byte* source, std::byte* destination,
+               const even_runs& runs, const factor_places& first) noexcept {
+    const auto count = static_cast<std::int64_t>(runs.count);
+    const bool differ = run_steps_ != factor_places{0, 0};
     const std::int64_t limit = room / value_size();
     const std::int64_t whole = period_ > limit ? limit : limit / period_ * period_;
-    for (std::int64_t i = 0; i < count; i += whole) {
-      const std::int64_t batch = std::min(whole, count - i);
-      fill(first, whole % period_ == 0 ? 0 : i, std::max(batch, std::min(whole, count)));
-      run(conversion, source + i * from(conversion), destination + i * to(conversion), batch, 0,
-          value_size());
+    if (period_ == 1) return convert_same(conversion, source, destination, runs, first, differ);
+    if (same_ < enough && count <= whole && !differ) {
+      fill(first, 0, count);
+      return run(conversion, source, destination, runs, 0, {value_size(), 0});
+    }
+    for (std::size_t r = 0; r < runs.runs; ++r) {
+      const std::byte* const from = source + runs.source(r);
+      std::byte* const to = destination + runs.destination(r);
+      const factor_places places = run_places(first, static_cast<std::int64_t>(r));
+      if (same_ >= enough) {
+        convert_stretches(conversion, from, to, count, places);
+      } else {
+        convert_batches(conversion, from, to, count, whole, places);
+      }
     }
   }
 
  private:
-  /// From so many elements on with the same factors, a stretch, registers with one factor are faster than a table.
+  /// From so many elements on with the same factors, a stretch, one factor is faster than a table of all.
   static constexpr std::int64_t enough = 32;
+  /// Runs of fewer elements are not worth a look for a table of results.
+  static constexpr std::size_t least_lookups = 64;
   static constexpr std::int64_t room = 2048;  // bytes of the factors in a table
   /// So many copies of a factor are written at once. The last ones may be behind the others.
   static constexpr std::int64_t at_once = 4;
-  /// Bytes of the widest register. A factor of all elements fills it.
-  static constexpr std::int64_t one_register = 64;
+  static constexpr std::int64_t most_kept = room / 8;  // factors of stretches, or of runs
 
-  /// The factors that a table has, or the registers that it has, from element `begin` on. `count` is 0 for none.
+  /// The factors that a table has, from element `begin` on: of elements, stretches or runs. `count` is 0 for none.
   struct contents {
     std::int64_t first = 0;
     std::int64_t begin = 0;
@@ -102,40 +119,95 @@ class factor_table {
     return static_cast<std::int64_t>(c.destination_size());
   }
   std::int64_t value_size() const noexcept { return is_double_ ? 8 : 4; }
-
-  /// Converts with the factors that are `place` bytes behind the begin of the tables.
-  void run(const run_conversion& conversion, const std::byte* source, std::byte* destination,
-           std::int64_t count, std::int64_t place, std::int64_t step) const noexcept {
-    conversion(source, destination, static_cast<std::size_t>(count),
-               {tables_[0].data() + place, tables_[1].data() + place, static_cast<std::size_t>(step)});
+  factor_places run_places(const factor_places& first, std::int64_t run) const noexcept {
+    return {first[0] + run * run_steps_[0], first[1] + run * run_steps_[1]};
   }
 
-  /// Converts stretches of elements that have the same factors. The tables keep the registers of one period, or of as many
+  /// Bytes from the factors of an element, or of a run, to those of the next.
+  struct table_steps {
+    std::int64_t element;
+    std::int64_t run;
+  };
+  /// Converts with the factors that are `place` bytes behind the begin of the tables.
+  void run(const run_conversion& conversion, const std::byte* source, std::byte* destination,
+           const even_runs& runs, std::int64_t place, const table_steps& steps) const noexcept {
+    conversion(source, destination, runs,
+               {tables_[0].data() + place, tables_[1].data() + place, static_cast<std::size_t>(steps.element),
+                static_cast<std::size_t>(steps.run)});
+  }
+
+  /// Converts a run with a table of the factors of `whole` elements at a time.
+  void convert_batches(const run_conversion& conversion, const std::byte* source, std::byte* destination,
+                       std::int64_t count, std::int64_t whole, const factor_places& first) noexcept {
+    for (std::int64_t i = 0; i < count;) {
+      const std::int64_t batch = std::min(whole, count - i);
+      fill(first, whole % period_ == 0 ? 0 : i, std::max(batch, std::min(whole, count)));
+      // batches of whole periods have the same factors
+      const std::int64_t batches = whole % period_ == 0 ? (count - i) / batch : 1;
+      run(conversion, source + i * from(conversion), destination + i * to(conversion),
+          even(conversion, batch, batches), 0, {value_size(), 0});
+      i += batch * batches;
+    }
+  }
+
+  /// Converts runs whose elements have the same factors.
+  void convert_same(const run_conversion& conversion, const std::byte* source, std::byte* destination,
+                    const even_runs& runs, const factor_places& first, bool differ) noexcept {
+    const auto all = static_cast<std::int64_t>(runs.runs);
+    const std::int64_t together = differ ? std::min(all, most_kept) : all;
+    for (std::int64_t r = 0; r < all; r += together) {
+      const std::int64_t next = std::min(together, all - r);
+      even_runs some = runs;
+      some.runs = static_cast<std::size_t>(next);
+      put_each(run_places(first, r), 0, differ ? next : 1, true);
+      run_stretches(conversion, source + runs.source(static_cast<std::size_t>(r)),
+                    destination + runs.destination(static_cast<std::size_t>(r)), some, 0,
+                    differ ? value_size() : 0);
+    }
+  }
+
+  /// Converts stretches of elements that have the same factors. The tables keep the factors of one period, or of as many
   /// stretches as fit.
   void convert_stretches(const run_conversion& conversion, const std::byte* source, std::byte* destination,
                          std::int64_t count, const factor_places& first) noexcept {
-    const std::int64_t period = period_ == 1 ? same_ : period_;
-    for (std::int64_t i = 0, kept = kept_; i < count; ++kept) {
+    for (std::int64_t i = 0, kept = kept_; i < count;) {
       if (kept == kept_) {
         kept = 0;
-        put_registers(first, kept_ * same_ == period ? 0 : i, std::min(kept_, (count - i - 1) / same_ + 1));
+        put_each(first, kept_ * same_ == period_ ? 0 : i, std::min(kept_, (count - i - 1) / same_ + 1),
+                 false);
       }
       const std::int64_t elements = std::min(same_, count - i);
-      run_stretch(conversion, source + i * from(conversion), destination + i * to(conversion), elements,
-                  kept * one_register);
-      i += elements;
+      const std::int64_t stretches = std::min(kept_ - kept, (count - i) / elements);
+      run_stretches(conversion, source + i * from(conversion), destination + i * to(conversion),
+                    even(conversion, elements, stretches), kept * value_size(), value_size());
+      i += elements * stretches;
+      kept += stretches;
     }
   }
 
-  void run_stretch(const run_conversion& conversion, const std::byte* source, std::byte* destination,
-                   std::int64_t count, std::int64_t place) noexcept {
-    if (conversion.can_look_up()) {
+  /// Runs that follow each other.
+  static even_runs even(const run_conversion& conversion, std::int64_t count, std::int64_t runs) noexcept {
+    return {static_cast<std::size_t>(count), static_cast<std::size_t>(runs), count * from(conversion),
+            count * to(conversion)};
+  }
+
+  /// Converts runs that have one factor each. `step` is 0 if all have the same.
+  void run_stretches(const run_conversion& conversion, const std::byte* source, std::byte* destination,
+                     const even_runs& runs, std::int64_t place, std::int64_t step) noexcept {
+    if (!conversion.can_look_up() || runs.count < least_lookups || !results_.are_useful())
+      return run(conversion, source, destination, runs, place, {0, step});
+    for (std::size_t r = 0; r < runs.runs; ++r, place += step) {
+      const std::byte* const from = source + runs.source(r);
+      std::byte* const to = destination + runs.destination(r);
       const run_factors factors{tables_[0].data() + place, tables_[1].data() + place, 0};
-      const std::byte* const results = results_.find(conversion, factors, count);
-      if (results != nullptr)
-        return conversion.look_up(source, destination, static_cast<std::size_t>(count), results);
+      const std::byte* const results =
+          results_.find(conversion, factors, static_cast<std::int64_t>(runs.count));
+      if (results != nullptr) {
+        conversion.look_up(from, to, runs.count, results);
+      } else {
+        run(conversion, from, to, even_runs{runs.count}, place, {0, 0});
+      }
     }
-    run(conversion, source, destination, count, place, 0);
   }
 
   /// The index of an element on the axis of a factor.
@@ -148,24 +220,20 @@ class factor_table {
     return k == 0 ? 1.0 : -0.0;  // x + -0.0 is x, also for -0.0
   }
 
-  /// Fills registers with the factors of `count` stretches from element `begin` on.
-  void put_registers(const factor_places& first, std::int64_t begin, std::int64_t count) noexcept {
+  /// Fills the tables with a factor for each of `count` runs, or of `count` stretches from element `begin` on.
+  void put_each(const factor_places& first, std::int64_t begin, std::int64_t count, bool are_runs) noexcept {
     for (std::size_t k = 0; k < 2; ++k) {
       contents& held = held_[k];
       if (held.first == first[k] && held.begin == begin && count <= held.count) continue;
       held = {first[k], begin, count};
       for (std::int64_t n = 0; n < count; ++n) {
-        const double factor = value(k, first[k] + index_of(k, n == 0 ? begin : begin + n * same_));
-        std::byte* const place = tables_[k].data() + n * one_register;
-        is_double_ ? put_register(place, factor) : put_register(place, static_cast<float>(factor));
+        const std::int64_t index =
+            are_runs ? n * run_steps_[k] : index_of(k, n == 0 ? begin : begin + n * same_);
+        const double factor = value(k, first[k] + index);
+        std::byte* const place = tables_[k].data() + n * value_size();
+        is_double_ ? write(place, factor) : write(place, static_cast<float>(factor));
       }
     }
-  }
-  template <class Value>
-  static void put_register(std::byte* place, Value factor) noexcept {
-    std::array<Value, one_register / sizeof(Value)> copies;
-    copies.fill(factor);
-    std::memcpy(place, copies.data(), one_register);
   }
 
   /// Fills the tables with the factors of `count` elements from element `begin` on.
@@ -237,9 +305,10 @@ class factor_table {
   bool is_double_;
   std::array<const double*, 2> values_;  ///< or null
   std::array<factor_axis, 2> axes_;
+  factor_places run_steps_;
   std::int64_t period_ = 1;                                       ///< elements after which the factors repeat
   std::int64_t same_ = std::numeric_limits<std::int64_t>::max();  ///< elements that have the same factors
-  std::int64_t kept_ = 0;                                         ///< registers that the tables keep
+  std::int64_t kept_ = 0;  ///< factors of stretches that the tables keep
   std::array<contents, 2> held_;
   result_tables results_;
   alignas(64) std::array<std::array<std::byte, room + at_once * 8>, 2> tables_;

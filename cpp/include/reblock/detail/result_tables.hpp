@@ -16,15 +16,19 @@ namespace reblock::inline REBLOCK_NAMESPACE::detail {
 /// The result_tables of a conversion have the results of all bytes, for the last few scales and biases.
 class result_tables {
  public:
+  /// Tells whether tables have been worth their search: not if many factors have followed each other, each for few elements.
+  bool are_useful() const noexcept { return in_vain_ < 4 * entries_.size(); }
+
   /// Returns the results for the factors of a run of `count` elements. Returns null if these factors have had too few elements
   /// for a table. Requires conversion.can_look_up(), and factors with a step of 0.
   const std::byte* find(const run_conversion& conversion, const run_factors& factors,
                         std::int64_t count) noexcept {
-    const std::array<std::uint32_t, 2> key{read<std::uint32_t>(factors.scale),
-                                           read<std::uint32_t>(factors.bias)};
+    const std::uint64_t key =
+        read<std::uint32_t>(factors.scale) | std::uint64_t{read<std::uint32_t>(factors.bias)} << 32;
     for (entry& known : entries_) {
       if (known.elements > 0 && known.key == key) return use(known, conversion, factors, count);
     }
+    ++in_vain_;
     entry& made = entries_[next_];
     next_ = (next_ + 1) % entries_.size();
     made.key = key;
@@ -37,22 +41,24 @@ class result_tables {
   static constexpr std::int64_t enough = 1024;
 
   struct entry {
-    std::array<std::uint32_t, 2> key;  ///< the bits of a scale and of a bias
-    std::int64_t elements = 0;         ///< that had these factors
+    std::uint64_t key = 0;      ///< the bits of a scale and of a bias
+    std::int64_t elements = 0;  ///< that had these factors
     alignas(64) byte_results results;
   };
 
-  static const std::byte* use(entry& of, const run_conversion& conversion, const run_factors& factors,
-                              std::int64_t count) noexcept {
+  const std::byte* use(entry& of, const run_conversion& conversion, const run_factors& factors,
+                       std::int64_t count) noexcept {
     const bool is_made = of.elements >= enough;
     of.elements += count;
     if (of.elements < enough) return nullptr;
+    in_vain_ = 0;
     if (!is_made) conversion.make_results(of.results, factors);
     return of.results.data();
   }
 
   std::array<entry, 4> entries_;
   std::size_t next_ = 0;
+  std::size_t in_vain_ = 0;  ///< new factors since a table was last used
 };
 
 }  // namespace reblock::inline REBLOCK_NAMESPACE::detail

@@ -30,16 +30,13 @@ namespace reblock::inline REBLOCK_NAMESPACE::detail {
 /// the sign of zero.
 template <std::floating_point Value>
 struct repeated_factors {
-  alignas(64) std::array<Value, 64 / sizeof(Value)> scale;
-  alignas(64) std::array<Value, 64 / sizeof(Value)> bias;
+  Value scale;
+  Value bias;
 
-  constexpr explicit repeated_factors(Value by = Value(1), Value plus = -Value(0)) noexcept {
-    scale.fill(by);
-    bias.fill(plus);
-  }
+  constexpr explicit repeated_factors(Value by = Value(1), Value plus = -Value(0)) noexcept
+      : scale(by), bias(plus) {}
   run_factors all() const noexcept {
-    return {reinterpret_cast<const std::byte*>(scale.data()), reinterpret_cast<const std::byte*>(bias.data()),
-            0};
+    return {reinterpret_cast<const std::byte*>(&scale), reinterpret_cast<const std::byte*>(&bias), 0};
   }
 };
 template <std::floating_point Value>
@@ -55,7 +52,7 @@ template <class Value>
 run_step single_making_step(element_type from) noexcept {
   run_step found = nullptr;
   with_element(from, [&]<class T>() {
-    if constexpr (has_values<T, Value>) found = make_values<T, Value>;
+    if constexpr (has_values<T, Value>) found = for_runs<make_values<T, Value>>;
   });
   return found;
 }
@@ -65,7 +62,7 @@ template <class Value>
 run_step single_storing_step(element_type to) noexcept {
   run_step found = nullptr;
   with_element(to, [&]<class T>() {
-    if constexpr (has_values<T, Value> && !std::same_as<T, Value>) found = make_elements<T, Value>;
+    if constexpr (has_values<T, Value> && !std::same_as<T, Value>) found = for_runs<make_elements<T, Value>>;
   });
   return found;
 }
@@ -89,7 +86,7 @@ REBLOCK_ENGINE_FUNCTION inline run_step casting_step(element_type from, element_
     with_element(to, [&]<class To>() {
       constexpr bool is_used = std::integral<From> && std::unsigned_integral<To> && !std::same_as<From, To>;
       if constexpr (is_used && (std::unsigned_integral<From> || sizeof(To) > sizeof(From)))
-        found = cast_integers<From, To>;
+        found = for_runs<cast_integers<From, To>>;
     });
   });
   return found;
@@ -97,10 +94,10 @@ REBLOCK_ENGINE_FUNCTION inline run_step casting_step(element_type from, element_
 
 inline run_step copying_step(std::size_t size) noexcept {
   switch (size) {
-    case 1: return copy_run<1>;
-    case 2: return copy_run<2>;
-    case 4: return copy_run<4>;
-    default: return copy_run<8>;
+    case 1: return for_runs<copy_run<1>>;
+    case 2: return for_runs<copy_run<2>>;
+    case 4: return for_runs<copy_run<4>>;
+    default: return for_runs<copy_run<8>>;
   }
 }
 
@@ -149,13 +146,31 @@ class run_conversion {
   /// Converts `count` elements, at any alignment. Source and destination must not share memory.
   void operator()(const std::byte* source, std::byte* destination, std::size_t count,
                   const run_factors& factors) const noexcept {
-    if (second_ == nullptr) return first_(source, destination, count, factors);
+    (*this)(source, destination, even_runs{count}, factors);
+  }
+  /// Does the same for runs at even distances.
+  void operator()(const std::byte* source, std::byte* destination, const even_runs& runs,
+                  const run_factors& factors) const noexcept {
+    if (second_ == nullptr) return first_(source, destination, runs, factors);
     alignas(64) std::array<std::byte, buffer_bytes> values;
-    const std::size_t at_once = buffer_bytes / value_size_;
-    for (std::size_t i = 0; i < count; i += at_once) {
-      const std::size_t part = std::min(at_once, count - i);
-      first_(source + i * source_size_, values.data(), part, factors.from(i));
-      second_(values.data(), destination + i * destination_size_, part, factors);
+    const std::size_t room = buffer_bytes / value_size_;
+    if (runs.count > room) {
+      for (std::size_t run = 0; run < runs.runs; ++run) {
+        const std::byte* const from = source + runs.source(run);
+        std::byte* const to = destination + runs.destination(run);
+        for (std::size_t i = 0; i < runs.count; i += room) {
+          convert_by(values.data(), from + i * source_size_, to + i * destination_size_,
+                     {std::min(room, runs.count - i)}, factors.from(i, run));
+        }
+      }
+      return;
+    }
+    const std::size_t at_once = room / std::max<std::size_t>(1, runs.count);
+    for (std::size_t run = 0; run < runs.runs; run += at_once) {
+      even_runs some = runs;
+      some.runs = std::min(at_once, runs.runs - run);
+      convert_by(values.data(), source + runs.source(run), destination + runs.destination(run), some,
+                 factors.from(0, run));
     }
   }
 
@@ -179,14 +194,27 @@ class run_conversion {
   }
 
  private:
-  static constexpr std::size_t buffer_bytes = 2048;
+  static constexpr std::size_t buffer_bytes = 4096;
+
+  /// Converts runs in two steps. Their values fit the buffer, where runs follow each other.
+  void convert_by(std::byte* values, const std::byte* source, std::byte* destination, even_runs runs,
+                  const run_factors& factors) const noexcept {
+    const auto bytes = static_cast<std::int64_t>(runs.count * value_size_);
+    first_(source, values, {runs.count, runs.runs, runs.source_step, bytes}, factors);
+    runs.source_step = bytes;
+    if (runs.destination_step == static_cast<std::int64_t>(runs.count * destination_size_)) {
+      runs.count *= runs.runs;
+      runs.runs = 1;
+    }
+    second_(values, destination, runs, factors);
+  }
 
   REBLOCK_ENGINE_FUNCTION static run_step making_step(element_type from, element_type to, bool has_factors,
                                                       const conversion_steps& steps) noexcept {
     const bool is_double = is_converted_in_double(from, to);
     if (!has_factors && to != element_type::float64) {
-      if (from == element_type::uint64) return make_traced_doubles<std::uint64_t>;
-      if (from == element_type::int64) return make_traced_doubles<std::int64_t>;
+      if (from == element_type::uint64) return for_runs<make_traced_doubles<std::uint64_t>>;
+      if (from == element_type::int64) return for_runs<make_traced_doubles<std::int64_t>>;
     }
     const run_step found = steps.making(from, is_double);
     if (found != nullptr) return found;

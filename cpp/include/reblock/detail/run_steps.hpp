@@ -31,17 +31,45 @@ namespace reblock::inline REBLOCK_NAMESPACE::detail {
 struct run_factors {
   const std::byte* scale;
   const std::byte* bias;
-  /// Bytes from the factors of an element to those of the next. 0: all elements have the same; then 64 bytes hold copies.
+  /// Bytes from the factors of an element to those of the next. 0: all elements of a run have the same.
   std::size_t step;
+  /// Bytes from the factors of a run to those of the next.
+  std::size_t run_step = 0;
 
-  constexpr run_factors from(std::size_t element) const noexcept {
-    return {scale + element * step, bias + element * step, step};
+  [[gnu::always_inline]] constexpr run_factors from(std::size_t element, std::size_t run = 0) const noexcept {
+    const std::size_t offset = run * run_step + element * step;
+    return {scale + offset, bias + offset, step, run_step};
   }
 };
 
-/// A step of a conversion for `count` contiguous elements. Only steps that make float or double of elements use factors.
-using run_step = void (*)(const std::byte* source, std::byte* destination, std::size_t count,
+/// Runs at even distances, in bytes. Each has `count` contiguous elements.
+struct even_runs {
+  std::size_t count;
+  std::size_t runs = 1;
+  std::int64_t source_step = 0;
+  std::int64_t destination_step = 0;
+
+  [[gnu::always_inline]] constexpr std::int64_t source(std::size_t run) const noexcept {
+    return static_cast<std::int64_t>(run) * source_step;
+  }
+  [[gnu::always_inline]] constexpr std::int64_t destination(std::size_t run) const noexcept {
+    return static_cast<std::int64_t>(run) * destination_step;
+  }
+};
+
+/// A step of a conversion. Only steps that make float or double of elements use factors.
+using run_step = void (*)(const std::byte* source, std::byte* destination, const even_runs& runs,
                           const run_factors& factors);
+
+/// Calls a step that takes one run, for each run.
+template <auto Step>
+void for_runs(const std::byte* source, std::byte* destination, const even_runs& given,
+              const run_factors& by) {
+  const even_runs runs = given;  // copies, which no store to the destination can change
+  const run_factors factors = by;
+  for (std::size_t run = 0; run < runs.runs; ++run)
+    Step(source + runs.source(run), destination + runs.destination(run), runs.count, factors.from(0, run));
+}
 
 /// The results of a conversion of all 256 bytes: the first bytes of all results, then their second bytes, if they have any.
 using byte_results = std::array<std::byte, 512>;

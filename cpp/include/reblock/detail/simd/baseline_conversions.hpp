@@ -5,9 +5,13 @@
 #pragma once
 
 #include <array>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <limits>
+#include <type_traits>
+#include <utility>
 
 #include <reblock/data_type.hpp>
 #include <reblock/detail/compiler.hpp>
@@ -51,6 +55,31 @@ template <class Register>
   return (floats)float_bits<float16>(widen_pairs(source));
 #endif
 }
+/// @{ The greater values, or the lesser ones; those of `b` where `a` is a NaN.
+#if defined(__x86_64__)
+[[gnu::always_inline]] inline floats greatest_of(floats a, floats b) noexcept {
+  return __builtin_ia32_maxps(a, b);
+}
+[[gnu::always_inline]] inline floats least_of(floats a, floats b) noexcept {
+  return __builtin_ia32_minps(a, b);
+}
+[[gnu::always_inline]] inline doubles greatest_of(doubles a, doubles b) noexcept {
+  return __builtin_ia32_maxpd(a, b);
+}
+[[gnu::always_inline]] inline doubles least_of(doubles a, doubles b) noexcept {
+  return __builtin_ia32_minpd(a, b);
+}
+#else
+template <class Register>
+[[gnu::always_inline]] inline Register greatest_of(Register a, Register b) noexcept {
+  return a > b ? a : b;
+}
+template <class Register>
+[[gnu::always_inline]] inline Register least_of(Register a, Register b) noexcept {
+  return a < b ? a : b;
+}
+#endif
+/// @}
 [[gnu::always_inline]] inline pairs upper_halves(words a, words b) noexcept {
 #if defined(__x86_64__)
   using ints [[gnu::vector_size(16)]] = int;  // saturation changes nothing: they are shifted with their signs
@@ -66,7 +95,7 @@ template <class Register>
   return __builtin_shufflevector((pairs)a, (pairs)b, 0, 2, 4, 6, 8, 10, 12, 14);
 #endif
 }
-/// Stores the lower bits of words. The upper bits are 0. store_upper_pairs() stores the upper halves of any words.
+/// Stores the lower bits of words. store_upper_pairs() stores the upper halves of words.
 /// @{
 [[gnu::always_inline]] inline void store_pairs(std::byte* destination, words values) noexcept {
   write(destination, half_of<0>((register_bytes)lower_halves(values, values)));

@@ -5,9 +5,13 @@
 #pragma once
 
 #include <array>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <limits>
+#include <type_traits>
+#include <utility>
 
 #include <reblock/data_type.hpp>
 #include <reblock/detail/compiler.hpp>
@@ -74,29 +78,45 @@ template <class Register>
   const auto halves = __builtin_ia32_vcvtps2ph256(values, 0);  // ties to even
   std::memcpy(destination, &halves, sizeof(halves));
 }
-/// Stores the lower bits of words. The upper bits are 0. store_upper_pairs() stores the upper halves of any words.
+/// @{ The greater values, or the lesser ones; those of `b` where `a` is a NaN.
+[[gnu::always_inline]] inline floats greatest_of(floats a, floats b) noexcept {
+  return __builtin_ia32_maxps256(a, b);
+}
+[[gnu::always_inline]] inline floats least_of(floats a, floats b) noexcept {
+  return __builtin_ia32_minps256(a, b);
+}
+[[gnu::always_inline]] inline doubles greatest_of(doubles a, doubles b) noexcept {
+  return __builtin_ia32_maxpd256(a, b);
+}
+[[gnu::always_inline]] inline doubles least_of(doubles a, doubles b) noexcept {
+  return __builtin_ia32_minpd256(a, b);
+}
+/// @}
+/// Stores the lower bits of words. store_upper_pairs() stores the upper halves of words.
 /// @{
 [[gnu::always_inline]] inline void store_pairs(std::byte* destination, words values) noexcept {
   const pairs narrow = __builtin_convertvector(values, pairs);
   std::memcpy(destination, &narrow, sizeof(narrow));
 }
+/// Joins words whose upper halves are 0.
 [[gnu::always_inline]] inline wide_pairs join_pairs(words a, words b) noexcept {
   const longs packed = (longs)__builtin_ia32_packusdw256((ints)a, (ints)b);
   return (wide_pairs)__builtin_shufflevector(packed, packed, 0, 2, 1, 3);
 }
 [[gnu::always_inline]] inline void store_pairs(std::byte* destination, words a, words b) noexcept {
-  const wide_pairs narrow = join_pairs(a, b);
+  const wide_pairs narrow = join_pairs(a & 0xffffu, b & 0xffffu);
   std::memcpy(destination, &narrow, sizeof(narrow));
 }
 [[gnu::always_inline]] inline void store_upper_pairs(std::byte* destination, words a, words b) noexcept {
-  store_pairs(destination, a >> 16, b >> 16);
+  const wide_pairs upper = join_pairs(a >> 16, b >> 16);
+  std::memcpy(destination, &upper, sizeof(upper));
 }
 [[gnu::always_inline]] inline void store_bytes(std::byte* destination, words values) noexcept {
   const bytes narrow = __builtin_convertvector(__builtin_convertvector(values, pairs), bytes);
   std::memcpy(destination, &narrow, sizeof(narrow));
 }
 [[gnu::always_inline]] inline void store_bytes(std::byte* destination, words a, words b) noexcept {
-  const wide_pairs narrow = join_pairs(a, b);
+  const wide_pairs narrow = join_pairs(a & 0xffu, b & 0xffu);
   const longs packed = (longs)__builtin_ia32_packuswb256((wide_shorts)narrow, (wide_shorts)narrow);
   const std::int64_t halves[] = {packed[0], packed[2]};
   std::memcpy(destination, halves, sizeof(halves));
@@ -156,6 +176,8 @@ using register_chars [[gnu::vector_size(16)]] = char;
 using ints [[gnu::vector_size(64)]] = int;
 #endif
 
+inline constexpr int current_rounding = 4;
+
 template <class Register>
 [[gnu::always_inline]] inline Register load_as(const std::byte* source) noexcept {
   Register value;
@@ -182,13 +204,31 @@ template <class Register>
 #else
   constexpr std::int16_t all = -1;
 #endif
-  constexpr int current_rounding = 4;  // the result is exact
   return __builtin_ia32_vcvtph2ps512_mask(load_as<shorts>(source), floats{}, all, current_rounding);
 }
 [[gnu::always_inline]] inline void store_halves(std::byte* destination, floats values) noexcept {
   const auto halves = __builtin_ia32_vcvtps2ph512_mask(values, 0, shorts{}, 0xffff);  // ties to even
   std::memcpy(destination, &halves, sizeof(halves));
 }
+#if defined(__clang__)
+[[gnu::always_inline]] inline floats greatest_of(floats a, floats b) noexcept { return a > b ? a : b; }
+[[gnu::always_inline]] inline floats least_of(floats a, floats b) noexcept { return a < b ? a : b; }
+[[gnu::always_inline]] inline doubles greatest_of(doubles a, doubles b) noexcept { return a > b ? a : b; }
+[[gnu::always_inline]] inline doubles least_of(doubles a, doubles b) noexcept { return a < b ? a : b; }
+#else  // GCC makes two instructions of a comparison
+[[gnu::always_inline]] inline floats greatest_of(floats a, floats b) noexcept {
+  return __builtin_ia32_maxps512_mask(a, b, a, -1, current_rounding);
+}
+[[gnu::always_inline]] inline floats least_of(floats a, floats b) noexcept {
+  return __builtin_ia32_minps512_mask(a, b, a, -1, current_rounding);
+}
+[[gnu::always_inline]] inline doubles greatest_of(doubles a, doubles b) noexcept {
+  return __builtin_ia32_maxpd512_mask(a, b, a, 0xff, current_rounding);
+}
+[[gnu::always_inline]] inline doubles least_of(doubles a, doubles b) noexcept {
+  return __builtin_ia32_minpd512_mask(a, b, a, 0xff, current_rounding);
+}
+#endif
 [[gnu::always_inline]] inline void store_pairs(std::byte* destination, words values) noexcept {
 #if defined(__clang__)
   const pairs narrow = __builtin_convertvector(values, pairs);
@@ -232,7 +272,6 @@ template <class Register>
 #if defined(__clang__)
   return __builtin_convertvector(v, doubles);
 #else
-  constexpr int current_rounding = 4;
   return __builtin_ia32_cvtps2pd512_mask(v, doubles{}, -1, current_rounding);
 #endif
 }
