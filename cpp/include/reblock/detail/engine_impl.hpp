@@ -226,6 +226,10 @@ REBLOCK_ENGINE_FUNCTION void run_planned(const move_plan& moves, const run_reque
   moves.visit([&](const auto& way) { run_way(way, how); });
 }
 
+REBLOCK_ENGINE_FUNCTION void run_planned(const lookup_move& lookups, const run_request& how) noexcept {
+  run_way(lookups, how);
+}
+
 REBLOCK_ENGINE_FUNCTION void run_planned(const window_plan& windows, const run_request& how) noexcept {
   windows.visit([&](const auto& way) { run_way(way, how); });
 }
@@ -322,6 +326,26 @@ REBLOCK_ENGINE_FUNCTION void place_windows(void* room, const layout& moves,
   const auto costs = mover_costs::of(usable_instruction_set());
   if (costs.is_worth_split(cost, static_cast<double>(total_bytes(moves, element_size))))
     place_split(room, moves, element_size, cost);
+}
+
+/// Plans windows of a padded image as one pattern with its padding, if there is one.
+REBLOCK_ENGINE_FUNCTION [[gnu::noinline]] bool place_pattern(void* room,
+                                                             const padded_request& request) noexcept {
+  layout simple;
+  simple.take(request.moves);
+  const std::int64_t size = simplify(simple, request.element_size);
+  lookup_move lookups;
+  constexpr double never = std::numeric_limits<double>::infinity();
+  if (lookups.plan(simple, size, usable_instruction_set()) == never) return false;
+  place<lookup_move>(room, lookups);
+  return true;
+}
+
+/// Plans windows of a padded image. Nothing estimates what a padded_move costs: patterns have always been faster.
+REBLOCK_ENGINE_FUNCTION void place_padded(void* room, const padded_request& request) noexcept {
+  const bool repeats = request.moves.bounds[0].mode != padding_mode::constant;
+  if (!repeats || is_empty(request.moves, request.element_size) || !place_pattern(room, request))
+    place<padded_move>(room, request);
 }
 
 /// Plans a fold whose positions have exactly one term each.
@@ -443,7 +467,7 @@ REBLOCK_ENGINE_DEFINITION void plan_sums(void* operation, const void* sums) noex
 }
 
 REBLOCK_ENGINE_DEFINITION void plan_padded(void* operation, const void* request) noexcept {
-  detail::place<detail::padded_move>(operation, *static_cast<const detail::padded_request*>(request));
+  detail::place_padded(operation, *static_cast<const detail::padded_request*>(request));
 }
 
 REBLOCK_ENGINE_DEFINITION void plan_conversion(void* operation, const void* request) noexcept {
@@ -452,8 +476,7 @@ REBLOCK_ENGINE_DEFINITION void plan_conversion(void* operation, const void* requ
     detail::place<detail::converted_move>(operation, converted);
     return;
   }
-  detail::padded_request padded{converted.moves, converted.image_strides,
-                                static_cast<std::int64_t>(detail::size_of(converted.to)), converted.mode};
+  detail::padded_request padded{converted.moves, static_cast<std::int64_t>(detail::size_of(converted.to))};
   std::copy(converted.outside.begin(), converted.outside.end(), padded.value.begin());
   detail::place<detail::padded_move>(operation, padded, converted);
 }

@@ -15,6 +15,7 @@
 #include <new>
 #include <numeric>
 #include <optional>
+#include <span>
 #include <type_traits>
 #include <utility>
 
@@ -24,13 +25,17 @@
 #include <reblock/detail/element_type.hpp>
 #include <reblock/detail/engine.hpp>
 #include <reblock/detail/factor_table.hpp>
+#include <reblock/detail/instruction_set.hpp>
 #include <reblock/detail/layout.hpp>
+#include <reblock/detail/lookup_move.hpp>
 #include <reblock/detail/move_plan.hpp>
 #include <reblock/detail/offers.hpp>
 #include <reblock/detail/padded_axis.hpp>
 #include <reblock/detail/remembered_moves.hpp>
 #include <reblock/detail/run_conversion.hpp>
 #include <reblock/detail/runs.hpp>
+#include <reblock/detail/simplify.hpp>
+#include <reblock/detail/traversal.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
@@ -63,6 +68,12 @@ class padded_move {
   }
   bool is_empty() const noexcept { return empty_; }
 
+  /// Tells whether the parts of the image under all blocks have the same padding, and are copied as they are.
+  bool has_one_part() const noexcept;
+  /// Plans to bring these parts into the buffer by a table. Returns whether there is one.
+  bool plan_staging(lookup_move& staging) const noexcept;
+  void run_staged(const lookup_move& staging, const std::byte* source, std::byte* destination) const noexcept;
+
  private:
   friend class padded_runner;
 
@@ -84,6 +95,7 @@ class padded_move {
       : element_size_(element_size), out_(no_moves(), 1) {}
   void set_out(const padded_request& request) noexcept;
 
+  padding_mode mode() const noexcept { return whole_.bounds[0].mode; }
   bool converts() const noexcept { return convert_ != nullptr; }
   /// Bytes of a unit wherever it lies in the buffer. A conversion reads it behind the converted units.
   std::int64_t buffered_bytes() const noexcept { return converts() ? unit_ + source_unit_ : unit_; }
@@ -99,13 +111,13 @@ class padded_move {
   std::size_t list_part(buffered_axes& part) const noexcept;
   void grow(std::size_t i, std::int64_t limit, std::int64_t room) noexcept;
   void choose_blocks() noexcept;
+  layout into_buffer() const noexcept;
   layout out_of_buffer() const noexcept;
 
   layout whole_;  ///< the walked axes, the longest destination stride first
   std::array<std::int64_t, max_axes> at_once_;
   buffered_axes part_;  ///< the innermost first
   std::size_t part_rank_ = 0;
-  std::array<std::int64_t, max_bounds> image_strides_;
   std::int64_t unit_ = 1;         ///< bytes that are moved as one
   std::int64_t source_unit_ = 1;  ///< the same for the image
   std::int64_t element_size_ = 1;
@@ -119,7 +131,6 @@ class padded_move {
   bool swaps_destination_ = false;
   std::size_t channel_axis_ = channels_of_moves;  ///< of the walked axes
   std::int64_t first_channel_ = 0;
-  padding_mode mode_;
   std::array<std::byte, most_padding_bytes> value_;
   bool empty_ = false;
   move_plan out_;  ///< from the buffer to the columns
@@ -159,7 +170,7 @@ inline std::size_t padded_move::list_part(buffered_axes& part) const noexcept {
     std::size_t& at = of_bound[axis.bound];
     if (at == max_axes) {
       at = rank++;
-      part[at] = {1, image_strides_[axis.bound], 0, 0, axis.bound, i};
+      part[at] = {1, whole_.bounds[axis.bound].source_stride, 0, 0, axis.bound, i};
     }
     if (at_once_[i] == 1) continue;
     buffered_axis& own = part[at];
@@ -250,6 +261,37 @@ inline void padded_move::choose_blocks() noexcept {
   }
 }
 
+inline bool padded_move::has_one_part() const noexcept {
+  if (converts() || mode() == padding_mode::constant) return false;
+  for (std::size_t i = 0; i < whole_.rank; ++i) {
+    if (whole_.axes[i].bounded() && at_once_[i] < whole_.axes[i].extent) return false;
+  }
+  return true;
+}
+
+/// Describes the moves of a block from the image to the buffer, if there is only one part.
+inline layout padded_move::into_buffer() const noexcept {
+  layout in;
+  in.bounds = whole_.bounds;
+  in.bound_count = whole_.bound_count;
+  in.source_run = whole_.source_run;
+  for (std::size_t k = 0; k < part_rank_; ++k) {
+    const buffered_axis& axis = part_[k];
+    in.add({axis.extent, wrapping_multiply(axis.source_stride, axis.step), axis.buffer_stride * unit_,
+            axis.bound, axis.step});
+    if (axis.bound == no_bound) continue;
+    const axis_bound& bound = in.bounds[axis.bound];
+    in.source_offset = wrapping_add(in.source_offset, wrapping_multiply(bound.offset, bound.source_stride));
+  }
+  return in;
+}
+
+[[gnu::noinline]] inline bool padded_move::plan_staging(lookup_move& staging) const noexcept {
+  layout part = into_buffer();
+  const std::int64_t size = simplify(part, unit_);
+  return staging.plan(part, size, usable_instruction_set()) != std::numeric_limits<double>::infinity();
+}
+
 /// Describes the moves of a block from the buffer to the columns.
 inline layout padded_move::out_of_buffer() const noexcept {
   layout out;
@@ -269,12 +311,26 @@ inline layout padded_move::out_of_buffer() const noexcept {
   return out;
 }
 
+[[gnu::noinline]] inline void padded_move::run_staged(const lookup_move& staging, const std::byte* source,
+                                                      std::byte* destination) const noexcept {
+  std::array<cut_axis, max_axes> axes;
+  for (std::size_t i = 0; i < whole_.rank; ++i) {
+    const layout_axis& axis = whole_.axes[i];
+    axes[i] = cut_axis({axis.extent, axis.bounded() ? 0 : axis.source_stride, axis.destination_stride},
+                       at_once_[i]);
+  }
+  alignas(64) std::array<std::byte, padded_buffer_bytes + readable_slack> buffer;
+  walk(std::span(axes).first(whole_.rank), whole_.source_offset, whole_.destination_offset,
+       [&](std::int64_t from, std::int64_t to) {
+         staging.run(source + from, buffer.data());
+         out_.run(buffer.data(), destination + to);
+       });
+}
+
 inline void padded_move::set_out(const padded_request& request) noexcept {
-  mode_ = request.mode;
   value_ = request.value;
   empty_ = detail::is_empty(request.moves, request.element_size);
   if (empty_) return;
-  for (std::size_t d = 0; d < request.image_strides.size(); ++d) image_strides_[d] = request.image_strides[d];
   split_elements(request);
   choose_blocks();
   part_rank_ = list_part(part_);
@@ -358,10 +414,10 @@ class padded_runner {
       found[k] = {0, axis.extent};
       if (axis.bound == no_bound) continue;
       const std::int64_t extent = move_.whole_.bounds[axis.bound].extent;
-      if (move_.mode_ == padding_mode::constant) {
+      if (move_.mode() == padding_mode::constant) {
         found[k] =
             range_inside({positions_[axis.bound], extent}, 0, {axis.extent, 0, 0, axis.bound, axis.step});
-      } else if (const std::int64_t period = padded_axis{move_.mode_, extent}.period(); period != 0) {
+      } else if (const std::int64_t period = padded_axis{move_.mode(), extent}.period(); period != 0) {
         found[k].end = std::min(axis.extent, period / std::gcd(period, axis.step));
       }
     }
@@ -369,7 +425,7 @@ class padded_runner {
       is_same = is_same && found[k] == stored_[k];
       stored_[k] = found[k];
     }
-    if (move_.mode_ != padding_mode::constant || is_same) return;
+    if (move_.mode() != padding_mode::constant || is_same) return;
     // what lies outside stays in the buffer until other elements lie there
     has_value_ = true;
     const auto size = static_cast<std::size_t>(move_.element_size_);
@@ -399,7 +455,7 @@ class padded_runner {
       piece_.axes[k] = {axis.extent, axis.source_stride, axis.buffer_stride * unit};
       return stage(k, source, to);
     }
-    const padded_axis image{move_.mode_, move_.whole_.bounds[axis.bound].extent};
+    const padded_axis image{move_.mode(), move_.whole_.bounds[axis.bound].extent};
     for (std::int64_t i = stored_[k].begin; i < stored_[k].end;) {
       const padded_piece next =
           image.piece_at(positions_[axis.bound] + i * axis.step, stored_[k].end - i, axis.step);
@@ -460,7 +516,7 @@ class padded_runner {
 
   /// Repeats what the buffer holds of periodic axes.
   void repeat() noexcept {
-    if (move_.mode_ == padding_mode::constant) return;
+    if (move_.mode() == padding_mode::constant) return;
     piece held;
     held.rank = move_.part_rank_;
     held.unit = move_.unit_;
@@ -583,9 +639,24 @@ REBLOCK_ENGINE_DEFINITION inline padded_move::padded_move(const padded_request& 
   set_out(request);
 }
 
-[[gnu::noinline]] inline void run_padded(const padded_move& move, const std::byte* source,
+// A runner and what plans need are large, so only one of them is on the stack.
+
+[[gnu::noinline]] inline void run_blocks(const padded_move& move, const std::byte* source,
                                          std::byte* destination) noexcept {
-  if (!move.is_empty()) padded_runner(move).run(source, destination);
+  padded_runner(move).run(source, destination);
+}
+
+[[gnu::noinline]] inline bool run_by_table(const padded_move& move, const std::byte* source,
+                                           std::byte* destination) noexcept {
+  lookup_move staging;
+  if (!move.plan_staging(staging)) return false;
+  move.run_staged(staging, source, destination);
+  return true;
+}
+
+inline void run_padded(const padded_move& move, const std::byte* source, std::byte* destination) noexcept {
+  if (move.is_empty() || (move.has_one_part() && run_by_table(move, source, destination))) return;
+  run_blocks(move, source, destination);
 }
 
 }  // namespace reblock::inline REBLOCK_NAMESPACE::detail
