@@ -20,6 +20,7 @@
 #include <reblock/detail/find_reduction.hpp>
 #include <reblock/detail/gather.hpp>
 #include <reblock/detail/move_plan.hpp>
+#include <reblock/detail/padded_runner.hpp>
 #include <reblock/detail/padded_sums.hpp>
 #include <reblock/detail/padded_windows.hpp>
 #include <reblock/detail/separate_windows.hpp>
