@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <type_traits>
 
@@ -49,6 +50,13 @@ class accumulated_move {
     double pieces = 1;
     for (std::size_t i = 0; i < rank_; ++i) pieces *= static_cast<double>(axes_[i].pieces());
     return pieces * moves_.cost() + sum_costs::added_byte * static_cast<double>(bytes_);
+  }
+
+  /// Returns the bytes of the runs that a piece has in the destination.
+  std::int64_t run_bytes() const noexcept {
+    std::int64_t run = element_size_;
+    for (std::size_t i = rank_; i-- > 0 && axes_[i].destination_stride == run;) run *= axes_[i].at_once;
+    return run;
   }
 
   bool is_empty() const noexcept { return bytes_ == 0; }
@@ -160,10 +168,11 @@ class accumulated_windows {
         sum_(&sum),
         inside_(parts_.inside(), element_size_, sum) {}
 
+  /// Returns the estimated cost in cycles, or infinity if rows are short: windows that reach beyond the image have some.
   double cost() const noexcept {
-    double cycles = 0;
-    for_each_part([&](const accumulated_move& part) { cycles += part.cost(); });
-    return cycles;
+    if (parts_.has_edges() || inside_.run_bytes() < sum_costs::least_accumulated_run)
+      return std::numeric_limits<double>::infinity();
+    return inside_.cost();
   }
 
   /// Calls `visit` with the windows inside the image, and with those that reach beyond it.

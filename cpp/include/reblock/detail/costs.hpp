@@ -162,6 +162,8 @@ struct sum_costs {
   static constexpr double added_byte = 0.1;
   /// Bytes between two runs of positions without terms: fewer bytes are set to 0 together with these.
   static constexpr std::int64_t least_kept_run = 1024;
+  /// Single terms are added to an image by way of a buffer if runs of the image have at least so many bytes.
+  static constexpr std::int64_t least_accumulated_run = 32;
   /// Single terms become sums on their way from runs of so many bytes on, else after they have moved.
   static constexpr std::int64_t least_summed_run = 128;
 };

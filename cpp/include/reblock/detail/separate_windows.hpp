@@ -97,6 +97,15 @@ class separate_parts {
   std::size_t spatial_axes() const noexcept { return spatial_axes_; }
   const separate_axis& axis(std::size_t d) const noexcept { return axes_[d]; }
   bool has_inside() const noexcept { return has_inside_; }
+  /// Tells whether windows reach beyond the image.
+  bool has_edges() const noexcept {
+    bool has = false;
+    for (std::size_t d = 0; d < spatial_axes_; ++d) {
+      const index_range inside = axes_[d].inside();
+      has = has || inside.end - inside.begin < axes_[d].windows;
+    }
+    return has;
+  }
 
   /// Describes the windows inside the image. If there are none, it is the first one, which must not be moved.
   layout inside() const noexcept {
