@@ -81,6 +81,11 @@ OVERLAPPING = [
     Window("3 x 3 of 8 x 64 x 54 x 54", (8, 64, 54, 54), 3),
     Window("frames of 2048, hop 512, of 480256", (1, 1, 480_256), 2048, stride=512),
 ]
+SEPARATE = [
+    Window("8 x 8, stride 8, of 3 x 704 x 1280", (1, 3, 704, 1280), 8, stride=8),
+    Window("16 x 16, stride 16, of 8 x 16 x 64 x 64", (8, 16, 64, 64), 16, stride=16),
+    Window("4 x 4, stride 4, of 4 x 3 x 32 x 32", (4, 3, 32, 32), 4, stride=4, quick=True),
+]
 
 
 def with_torch() -> Any:
@@ -296,9 +301,9 @@ def rows(only: str, *, quick: bool) -> Iterator[Row]:
             if len(window.spatial) == 2:
                 yield from (r for r in layout_rows(window, dtype) if only in r.name)
         yield from (r for r in fold_rows(window, "float32") if only in r.name)
-    for window in (w for w in OVERLAPPING if w.quick or not quick):
-        yield from (r for r in sum_rows(window, "float32") if only in r.name)
+    for window in (w for w in OVERLAPPING + SEPARATE if w.quick or not quick):
         for dtype in ("float32", "float16", "uint8"):
+            yield from (r for r in sum_rows(window, dtype) if only in r.name)
             yield from (r for r in mean_rows(window, dtype, functional) if only in r.name)
 
 

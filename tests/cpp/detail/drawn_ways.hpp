@@ -88,7 +88,7 @@ inline moves without_margins(const layout& l, std::int64_t element_size) {
 /// The moves of unfold over images (c, y, x) with windows of `size` x `size`, which have no gaps.
 inline layout square_windows(std::int64_t channels, std::int64_t height, std::int64_t width,
                              std::int64_t size, std::int64_t stride, std::int64_t padding,
-                             std::int64_t element_size) {
+                             std::int64_t element_size, padding_mode mode = padding_mode::constant) {
   const auto blocks = [&](std::int64_t extent) { return (extent + 2 * padding - size) / stride + 1; };
   layout l;
   const std::int64_t row = width * element_size;
@@ -102,8 +102,8 @@ inline layout square_windows(std::int64_t channels, std::int64_t height, std::in
   l.add({size, element_size, kx_to, 1, 1});
   l.add({blocks(height), stride * row, y_to, 0, stride});
   l.add({blocks(width), stride * element_size, x_to, 1, stride});
-  l.bounds[0] = {-padding, height};
-  l.bounds[1] = {-padding, width};
+  l.bounds[0] = {-padding, height, mode, row};
+  l.bounds[1] = {-padding, width, mode, element_size};
   l.bound_count = 2;
   l.source_offset = -padding * (row + element_size);
   l.source_run = channels * height * row;

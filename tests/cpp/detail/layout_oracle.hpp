@@ -15,6 +15,7 @@
 #include <reblock/detail/layout.hpp>
 
 #include "../draw.hpp"
+#include "../oracle.hpp"
 
 namespace reblock::test {
 
@@ -44,12 +45,15 @@ void for_each_point(const detail::layout& l, F&& f) {
       const detail::layout_axis& axis = l.axes[i];
       const std::int64_t index = rest % axis.extent;
       point.index[i] = index;
-      point.source += index * axis.source_stride;
+      if (!l.repeats_inside(i)) point.source += index * axis.source_stride;
       point.destination += index * axis.destination_stride;
       if (axis.bounded()) position[axis.bound] += index * axis.bound_step;
     }
     for (std::size_t b = 0; b < l.bound_count; ++b) {
-      point.inside = point.inside && position[b] >= 0 && position[b] < l.bounds[b].extent;
+      const detail::axis_bound& bound = l.bounds[b];
+      const std::int64_t found = oracle::inside(position[b], bound.extent, bound.mode);
+      point.inside = point.inside && found >= 0;
+      if (bound.mode != padding_mode::constant) point.source += (found - bound.offset) * bound.source_stride;
     }
     f(std::as_const(point));
   }

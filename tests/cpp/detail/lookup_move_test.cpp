@@ -2,6 +2,7 @@
 //
 // Layouts that are moved by tables of bytes, with every instruction set of this processor. Sources end with their elements,
 // so that a sanitizer sees a read beyond them.
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
@@ -49,6 +50,25 @@ TEST_CASE("a pattern with all bounds in it is zero outside") {
     const std::int64_t element_size = test::draw_element_size(random);
     const layout l = test::square_windows(draw(random, 1, 96), draw(random, size, 8), draw(random, size, 8),
                                           size, draw(random, 1, 3), draw(random, 0, size), element_size);
+    planned += test::check_way<lookup_move>(random, test::without_margins(l, element_size), cut);
+  }
+  CHECK((planned >= test::enough(100) || !has_lookups()));
+  CHECK((cut >= test::enough(20) || !has_lookups()));
+}
+
+TEST_CASE("a pattern finds elements inside wherever its windows are outside") {
+  int planned = 0;
+  int cut = 0;
+  for (const unsigned seed : test::seeds(400, 40)) {
+    INFO("seed ", seed);
+    std::mt19937 random(seed);
+    const std::int64_t size = draw(random, 1, 4);
+    const std::int64_t padding = draw(random, 0, 9);
+    const std::int64_t element_size = test::draw_element_size(random);
+    const auto extent = [&] { return draw(random, std::max<std::int64_t>(1, size - 2 * padding), 8); };
+    const auto mode = static_cast<padding_mode>(draw(random, 1, 4));
+    const layout l = test::square_windows(draw(random, 1, 96), extent(), extent(), size, draw(random, 1, 3),
+                                          padding, element_size, mode);
     planned += test::check_way<lookup_move>(random, test::without_margins(l, element_size), cut);
   }
   CHECK((planned >= test::enough(100) || !has_lookups()));

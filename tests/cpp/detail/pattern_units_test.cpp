@@ -22,7 +22,8 @@ namespace {
 using namespace detail;
 using test::draw;
 
-/// A pattern whose destination is dense and whose source has no gaps, with up to one pair of axes that share a bound.
+/// A pattern whose destination is dense and whose source has no gaps, with up to one pair of axes that share a bound, or a
+/// single axis whose bound has a mode.
 layout draw_pattern(std::mt19937& random, std::int64_t element_size) {
   layout l;
   l.source_run = 1000 * element_size;
@@ -38,6 +39,11 @@ layout draw_pattern(std::mt19937& random, std::int64_t element_size) {
     }
     l.bounds[0] = {draw(random, -3, 3), draw(random, 1, 6)};
     l.bound_count = 1;
+    if (test::flip_coin(random)) {
+      l.bounds[0].mode = static_cast<padding_mode>(draw(random, 1, 4));
+      l.bounds[0].source_stride = draw(random, 0, 40) * element_size;
+      if (test::flip_coin(random)) l.axes[order[1]].bound = no_bound;
+    }
   }
   return l;
 }
@@ -140,6 +146,22 @@ TEST_CASE("patterns that are too large, go downwards or reach too far have no un
   l.axes[0].source_stride = std::int64_t{1} << 30;
   CHECK_FALSE(units.list(l, 0, whole, 1));
   l.axes[0] = {static_cast<std::int64_t>(pattern_units::limit) + 1, 1, 1};
+  CHECK_FALSE(units.list(l, 0, whole, 1));
+}
+
+TEST_CASE("units that repeat others have none if these go downwards or are too far away") {
+  const std::array<index_range, 1> whole{index_range{0, 3}};
+  pattern_units units;
+  layout l;
+  l.add({3, 5, 1, 0, 1});
+  l.bound_count = 1;
+  l.bounds[0] = {-1, 2, padding_mode::reflection, 5};
+  CHECK(units.list(l, 0, whole, 1));
+  l.bounds[0].source_stride = -5;
+  CHECK_FALSE(units.list(l, 0, whole, 1));
+  l.bounds[0].source_stride = std::int64_t{1} << 30;
+  CHECK_FALSE(units.list(l, 0, whole, 1));
+  l.bounds[0] = {std::int64_t{1} << 30, 2, padding_mode::wrap, 5};
   CHECK_FALSE(units.list(l, 0, whole, 1));
 }
 

@@ -9,6 +9,8 @@
 
 #include <doctest/doctest.h>
 
+#include <reblock/detail/accumulated_move.hpp>
+#include <reblock/detail/accumulated_move.hpp>
 #include <reblock/detail/executor_reference.hpp>
 #include <reblock/detail/layout.hpp>
 #include <reblock/detail/separate_windows.hpp>
@@ -113,18 +115,24 @@ TEST_CASE("an axis knows whether windows are separate, which are inside, and pos
   CHECK(uncovered >= test::enough(100));
 }
 
-/// Drawn terms, every third one of them 0 or -0, and their sums by the definition.
+/// Drawn terms, every third one of them 0 or -0, and their sums by the definition. These begin from values of the image, or
+/// from 0.
 template <class T>
 struct summed_windows {
   test::strided_bytes columns;
   test::strided_bytes image;
   test::strided_bytes expected;
 
-  summed_windows(std::mt19937& random, const drawn_sums& drawn)
+  summed_windows(std::mt19937& random, const drawn_sums& drawn, bool accumulates = false)
       : columns(drawn.column_extents(), drawn.column_strides, drawn.element_size),
         image(drawn.image, drawn.image_strides, drawn.element_size),
         expected(image) {
-    for (std::size_t i = 0; i < expected.elements(); ++i) std::memset(expected.element(i), 0, sizeof(T));
+    for (std::size_t i = 0; i < expected.elements(); ++i) {
+      T first{};
+      if (accumulates) first = i % 5 == 0 ? -T{} : static_cast<T>(draw(random, -100, 100));
+      if (accumulates) std::memcpy(image.element(i), &first, sizeof(T));
+      std::memcpy(expected.element(i), &first, sizeof(T));
+    }
     std::vector<std::int64_t> index(drawn.column_extents().size());
     for (std::size_t number = 0; number < columns.elements(); ++number) {
       const T term = number % 3 == 0 ? -T{} : static_cast<T>(draw(random, -100, 100));
@@ -162,9 +170,9 @@ void check_separate(unsigned seed, int& found) {
   if (!separate_windows::can_make(sums)) return;
   ++found;
   summed_windows<T> all(random, drawn);
-  const separate_windows windows(sums, test::functions_for<T>());
+  const separate_windows windows(sums, &test::functions_for<T>());
   windows.clear(all.image.first());
-  windows.for_each_part([&](const single_terms& part) {
+  windows.for_each_part([&](const single_terms& part, const axis_values&) {
     if (part.are_sums()) {
       part.moves().run(all.columns.first() + part.source_offset(),
                        all.image.first() + part.destination_offset());
@@ -173,6 +181,37 @@ void check_separate(unsigned seed, int& found) {
     }
   });
   CHECK(all.image == all.expected);
+}
+
+/// Adds the terms of separate windows to an image, whatever this costs.
+template <class T>
+void check_accumulated(unsigned seed, int& found) {
+  std::mt19937 random(seed);
+  const drawn_sums drawn = draw_windows<T>(random);
+  sum_request sums = request_of(drawn);
+  if (!separate_windows::can_make(sums)) return;
+  ++found;
+  sums.accumulates = true;
+  summed_windows<T> all(random, drawn, true);
+  accumulated_windows(sums, test::functions_for<T>()).for_each_part([&](const accumulated_move& part) {
+    part.run(all.columns.first(), all.image.first());
+  });
+  CHECK(all.image == all.expected);
+  summed_windows<T> again(random, drawn, true);
+  test::backward_executor executor{static_cast<std::size_t>(draw(random, 1, 4))};
+  operation(sums).run(again.columns.first(), again.image.first(), executor);
+  CHECK(again.image == again.expected);
+}
+
+TEST_CASE("the terms of windows that share no position are added to an image") {
+  int found = 0;
+  for (const unsigned seed : test::seeds(3000, 300)) {
+    INFO("seed ", seed);
+    check_accumulated<std::uint16_t>(seed, found);
+    check_accumulated<float>(seed, found);
+    check_accumulated<double>(seed, found);
+  }
+  CHECK(found >= test::enough(300));
 }
 
 TEST_CASE("windows that share no position are moved") {

@@ -419,10 +419,10 @@ template <class T, class A>
   std::size_t i = 0;
   if constexpr (finishes_in_lanes<T, A>) {
     constexpr std::size_t n = 32 / sizeof(F);
-    if (ratio.is_mean && same != 0 && count >= n) {
+    if (same != 0 && count >= n) {
       for (;; i = std::min(i + n, count - n)) {  // the last results may be written twice
         finish_lanes<T, A, F, n>(from + i, to + i * sizeof(T), same,
-                                 factors == nullptr ? nullptr : factors + i, multiplies);
+                                 factors == nullptr ? nullptr : factors + i, multiplies, !ratio.is_mean);
         if (i == count - n) return;
       }
     }

@@ -7,12 +7,10 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <reblock/axis_values.hpp>
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/element_type.hpp>
 #include <reblock/detail/engine.hpp>
 #include <reblock/detail/layout.hpp>
-#include <reblock/padding_mode.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
@@ -39,10 +37,8 @@ struct conversion_request {
   bool swaps_destination = false;
   conversion_factor scale{};
   conversion_factor bias{};
-  /// What windows find outside of the image. The constant mode finds `outside`, the bytes of an element of `to`.
-  padding_mode mode = padding_mode::constant;
+  /// What windows find outside of the image in the constant mode: the bytes of an element of `to`.
   std::array<std::byte, 8> outside{};
-  axis_values image_strides{};  ///< of the spatial axes, bytes; for moves with bounds
 
   constexpr bool has_factors() const noexcept { return scale.values != nullptr || bias.values != nullptr; }
   constexpr std::int64_t count(const conversion_factor& factor) const noexcept {

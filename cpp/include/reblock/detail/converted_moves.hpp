@@ -2,7 +2,7 @@
 //
 // These classes move elements and convert them on the way. The destination is cut into boxes that fit the first-level
 // cache. The movers bring a box into a buffer where its elements are contiguous, and runs are converted from there.
-// Layouts with bounds are those of unfold: padded_windows.hpp converts them.
+// Layouts with bounds are those of unfold: padded_runner.hpp converts them.
 #pragma once
 
 #include <algorithm>

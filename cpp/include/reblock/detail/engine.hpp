@@ -72,12 +72,10 @@ struct sum_request {
 inline constexpr std::size_t most_padding_bytes = 32;
 
 /// A padded_request describes an unfold whose windows find other elements than zeros outside of the image. The moves are
-/// those of unfold.
+/// those of unfold, and their bounds have the mode.
 struct padded_request {
   layout moves;
-  axis_values image_strides;  ///< of the spatial axes, bytes
   std::int64_t element_size;
-  padding_mode mode;
   /// What the constant mode finds, as an element. Larger elements find zeros.
   std::array<std::byte, most_padding_bytes> value{};
 };

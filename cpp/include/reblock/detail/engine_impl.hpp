@@ -12,6 +12,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <reblock/detail/accumulated_move.hpp>
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/conversion_request.hpp>
 #include <reblock/detail/converted_moves.hpp>
@@ -20,6 +21,7 @@
 #include <reblock/detail/find_reduction.hpp>
 #include <reblock/detail/gather.hpp>
 #include <reblock/detail/move_plan.hpp>
+#include <reblock/detail/padded_runner.hpp>
 #include <reblock/detail/padded_sums.hpp>
 #include <reblock/detail/padded_windows.hpp>
 #include <reblock/detail/separate_windows.hpp>
@@ -29,6 +31,7 @@
 #include <reblock/detail/sum_sweep.hpp>
 #include <reblock/detail/summation.hpp>
 #include <reblock/detail/sweep_runner.hpp>
+#include <reblock/detail/weighed_terms.hpp>
 #include <reblock/detail/window_plan.hpp>
 #include <reblock/executor.hpp>
 
@@ -226,6 +229,10 @@ REBLOCK_ENGINE_FUNCTION void run_planned(const move_plan& moves, const run_reque
   moves.visit([&](const auto& way) { run_way(way, how); });
 }
 
+REBLOCK_ENGINE_FUNCTION void run_planned(const lookup_move& lookups, const run_request& how) noexcept {
+  run_way(lookups, how);
+}
+
 REBLOCK_ENGINE_FUNCTION void run_planned(const window_plan& windows, const run_request& how) noexcept {
   windows.visit([&](const auto& way) { run_way(way, how); });
 }
@@ -253,7 +260,22 @@ REBLOCK_ENGINE_FUNCTION void run_planned(const single_terms& terms, const run_re
 
 REBLOCK_ENGINE_FUNCTION void run_planned(const separate_windows& windows, const run_request& how) noexcept {
   windows.clear(how.destination);
-  windows.for_each_part([&](const single_terms& part) { run_planned(part, how); });
+  windows.for_each_part([&](const single_terms& part, const axis_values&) { run_planned(part, how); });
+}
+
+REBLOCK_ENGINE_FUNCTION void run_planned(const accumulated_windows& windows,
+                                         const run_request& how) noexcept {
+  windows.for_each_part([&](const accumulated_move& part) { run_way(part, how); });
+}
+
+REBLOCK_ENGINE_FUNCTION void run_planned(const weighed_windows& weighed, const run_request& how) noexcept {
+  weighed.windows().clear(how.destination);
+  weighed.windows().for_each_part([&](const single_terms& part, const axis_values& first) {
+    run_chunks_of_pieces(part, how.source, how.destination, how.by, how.concurrency,
+                         [&](const single_terms& chunk, const std::byte* source, std::byte* destination) {
+                           weighed.run(chunk, first, source, destination);
+                         });
+  });
 }
 
 /// Sums of a part of an image. The other positions have no terms and are set to 0 before.
@@ -324,13 +346,33 @@ REBLOCK_ENGINE_FUNCTION void place_windows(void* room, const layout& moves,
     place_split(room, moves, element_size, cost);
 }
 
+/// Plans windows of a padded image as one pattern with its padding, if there is one.
+REBLOCK_ENGINE_FUNCTION [[gnu::noinline]] bool place_pattern(void* room,
+                                                             const padded_request& request) noexcept {
+  layout simple;
+  simple.take(request.moves);
+  const std::int64_t size = simplify(simple, request.element_size);
+  lookup_move lookups;
+  constexpr double never = std::numeric_limits<double>::infinity();
+  if (lookups.plan(simple, size, usable_instruction_set()) == never) return false;
+  place<lookup_move>(room, lookups);
+  return true;
+}
+
+/// Plans windows of a padded image. Nothing estimates what a padded_move costs: patterns have always been faster.
+REBLOCK_ENGINE_FUNCTION void place_padded(void* room, const padded_request& request) noexcept {
+  const bool repeats = request.moves.bounds[0].mode != padding_mode::constant;
+  if (!repeats || is_empty(request.moves, request.element_size) || !place_pattern(room, request))
+    place<padded_move>(room, request);
+}
+
 /// Plans a fold whose positions have exactly one term each.
 REBLOCK_ENGINE_FUNCTION [[gnu::noinline]] void place_single_terms(void* room, const sum_request& request,
                                                                   leaf_function add_to_zero) noexcept {
   layout windows;
   windows.take(request.moves);
   drop_idle_bounds(windows);
-  place<single_terms>(room, windows, request.sum.element_size, add_to_zero);
+  place<single_terms>(room, windows, request.sum.element_size, add_to_zero, false);
 }
 
 /// Plans sums of the positions that windows can reach. The `image` has all positions.
@@ -347,7 +389,7 @@ void place_reachable(void* room, const sum_image& image, const Sums& sums, bool 
 REBLOCK_ENGINE_FUNCTION [[gnu::noinline]] void place_overlapping(void* room, const sum_request& request,
                                                                  const sum_functions& sum,
                                                                  double least) noexcept {
-  const sum_image image(request, sum);
+  const sum_image image(request);
   sum_request reachable = request;
   const bool clears = keep_reachable(reachable) && !request.accumulates;
   if (!sums_in_place(reachable)) {
@@ -362,9 +404,9 @@ REBLOCK_ENGINE_FUNCTION [[gnu::noinline]] void place_overlapping(void* room, con
 /// Plans a fold whose windows share no position, if it is one. Returns the cost in cycles, or infinity.
 REBLOCK_ENGINE_FUNCTION [[gnu::noinline]] double place_separate(void* room, const sum_request& request,
                                                                 const sum_functions& sum) noexcept {
-  if (request.accumulates || !separate_windows::can_make(request))
-    return std::numeric_limits<double>::infinity();
-  return place<separate_windows>(room, request, sum).cost();
+  if (!separate_windows::can_make(request)) return std::numeric_limits<double>::infinity();
+  if (request.accumulates) return place<accumulated_windows>(room, request, sum).cost();
+  return place<separate_windows>(room, request, &sum).cost();
 }
 
 /// Plans the sums of fold. If each position has exactly one term, it plans moves alone. For an output without elements it
@@ -384,6 +426,24 @@ REBLOCK_ENGINE_FUNCTION void place_sums(void* room, const sum_request& request,
   }
 }
 
+/// Plans a reduction of windows that share no position, if it is one. A term is its own mean, whatever its weight.
+REBLOCK_ENGINE_FUNCTION [[gnu::noinline]] bool place_single_reduction(void* room,
+                                                                      const sum_request& request) noexcept {
+  const reducer& how = *request.reduce;
+  if (how.types.convert != nullptr || how.accumulates || !separate_windows::can_make(request)) return false;
+  if (how.by == fold_reduction::sum) {
+    if (how.weights.empty() || !weighed_windows::can_make(request)) return false;
+    place<weighed_windows>(room, request);
+    return true;
+  }
+  // a bool of unusual bits would not stay as it is
+  if (how.types.terms.part == element_type::boolean) return false;
+  sum_request kept = request;
+  if (!how.weights.empty() && !keep_weighted(kept, how.weights)) return false;
+  place<separate_windows>(room, kept, nullptr);
+  return true;
+}
+
 /// Plans a reduction of fold. If each position has exactly one term that is its own result, it plans moves alone.
 REBLOCK_ENGINE_FUNCTION void place_reduction(void* room, const sum_request& request) noexcept {
   if (request.reduce->types.functions == nullptr) find_functions(request.reduce->types);
@@ -398,7 +458,7 @@ REBLOCK_ENGINE_FUNCTION void place_reduction(void* room, const sum_request& requ
     place<padded_sums>(room, padded_sums{request, sum_padded});
   } else if (keeps_single_terms && covers_once(request.moves, request.extents)) {
     place<move_plan>(room, request.moves, request.sum.element_size);
-  } else {
+  } else if (!place_single_reduction(room, request)) {
     place<gather>(room, request, static_cast<const sum_functions*>(nullptr));
   }
 }
@@ -443,7 +503,7 @@ REBLOCK_ENGINE_DEFINITION void plan_sums(void* operation, const void* sums) noex
 }
 
 REBLOCK_ENGINE_DEFINITION void plan_padded(void* operation, const void* request) noexcept {
-  detail::place<detail::padded_move>(operation, *static_cast<const detail::padded_request*>(request));
+  detail::place_padded(operation, *static_cast<const detail::padded_request*>(request));
 }
 
 REBLOCK_ENGINE_DEFINITION void plan_conversion(void* operation, const void* request) noexcept {
@@ -452,8 +512,7 @@ REBLOCK_ENGINE_DEFINITION void plan_conversion(void* operation, const void* requ
     detail::place<detail::converted_move>(operation, converted);
     return;
   }
-  detail::padded_request padded{converted.moves, converted.image_strides,
-                                static_cast<std::int64_t>(detail::size_of(converted.to)), converted.mode};
+  detail::padded_request padded{converted.moves, static_cast<std::int64_t>(detail::size_of(converted.to))};
   std::copy(converted.outside.begin(), converted.outside.end(), padded.value.begin());
   detail::place<detail::padded_move>(operation, padded, converted);
 }

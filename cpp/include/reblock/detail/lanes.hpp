@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <type_traits>
 
 #include <reblock/data_type.hpp>
@@ -251,10 +252,10 @@ inline constexpr bool finishes_in_lanes =
     (std::integral<T> && sizeof(T) <= 2 && (std::integral<A> || std::same_as<A, double>));
 
 /// Multiplies N accumulators by a factor, or by one each, or divides them. Rounds results once, to nearest,
-/// ties to even. A factor of 0 makes a result 0.
+/// ties to even. A factor of 0 makes a result 0. Integers may lie beyond their range: see narrowed().
 template <class T, class A, class F, std::size_t N>
 [[gnu::always_inline]] inline void finish_lanes(const A* from, std::byte* to, F same, const double* factors,
-                                                bool multiplies) noexcept {
+                                                bool multiplies, bool may_be_beyond) noexcept {
   using V = lanes<F, N>;
   lanes<A, N> sums;
   load_lanes(sums, from);
@@ -280,6 +281,13 @@ template <class T, class A, class F, std::size_t N>
   } else {
     constexpr F large =
         sizeof(F) == 4 ? F{12582912} : F{6755399441055744};  // 1.5 times the first power without halves
+    if (may_be_beyond) {
+      constexpr auto greatest = static_cast<F>(std::same_as<T, bool> ? 1 : std::numeric_limits<T>::max());
+      constexpr auto least = static_cast<F>(std::same_as<T, bool> ? 0 : std::numeric_limits<T>::min());
+      value = value == value ? value : V{};
+      value = value < greatest ? value : V{} + greatest;
+      value = value > least ? value : V{} + least;
+    }
     value = (value + large) - large;
     const auto words = __builtin_convertvector(value, lanes<std::int32_t, N>);
     const auto pairs = __builtin_convertvector(words, lanes<std::int16_t, N>);

@@ -14,6 +14,7 @@
 #include <reblock/axis_values.hpp>
 #include <reblock/detail/checked.hpp>
 #include <reblock/detail/configuration.hpp>
+#include <reblock/padding_mode.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
@@ -44,10 +45,13 @@ struct layout_axis {
 };
 
 /// An axis_bound bounds the two axes that walk one padded axis of the image: window offsets and windows. A point lies
-/// inside if 0 <= offset + sum over both axes of index * bound_step < extent.
+/// inside if 0 <= offset + sum over both axes of index * bound_step < extent. Outside, the constant mode finds no element.
+/// Other modes find the element of a position inside, and need the bytes from one position to the next in the source.
 struct axis_bound {
   std::int64_t offset = 0;
   std::int64_t extent = 0;
+  padding_mode mode = padding_mode::constant;
+  std::int64_t source_stride = 0;
 
   friend constexpr bool operator==(const axis_bound&, const axis_bound&) = default;
 };
@@ -119,6 +123,11 @@ struct layout {
   /// Tells whether a move may read all bytes between the elements along this axis.
   constexpr bool in_source_run(const layout_axis& axis) const noexcept {
     return -source_run <= axis.source_stride && axis.source_stride <= source_run;
+  }
+
+  /// Tells whether an axis finds elements inside its bound wherever it is outside.
+  constexpr bool repeats_inside(std::size_t i) const noexcept {
+    return axes[i].bounded() && bounds[axes[i].bound].mode != padding_mode::constant;
   }
 
   /// Reverses the direction of the moves.

@@ -13,6 +13,7 @@
 
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/layout.hpp>
+#include <reblock/detail/padded_axis.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
@@ -42,16 +43,26 @@ struct pattern_units {
   std::array<source_bytes, most_runs> runs;
 
   /// Lists the units of the axes from `first` on. `inside` has the indices of each axis that are inside. If both axes of a
-  /// bound belong to the pattern, the bound decides. Returns whether the units and runs fit, and are ascending and near.
+  /// bound belong to the pattern, the bound decides. All axes must belong to it if the bound has a mode that finds elements
+  /// outside. Returns whether the units and runs fit, and are ascending and near.
   bool list(const layout& moves, std::size_t first, std::span<const index_range> inside,
             std::int64_t element_size) noexcept;
 
  private:
   void leave_out(const axis_bound& bound, const layout_axis& outer, std::size_t outer_units,
                  const layout_axis& inner, std::size_t inner_units) noexcept;
+  void repeat_inside(const axis_bound& bound, const layout_axis& outer, std::size_t outer_units,
+                     const layout_axis& inner, std::size_t inner_units) noexcept;
   bool find_runs(const layout& moves, std::size_t first,
                  const std::array<std::size_t, max_axes>& index_units) noexcept;
 };
+
+/// Tells whether no unit inside is further than `far` bytes from index 0. It need not lie inside.
+constexpr bool is_near(const axis_bound& bound, std::int64_t far) noexcept {
+  const std::int64_t most = bound.source_stride > 0 ? far / bound.source_stride : far;
+  return bound.source_stride >= 0 && bound.extent > 0 && bound.extent <= most && -most <= bound.offset &&
+         bound.offset <= most;
+}
 
 inline bool pattern_units::list(const layout& moves, std::size_t first, std::span<const index_range> inside,
                                 std::int64_t element_size) noexcept {
@@ -65,9 +76,11 @@ inline bool pattern_units::list(const layout& moves, std::size_t first, std::spa
   for (std::size_t i = moves.rank; i-- > first;) {
     index_units[i] = count;
     const auto extent = static_cast<std::size_t>(moves.axes[i].extent);
-    const std::int64_t stride = moves.axes[i].source_stride;
+    const bool repeats = moves.repeats_inside(i);
+    if (repeats && !is_near(moves.bounds[moves.axes[i].bound], far)) return false;
+    const std::int64_t stride = repeats ? 0 : moves.axes[i].source_stride;
     if (extent > limit / count || stride > far / moves.axes[i].extent || stride < 0) return false;
-    bool bound_decides = false;
+    bool bound_decides = repeats;
     for (std::size_t j = first; j < moves.rank; ++j) {
       bound_decides = bound_decides || (j != i && share_bound(moves.axes[i], moves.axes[j]));
     }
@@ -82,14 +95,47 @@ inline bool pattern_units::list(const layout& moves, std::size_t first, std::spa
     }
     count *= extent;
   }
+  std::array<bool, max_bounds> has_two{};
   for (std::size_t i = first; i < moves.rank; ++i) {
+    const layout_axis& axis = moves.axes[i];
     for (std::size_t j = i + 1; j < moves.rank; ++j) {
-      if (!share_bound(moves.axes[i], moves.axes[j])) continue;
-      leave_out(moves.bounds[moves.axes[i].bound], moves.axes[i], index_units[i], moves.axes[j],
-                index_units[j]);
+      if (!share_bound(axis, moves.axes[j])) continue;
+      has_two[axis.bound] = true;
+      const axis_bound& bound = moves.bounds[axis.bound];
+      if (moves.repeats_inside(i)) {
+        repeat_inside(bound, axis, index_units[i], moves.axes[j], index_units[j]);
+      } else {
+        leave_out(bound, axis, index_units[i], moves.axes[j], index_units[j]);
+      }
     }
+    if (moves.repeats_inside(i) && !has_two[axis.bound])
+      repeat_inside(moves.bounds[axis.bound], {1, 0, 0}, count, axis, index_units[i]);
   }
   return find_runs(moves, first, index_units);
+}
+
+/// Replaces the units of two axes that share a bound by those inside that they repeat.
+inline void pattern_units::repeat_inside(const axis_bound& bound, const layout_axis& outer,
+                                         std::size_t outer_units, const layout_axis& inner,
+                                         std::size_t inner_units) noexcept {
+  const padded_axis image{bound.mode, bound.extent};
+  const std::size_t inner_all = inner_units * static_cast<std::size_t>(inner.extent);
+  const std::size_t whole = outer_units * static_cast<std::size_t>(outer.extent);
+  for (std::size_t at = 0; at < whole; at += outer_units) {
+    for (std::size_t in = 0; in < inner_all; in += inner_units) {
+      const auto moved = static_cast<std::int64_t>(at / outer_units) * outer.bound_step +
+                         static_cast<std::int64_t>(in / inner_units) * inner.bound_step;
+      const std::int64_t position = image.piece_at(bound.offset + moved, 1, 1).first;
+      const auto shift = static_cast<std::int32_t>((position - bound.offset) * bound.source_stride);
+      for (std::size_t i = at; i < count; i += whole) {
+        for (std::size_t j = i + in; j < i + outer_units; j += inner_all) {
+          for (std::size_t k = j; k < j + inner_units; ++k) {
+            if (offsets[k] != outside) offsets[k] += shift;
+          }
+        }
+      }
+    }
+  }
 }
 
 /// Leaves out the units that are outside for two axes that share a bound.

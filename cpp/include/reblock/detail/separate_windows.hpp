@@ -74,6 +74,96 @@ struct separate_axis {
   }
 };
 
+/// separate_parts cuts windows that share no position into those inside the image, and those that reach beyond it. It is
+/// trivially copyable.
+class separate_parts {
+ public:
+  explicit separate_parts(const sum_request& sums) noexcept : spatial_axes_(sums.extents.size() - 2) {
+    all_.take(sums.moves);
+    all_.destination_offset = sums.output_offset;
+    for (std::size_t d = 0; d < all_.bound_count; ++d) {
+      all_.destination_offset = wrapping_add(
+          all_.destination_offset, wrapping_multiply(all_.bounds[d].offset, sums.output_strides[2 + d]));
+    }
+    for (std::size_t i = 0; i < all_.rank; ++i) all_.axes[i].bound = no_bound;
+    all_.bound_count = 0;
+    for (std::size_t d = 0; d < spatial_axes_; ++d) {
+      axes_[d] = separate_axis::of(sums, d);
+      const index_range inside = axes_[d].inside();
+      has_inside_ = has_inside_ && inside.begin < inside.end;
+    }
+  }
+
+  std::size_t spatial_axes() const noexcept { return spatial_axes_; }
+  const separate_axis& axis(std::size_t d) const noexcept { return axes_[d]; }
+  bool has_inside() const noexcept { return has_inside_; }
+  /// Tells whether windows reach beyond the image.
+  bool has_edges() const noexcept {
+    bool has = false;
+    for (std::size_t d = 0; d < spatial_axes_; ++d) {
+      const index_range inside = axes_[d].inside();
+      has = has || inside.end - inside.begin < axes_[d].windows;
+    }
+    return has;
+  }
+
+  /// Describes the windows inside the image. If there are none, it is the first one, which must not be moved.
+  layout inside() const noexcept {
+    layout windows;
+    windows.take(all_);
+    for (std::size_t d = 0; d < spatial_axes_; ++d) {
+      index_range inside = axes_[d].inside();
+      if (inside.begin >= inside.end) inside = {0, 1};
+      windows.narrow(2 + spatial_axes_ + d, inside.begin, inside.end);
+    }
+    return windows;
+  }
+
+  /// Calls `visit(windows, first)` for the windows that reach beyond the image. `first` has the first of their offsets in the
+  /// window along each axis.
+  template <class Visit>
+  void for_each_edge(const Visit& visit) const {
+    axis_values parts;  // of each axis: the windows inside, and each window that reaches beyond the image
+    for (std::size_t d = 0; d < spatial_axes_; ++d) {
+      const index_range inside = axes_[d].inside();
+      parts.push_back(1 + axes_[d].windows - (inside.end - inside.begin));
+    }
+    for_each_choice(parts, [&](const axis_values& choice) {
+      layout windows;
+      axis_values first = axis_values::repeat(spatial_axes_, 0);
+      if (take_edge(choice, windows, first)) visit(windows, first);
+    });
+  }
+
+ private:
+  /// Describes one choice of windows of which some reach beyond the image. Returns whether there are any.
+  bool take_edge(const axis_values& choice, layout& windows, axis_values& first) const noexcept {
+    windows.take(all_);
+    bool is_edge = false;
+    for (std::size_t d = 0; d < spatial_axes_; ++d) {
+      index_range along = axes_[d].inside();
+      index_range offsets{0, axes_[d].offsets};
+      if (choice[d] > 0) {
+        is_edge = true;
+        const std::int64_t window =
+            choice[d] <= along.begin ? choice[d] - 1 : along.end + choice[d] - 1 - along.begin;
+        along = {window, window + 1};
+        offsets = axes_[d].offsets_inside(window);
+      }
+      if (along.begin >= along.end || offsets.begin >= offsets.end) return false;
+      windows.narrow(2 + spatial_axes_ + d, along.begin, along.end);
+      windows.narrow(2 + d, offsets.begin, offsets.end);
+      first[d] = offsets.begin;
+    }
+    return is_edge;
+  }
+
+  layout all_;  ///< all windows, from the output's first element on
+  std::size_t spatial_axes_;
+  std::array<separate_axis, max_rank - 2> axes_;
+  bool has_inside_ = true;
+};
+
 /// A separate_windows is trivially copyable.
 class separate_windows {
  public:
@@ -91,26 +181,25 @@ class separate_windows {
     return true;
   }
 
-  separate_windows(const sum_request& sums, const sum_functions& sum) noexcept
-      : inside_(inside_of(sums), sums.sum.element_size, sum.add_to_zero, around(sums)), image_(sums, sum) {
-    all_.take(all_of(sums));
-    for (std::size_t d = 0; d < spatial_axes(); ++d) {
-      axes_[d] = separate_axis::of(sums, d);
-      const index_range inside = axes_[d].inside();
-      has_inside_ = has_inside_ && inside.begin < inside.end;
-    }
-  }
+  /// `sum` is null if terms are their own results, or if they still get weights.
+  separate_windows(const sum_request& sums, const sum_functions* sum, bool are_weighed = false) noexcept
+      : parts_(sums),
+        image_(sums),
+        add_to_zero_(sum == nullptr ? nullptr : sum->add_to_zero),
+        are_weighed_(are_weighed),
+        inside_(parts_.inside(), image_.element_size, add_to_zero_, are_weighed,
+                are_weighed ? image_box{} : around(sums)) {}
 
   /// Sets positions to 0 that may have no term.
   void clear(std::byte* output) const noexcept {
     sum_image::box positions = image_.whole();
     if (!has_long_runs()) return image_.clear(positions, output);
-    for (std::size_t d = 0; d < spatial_axes(); ++d) {
+    for (std::size_t d = 0; d < parts_.spatial_axes(); ++d) {
       index_range& along = positions[2 + d];
-      const index_range covered = axes_[d].covered();
+      const index_range covered = parts_.axis(d).covered();
       along = {0, covered.begin};
       image_.clear(positions, output);
-      along = {covered.end, axes_[d].extent};
+      along = {covered.end, parts_.axis(d).extent};
       image_.clear(positions, output);
       along = covered;
     }
@@ -119,61 +208,30 @@ class separate_windows {
   /// Returns the estimated cost in cycles.
   double cost() const noexcept {
     double cycles = 0;
-    for_each_part([&](const single_terms& part) { cycles += part.cost(); });
+    for_each_part([&](const single_terms& part, const axis_values&) { cycles += part.cost(); });
     return cycles;
   }
 
-  /// Calls `visit` with single terms: those of all windows inside the image, and those of windows that reach beyond it.
+  /// Calls `visit` with single terms: those of all windows inside the image, and those of windows that reach beyond it. The
+  /// second argument has the first of their offsets in the window along each axis.
   template <class Visit>
   void for_each_part(const Visit& visit) const {
-    if (has_inside_) visit(inside_);
-    axis_values parts;  // of each axis: the windows inside, and each window that reaches beyond the image
-    for (std::size_t d = 0; d < spatial_axes(); ++d) {
-      const index_range inside = axes_[d].inside();
-      parts.push_back(1 + axes_[d].windows - (inside.end - inside.begin));
-    }
-    for_each_choice(parts, [&](const axis_values& choice) {
-      layout windows;
-      if (take_edge(choice, windows))
-        visit(single_terms(windows, image_.element_size, image_.sum->add_to_zero));
+    if (parts_.has_inside()) visit(inside_, axis_values::repeat(parts_.spatial_axes(), 0));
+    parts_.for_each_edge([&](const layout& windows, const axis_values& first) {
+      visit(single_terms(windows, image_.element_size, add_to_zero_, are_weighed_), first);
     });
   }
 
  private:
-  std::size_t spatial_axes() const noexcept { return image_.extents.size() - 2; }
-
   /// Tells whether it takes less time to leave out the covered positions than to set them to 0, too.
   bool has_long_runs() const noexcept {
-    for (std::size_t d = 0; d < spatial_axes(); ++d) {
-      const index_range covered = axes_[d].covered();
+    for (std::size_t d = 0; d < parts_.spatial_axes(); ++d) {
+      const index_range covered = parts_.axis(d).covered();
       const std::int64_t count = covered.end - covered.begin;
-      if (count == axes_[d].extent) continue;
+      if (count == parts_.axis(d).extent) continue;
       if (count == 0 || magnitude(image_.strides[2 + d]) < sum_costs::least_kept_run / count) return false;
     }
     return true;
-  }
-
-  static layout all_of(const sum_request& sums) noexcept {
-    layout all;
-    all.take(sums.moves);
-    all.destination_offset = sums.output_offset;
-    for (std::size_t d = 0; d < all.bound_count; ++d) {
-      all.destination_offset = wrapping_add(
-          all.destination_offset, wrapping_multiply(all.bounds[d].offset, sums.output_strides[2 + d]));
-    }
-    for (std::size_t i = 0; i < all.rank; ++i) all.axes[i].bound = no_bound;
-    all.bound_count = 0;
-    return all;
-  }
-  static layout inside_of(const sum_request& sums) noexcept {
-    layout windows = all_of(sums);
-    for (std::size_t d = 0; d + 2 < sums.extents.size(); ++d) {
-      index_range inside = separate_axis::of(sums, d).inside();
-      // without windows inside the image, it is the first one's, and it is not moved
-      if (inside.begin >= inside.end) inside = {0, 1};
-      windows.narrow(sums.extents.size() + d, inside.begin, inside.end);
-    }
-    return windows;
   }
 
   /// Returns the whole image around its windows inside.
@@ -189,32 +247,11 @@ class separate_windows {
     return all;
   }
 
-  /// Describes one choice of windows of which some reach beyond the image. Returns whether there are any.
-  bool take_edge(const axis_values& choice, layout& windows) const noexcept {
-    windows.take(all_);
-    bool is_edge = false;
-    for (std::size_t d = 0; d < spatial_axes(); ++d) {
-      index_range along = axes_[d].inside();
-      index_range offsets{0, axes_[d].offsets};
-      if (choice[d] > 0) {
-        is_edge = true;
-        const std::int64_t window =
-            choice[d] <= along.begin ? choice[d] - 1 : along.end + choice[d] - 1 - along.begin;
-        along = {window, window + 1};
-        offsets = axes_[d].offsets_inside(window);
-      }
-      if (along.begin >= along.end || offsets.begin >= offsets.end) return false;
-      windows.narrow(image_.extents.size() + d, along.begin, along.end);
-      windows.narrow(2 + d, offsets.begin, offsets.end);
-    }
-    return is_edge;
-  }
-
-  single_terms inside_;
-  bool has_inside_ = true;
-  layout all_;  ///< all windows, from the output's first element on
-  std::array<separate_axis, max_rank - 2> axes_;
+  separate_parts parts_;
   sum_image image_;
+  leaf_function add_to_zero_;  ///< or null
+  bool are_weighed_;
+  single_terms inside_;
 };
 static_assert(std::is_trivially_copyable_v<separate_windows>);
 

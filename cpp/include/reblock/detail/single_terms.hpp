@@ -38,16 +38,16 @@ struct image_positions {
 using image_box = std::array<image_positions, max_rank - 2>;
 
 /// Moves the terms. If terms are not sums already, it moves a piece of the image at a time, and then makes sums of the
-/// piece's terms in place: 0 + term. If windows have one element and make long runs, it makes the sums while it moves. A
-/// single_terms is trivially copyable.
+/// piece's terms in place: 0 + term. If windows have one element and make long runs, it makes the sums while it moves. If
+/// terms get weights, the caller does this for each piece that has been moved. A single_terms is trivially copyable.
 class single_terms {
  public:
   /// `windows` has the axes of a fold: n, c, the offsets and the windows. `add_to_zero` makes sums, or is null. 0 may be added
   /// to all positions of `around`: whole rows take less time.
   single_terms(const layout& windows, std::int64_t element_size, leaf_function add_to_zero,
-               const image_box& around = {}) noexcept
-      : single_terms(windows, cut(windows, element_size, add_to_zero != nullptr, around), element_size,
-                     add_to_zero) {}
+               bool are_weighed = false, const image_box& around = {}) noexcept
+      : single_terms(windows, cut(windows, element_size, add_to_zero != nullptr || are_weighed, around),
+                     element_size, add_to_zero) {}
 
   /// Tells whether terms are sums already. Then the moves from the first term to the first position are all there is to do.
   bool are_sums() const noexcept { return add_to_zero_ == nullptr; }
@@ -83,17 +83,40 @@ class single_terms {
       const image_axis& axis = axes_[i];
       positions.add({axis.positions, are_runs_ ? axis.windows.source_stride : axis.stride, axis.stride});
     }
-    walk(0, positions, source + source_offset_, destination + destination_offset_);
+    walk(0, source + source_offset_, destination + destination_offset_,
+         [&](const std::byte* from, std::byte* to) {
+           if (!are_runs_) moves_.run(from, to);
+           std::byte* const first = to + before_;
+           positions.for_each([this](const tile& t, const std::byte* terms,
+                                     std::byte* sums) { add_to_zero_(t, terms, sums); },
+                              are_runs_ ? from : first, first, element_size_);
+         });
+  }
+  /// Moves a piece at a time, then calls `finish` with its first position.
+  template <class Finish>
+  void run(const std::byte* source, std::byte* destination, const Finish& finish) const noexcept {
+    walk(0, source + source_offset_, destination + destination_offset_,
+         [&](const std::byte* from, std::byte* to) {
+           moves_.run(from, to);
+           finish(to);
+         });
   }
 
- private:
   /// An axis of the image. Along n and c, windows are indices.
   struct image_axis {
     cut_axis windows;
-    std::int64_t positions = 1;  ///< from the first one of a piece to the last one
-    std::int64_t stride = 0;     ///< from position to position, bytes
-    std::int64_t before = 0;     ///< from the first window to the first position, bytes
+    std::int64_t positions = 1;           ///< from the first one of a piece to the last one
+    std::int64_t stride = 0;              ///< from position to position, bytes
+    std::int64_t before = 0;              ///< from the first window to the first position, bytes
+    std::int64_t offsets = 1;             ///< in the window
+    std::int64_t step = 0;                ///< from offset to offset, bytes
+    std::size_t spatial_axis = max_rank;  ///< max_rank: none
   };
+  /// Returns an axis of the image, the outermost first.
+  const image_axis& image(std::size_t i) const noexcept { return axes_[i]; }
+  std::int64_t element_size() const noexcept { return element_size_; }
+
+ private:
   using image_axes = std::array<image_axis, max_rank>;
 
   single_terms(const layout& windows, const image_axes& axes, std::int64_t element_size,
@@ -128,6 +151,9 @@ class single_terms {
       const std::int64_t at_once = in_pieces && are_dense ? piece.at_once[i] : along.extent;
       image_axis next{cut_axis({along.extent, along.source_stride, along.destination_stride}, at_once),
                       at_once * offsets.extent, step};
+      next.offsets = offsets.extent;
+      next.step = step;
+      if (k >= 2) next.spatial_axis = k - 2;
       if (!are_dense) {
         next.stride = std::gcd(step, along.destination_stride) * (step < 0 ? -1 : 1);
         next.positions =
@@ -176,20 +202,15 @@ class single_terms {
     return piece;
   }
 
-  void walk(std::size_t i, const tile_list& positions, const std::byte* source,
-            std::byte* destination) const noexcept {
-    if (i == rank_) {
-      if (!are_runs_) moves_.run(source, destination);
-      std::byte* const first = destination + before_;
-      return positions.for_each(
-          [this](const tile& t, const std::byte* from, std::byte* to) { add_to_zero_(t, from, to); },
-          are_runs_ ? source : first, first, element_size_);
-    }
+  template <class Visit>
+  void walk(std::size_t i, const std::byte* source, std::byte* destination,
+            const Visit& visit) const noexcept {
+    if (i == rank_) return visit(source, destination);
     const cut_axis& axis = axes_[i].windows;
     for (std::int64_t k = 0; k < axis.pieces(); ++k) {
       const std::int64_t index = axis.piece(k);
-      walk(i + 1, positions, source + wrapping_multiply(index, axis.source_stride),
-           destination + wrapping_multiply(index, axis.destination_stride));
+      walk(i + 1, source + wrapping_multiply(index, axis.source_stride),
+           destination + wrapping_multiply(index, axis.destination_stride), visit);
     }
   }
 

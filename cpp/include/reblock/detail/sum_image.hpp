@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
-#include <span>
 #include <type_traits>
 
 #include <reblock/axis_values.hpp>
@@ -17,7 +16,7 @@
 #include <reblock/detail/engine.hpp>
 #include <reblock/detail/layout.hpp>
 #include <reblock/detail/sum_leaves.hpp>
-#include <reblock/detail/summation.hpp>
+#include <reblock/detail/tile.hpp>
 #include <reblock/detail/tile_list.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
@@ -27,12 +26,11 @@ struct sum_image {
   /// A box of positions, by the axes of the image.
   using box = std::array<index_range, max_rank>;
 
-  sum_image(const sum_request& sums, const sum_functions& functions) noexcept
+  explicit sum_image(const sum_request& sums) noexcept
       : extents(sums.extents),
         strides(sums.output_strides),
         offset(sums.output_offset),
-        element_size(sums.sum.element_size),
-        sum(&functions) {}
+        element_size(sums.sum.element_size) {}
 
   box whole() const noexcept {
     box all;
@@ -57,9 +55,7 @@ struct sum_image {
       const index_range& range = positions[order[k]];
       rows.add({range.end - range.begin, strides[order[k]], strides[order[k]]});
     }
-    constexpr term_list::axis nothing{0, 0, 0};
-    term_list none(std::span(&nothing, 1));
-    rows.for_each([&](const tile& t, const std::byte*, std::byte* sums) { sum->sum(t, none, sums, sums); },
+    rows.for_each([this](const tile& t, const std::byte*, std::byte* to) { clear_tile(t, element_size, to); },
                   output + place, output + place, element_size);
   }
 
@@ -67,7 +63,6 @@ struct sum_image {
   axis_values strides;        ///< of the same axes in the output, bytes
   std::int64_t offset;        ///< of the image in the output, bytes
   std::int64_t element_size;  ///< bytes
-  const sum_functions* sum;
 };
 static_assert(std::is_trivially_copyable_v<sum_image>);
 

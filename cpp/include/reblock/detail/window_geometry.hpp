@@ -107,11 +107,7 @@ class window_geometry {
   /// Describes the moves of unfold; strides in bytes.
   constexpr layout moves(const axis_values& image_strides, const axis_values& columns_strides,
                          std::int64_t element_size) const noexcept {
-    axis_values strides = image_strides;
-    for (std::size_t i = 0; i < image_.size(); ++i) {
-      if (image_[i] < 2) strides[i] = 0;  // any stride will do, but not all have products with dilations
-    }
-    layout described = describe(strides, columns_strides);
+    layout described = describe(usable(image_strides), columns_strides);
     described.source_run = dense_run(image_, image_strides, element_size);
     return described;
   }
@@ -134,8 +130,8 @@ class window_geometry {
   constexpr padded_request padded_moves(const axis_values& image_strides, const axis_values& columns_strides,
                                         std::int64_t element_size,
                                         const std::byte* value = nullptr) const noexcept {
-    padded_request request{describe(image_strides, columns_strides),
-                           spatial_part(image_strides, channel_axis_), element_size, mode_};
+    padded_request request{moves(image_strides, columns_strides, element_size), element_size};
+    find_outside(request.moves, image_strides);
     if (value != nullptr) std::copy_n(value, element_size, request.value.begin());
     return request;
   }
@@ -144,8 +140,7 @@ class window_geometry {
   constexpr void convert_padding(conversion_request& request,
                                  const axis_values& image_strides) const noexcept {
     if (reaches_padding()) {
-      request.mode = mode_;
-      request.image_strides = spatial_part(image_strides, channel_axis_);
+      find_outside(request.moves, image_strides);
       return;
     }
     request.moves.bound_count = 0;
@@ -263,6 +258,24 @@ class window_geometry {
     sizes_ = *sizes;
     order_ = parameters.order;
     return success{};
+  }
+
+  /// Returns the strides of an image. Along axes with one index any stride will do, but not all have products with dilations.
+  constexpr axis_values usable(const axis_values& image_strides) const noexcept {
+    axis_values strides = image_strides;
+    for (std::size_t i = 0; i < image_.size(); ++i) {
+      if (image_[i] < 2) strides[i] = 0;
+    }
+    return strides;
+  }
+
+  /// Says what windows find outside of the image.
+  constexpr void find_outside(layout& moves, const axis_values& image_strides) const noexcept {
+    const axis_values image_steps = spatial_part(usable(image_strides), channel_axis_);
+    for (std::size_t d = 0; d < moves.bound_count; ++d) {
+      moves.bounds[d].mode = mode_;
+      moves.bounds[d].source_stride = image_steps[d];
+    }
   }
 
   /// Keeps only the part of the image that windows reach.

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// An accumulated_move adds the elements of a layout to what the destination holds. It moves a piece at a time into a buffer
+// with the order of the destination, and adds rows of the buffer to rows of the destination.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <type_traits>
+
+#include <reblock/detail/axis_order.hpp>
+#include <reblock/detail/blocks.hpp>
+#include <reblock/detail/checked.hpp>
+#include <reblock/detail/configuration.hpp>
+#include <reblock/detail/costs.hpp>
+#include <reblock/detail/layout.hpp>
+#include <reblock/detail/move_plan.hpp>
+#include <reblock/detail/plan_blocks.hpp>
+#include <reblock/detail/separate_windows.hpp>
+#include <reblock/detail/simplify.hpp>
+#include <reblock/detail/sum_leaves.hpp>
+#include <reblock/detail/summation.hpp>
+#include <reblock/detail/tile_list.hpp>
+#include <reblock/detail/traversal.hpp>
+
+namespace reblock::inline REBLOCK_NAMESPACE::detail {
+
+/// Adds the elements of rows to what they hold.
+[[gnu::noinline]] inline void add_rows(const tile_list& rows, const sum_functions& sum,
+                                       std::int64_t element_size, const std::byte* from,
+                                       std::byte* to) noexcept {
+  constexpr term_list::axis here{1, 0, 0};
+  term_list one(std::span(&here, 1), {}, true);
+  rows.for_each([&](const tile& t, const std::byte* terms, std::byte* sums) { sum.sum(t, one, terms, sums); },
+                from, to, element_size);
+}
+
+/// An accumulated_move is trivially copyable.
+class accumulated_move {
+ public:
+  /// `terms` is a layout without bounds whose destination does not overlap itself.
+  accumulated_move(const layout& terms, std::int64_t element_size, const sum_functions& sum) noexcept
+      : accumulated_move(ordered(terms), element_size, sum, true) {}
+
+  /// Returns the estimated cost in cycles.
+  double cost() const noexcept {
+    double pieces = 1;
+    for (std::size_t i = 0; i < rank_; ++i) pieces *= static_cast<double>(axes_[i].pieces());
+    return pieces * moves_.cost() + sum_costs::added_byte * static_cast<double>(bytes_);
+  }
+
+  /// Returns the bytes of the runs that a piece has in the destination.
+  std::int64_t run_bytes() const noexcept {
+    std::int64_t run = element_size_;
+    for (std::size_t i = rank_; i-- > 0 && axes_[i].destination_stride == run;) run *= axes_[i].at_once;
+    return run;
+  }
+
+  bool is_empty() const noexcept { return bytes_ == 0; }
+  std::int64_t bytes() const noexcept { return bytes_; }
+  std::size_t rank() const noexcept { return rank_; }
+  const cut_axis& axis(std::size_t i) const noexcept { return axes_[i]; }
+  std::int64_t at_once(std::size_t i) const noexcept { return axes_[i].at_once; }
+  /// Keeps some indices of an axis, at least `at_once`.
+  void narrow(std::size_t i, const index_range& range) noexcept {
+    cut_axis& axis = axes_[i];
+    axis.extent = range.end - range.begin;
+    source_offset_ = wrapping_add(source_offset_, wrapping_multiply(range.begin, axis.source_stride));
+    destination_offset_ =
+        wrapping_add(destination_offset_, wrapping_multiply(range.begin, axis.destination_stride));
+  }
+
+  void run(const std::byte* source, std::byte* destination) const noexcept {
+    alignas(64) std::array<std::byte, buffer_bytes + readable_slack> buffer;
+    std::array<std::int64_t, max_axes> done{};
+    walk(0, done, source + source_offset_, destination + destination_offset_, buffer.data());
+  }
+
+ private:
+  static constexpr std::int64_t buffer_bytes = 32 * 1024;
+
+  accumulated_move(const layout& terms, std::int64_t element_size, const sum_functions& sum, bool) noexcept
+      : rank_(terms.rank),
+        element_size_(element_size),
+        bytes_(total_bytes(terms, element_size)),
+        source_offset_(terms.source_offset),
+        destination_offset_(terms.destination_offset),
+        sum_(&sum),
+        moves_(cut(terms), element_size) {}
+
+  static layout ordered(const layout& terms) noexcept {
+    layout whole;
+    whole.take(terms);
+    drop_single_indices(whole);
+    order_by_destination(whole);
+    return whole;
+  }
+
+  /// Cuts the axes into pieces and describes the moves of one.
+  layout cut(const layout& terms) noexcept {
+    const block_extents piece(terms, element_size_, order_of(terms, &layout_axis::source_stride),
+                              order_of(terms, &layout_axis::destination_stride), buffer_bytes);
+    layout in;
+    in.take(terms);
+    in.source_offset = in.destination_offset = 0;
+    std::int64_t stride = element_size_;
+    for (std::size_t i = rank_; i-- > 0;) {
+      const layout_axis& axis = terms.axes[i];
+      axes_[i] = cut_axis({axis.extent, axis.source_stride, axis.destination_stride}, piece.at_once[i]);
+      in.axes[i] = {piece.at_once[i], axis.source_stride, stride};
+      stride *= piece.at_once[i];
+    }
+    return in;
+  }
+
+  /// Walks the pieces. Of the last piece of an axis, `done` indices belong to the piece before as well.
+  void walk(std::size_t i, std::array<std::int64_t, max_axes>& done, const std::byte* source,
+            std::byte* destination, std::byte* buffer) const noexcept {
+    if (i == rank_) {
+      moves_.run(source, buffer);
+      return add(done, buffer, destination);
+    }
+    const cut_axis& axis = axes_[i];
+    for (std::int64_t k = 0; k < axis.pieces(); ++k) {
+      const std::int64_t index = axis.piece(k);
+      done[i] = k * axis.at_once - index;
+      walk(i + 1, done, source + wrapping_multiply(index, axis.source_stride),
+           destination + wrapping_multiply(index, axis.destination_stride), buffer);
+    }
+  }
+
+  void add(const std::array<std::int64_t, max_axes>& done, const std::byte* buffer,
+           std::byte* destination) const noexcept {
+    tile_list rows;
+    std::int64_t stride = element_size_;
+    std::int64_t from = 0;
+    std::int64_t to = 0;
+    for (std::size_t i = rank_; i-- > 0;) {
+      const cut_axis& axis = axes_[i];
+      rows.add({axis.at_once - done[i], stride, axis.destination_stride});
+      from += done[i] * stride;
+      to += done[i] * axis.destination_stride;
+      stride *= axis.at_once;
+    }
+    add_rows(rows, *sum_, element_size_, buffer + from, destination + to);
+  }
+
+  std::array<cut_axis, max_axes> axes_;  ///< the outermost first
+  std::size_t rank_;
+  std::int64_t element_size_;  ///< bytes
+  std::int64_t bytes_;         ///< of all terms
+  std::int64_t source_offset_;
+  std::int64_t destination_offset_;
+  const sum_functions* sum_;
+  move_plan moves_;  ///< of a piece
+};
+static_assert(std::is_trivially_copyable_v<accumulated_move>);
+
+/// Adds the terms of windows that share no position to the image. It is trivially copyable.
+class accumulated_windows {
+ public:
+  accumulated_windows(const sum_request& sums, const sum_functions& sum) noexcept
+      : parts_(sums),
+        element_size_(sums.sum.element_size),
+        sum_(&sum),
+        inside_(parts_.inside(), element_size_, sum) {}
+
+  /// Returns the estimated cost in cycles, or infinity if rows are short: windows that reach beyond the image have some.
+  double cost() const noexcept {
+    if (parts_.has_edges() || inside_.run_bytes() < sum_costs::least_accumulated_run)
+      return std::numeric_limits<double>::infinity();
+    return inside_.cost();
+  }
+
+  /// Calls `visit` with the windows inside the image, and with those that reach beyond it.
+  template <class Visit>
+  void for_each_part(const Visit& visit) const {
+    if (parts_.has_inside()) visit(inside_);
+    parts_.for_each_edge([&](const layout& windows, const axis_values&) {
+      visit(accumulated_move(windows, element_size_, *sum_));
+    });
+  }
+
+ private:
+  separate_parts parts_;
+  std::int64_t element_size_;
+  const sum_functions* sum_;
+  accumulated_move inside_;
+};
+static_assert(std::is_trivially_copyable_v<accumulated_windows>);
+
+}  // namespace reblock::inline REBLOCK_NAMESPACE::detail

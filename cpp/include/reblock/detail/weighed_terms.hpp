@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// These functions make weighted sums of windows that share no position: each has one term (single_terms.hpp). Terms move
+// to the image a piece at a time, and get their weights there while a cache holds the piece.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+#include <reblock/axis_values.hpp>
+#include <reblock/detail/accumulation.hpp>
+#include <reblock/detail/checked.hpp>
+#include <reblock/detail/configuration.hpp>
+#include <reblock/detail/engine.hpp>
+#include <reblock/detail/lanes.hpp>
+#include <reblock/detail/layout.hpp>
+#include <reblock/detail/reduced_rows.hpp>
+#include <reblock/detail/reduction.hpp>
+#include <reblock/detail/separate_windows.hpp>
+#include <reblock/detail/single_terms.hpp>
+#include <reblock/detail/tile.hpp>
+#include <reblock/detail/tile_list.hpp>
+#include <reblock/fold_options.hpp>
+
+namespace reblock::inline REBLOCK_NAMESPACE::detail {
+
+/// A piece_weigher multiplies the terms of a piece by their weights, in rows of contiguous elements.
+class piece_weigher {
+ public:
+  /// `first` has the first offset in the window along each spatial axis.
+  piece_weigher(const single_terms& terms, const reducer& how, const axis_values& first) noexcept
+      : how_(how),
+        functions_(functions_of(how, 1)),
+        parts_(how.types.results.is_pair ? 2 : 1),
+        part_size_(how.types.results.size / parts_) {
+    for (std::size_t d = 0; d < first.size(); ++d) offsets_[d] = first[d];
+    choose_row(terms);
+    for (std::size_t i = terms.rank(); i-- > 0;) {
+      if (is_in_row_[i]) continue;
+      const image_axis& axis = terms.image(i);
+      const std::int64_t stride = axis.windows.destination_stride;
+      windows_.add({axis.windows.at_once, stride, stride});
+      if (axis.offsets > 1) outer_[outer_count_++] = &axis;
+    }
+  }
+
+  void weigh(std::byte* piece) noexcept { walk(0, piece); }
+
+ private:
+  using image_axis = single_terms::image_axis;
+  static constexpr std::int64_t most_listed = 1024;  ///< weights
+
+  /// Takes axes into a row, the innermost first: those along which weights do not change, and one along which they do.
+  void choose_row(const single_terms& terms) noexcept {
+    repeats_ = parts_;
+    for (std::size_t i = terms.rank(); i-- > 0 && row_ == nullptr;) {
+      const image_axis& axis = terms.image(i);
+      if (axis.positions == 1) continue;
+      const bool has_gaps = axis.offsets == 1 && axis.positions != axis.windows.at_once;
+      if (axis.stride != repeats_ * part_size_ || has_gaps) break;
+      is_in_row_[i] = true;
+      if (axis.offsets > 1) {
+        row_ = &axis;
+      } else {
+        repeats_ *= axis.positions;
+      }
+    }
+    length_ = repeats_ * (row_ == nullptr ? 1 : row_->positions);
+    period_ = length_;
+    if (row_ != nullptr && row_->windows.at_once > 1)
+      period_ = row_->windows.destination_stride / row_->stride * repeats_;
+    constexpr auto most = static_cast<std::int64_t>(most_accumulators);
+    segment_ = std::min(length_, period_ <= most ? most / period_ * period_ : most);
+    lists_period_ = period_ <= most_listed;
+  }
+
+  /// Walks the offsets in the window along the other axes.
+  void walk(std::size_t i, std::byte* first) noexcept {
+    if (i == outer_count_) return weigh_rows(first);
+    const image_axis& axis = *outer_[i];
+    std::int64_t& offset = offsets_[axis.spatial_axis];
+    const std::int64_t begin = offset;
+    for (std::int64_t k = 0; k < axis.offsets; ++k, ++offset) walk(i + 1, first + k * axis.step);
+    offset = begin;
+  }
+
+  /// Weighs all rows whose offsets along the other axes are the current ones.
+  void weigh_rows(std::byte* first) noexcept {
+    std::int64_t count = 0;
+    for (std::int64_t begin = 0; begin < length_; begin += count) {
+      count = std::min(segment_, length_ - begin);
+      if (period_ > segment_) count = std::min(count, period_ - begin % period_);
+      choose_weights(begin, count);
+      windows_.for_each(
+          [this, count](const tile& t, const std::byte*, std::byte* rows) {
+            for_each_row(t, rows, rows, [&](const std::byte*, std::byte* row) {
+              for (std::int64_t i = 0; i < t.outer.extent; ++i) {
+                for (std::int64_t j = 0; j < t.inner.extent; ++j) {
+                  weigh_row(row + i * t.outer.destination_stride + j * t.inner.destination_stride, count);
+                }
+              }
+            });
+          },
+          first + begin * part_size_, first + begin * part_size_, part_size_);
+    }
+  }
+
+  void weigh_row(std::byte* row, std::int64_t count) noexcept {
+    constexpr std::int64_t here = 0;
+    const auto columns = static_cast<std::size_t>(count);
+    functions_.add_weighted(accumulators_, {row, 0, 1, columns}, {&here, 1}, beginning::zero, &chosen_,
+                            {0, row_ == nullptr ? std::size_t{0} : std::size_t{1}});
+    functions_.finish(accumulators_, row, columns, {1, nullptr, false, false});
+  }
+
+  /// Computes the weights of a part of a row. Positions without a term have the weight 0.
+  void choose_weights(std::int64_t begin, std::int64_t count) noexcept {
+    const window_weights& w = how_.weights;
+    const std::size_t along = row_ == nullptr ? max_rank : row_->spatial_axis;
+    double product = 1;
+    const double* first = w.values(0);
+    for (std::size_t d = 0; d < w.extents().size(); ++d) {
+      if (!w.has_products()) {
+        first += offsets_[d] * w.strides()[d];
+      } else if (d == along) {
+        first = w.values(d) + offsets_[d];
+      } else {
+        product *= w.values(d)[offsets_[d]];
+      }
+    }
+    chosen_ = weights_;
+    if (row_ == nullptr) {
+      weights_[0] = w.has_products() ? product : *first;
+      return;
+    }
+    const std::int64_t place = begin % period_;
+    const std::int64_t from = lists_period_ ? 0 : place;
+    if (first != listed_ || from != listed_from_ || from + listed_count_ < place + count) {
+      list_weights(first, w.strides()[along], from, lists_period_ ? std::max(period_, segment_) : count);
+      product_count_ = 0;
+    }
+    const double* const own = row_weights_ + (place - from);
+    if (product == 1) {
+      chosen_ = own;
+    } else if (product != product_ || place != product_place_ || count > product_count_) {
+      for (std::int64_t i = 0; i < count; ++i) weights_[i] = product * own[i];
+      product_ = product;
+      product_place_ = place;
+      product_count_ = count;
+    }
+  }
+
+  /// Lists `count` weights of the row's own axis, from a place of its period on.
+  void list_weights(const double* first, std::int64_t stride, std::int64_t from,
+                    std::int64_t count) noexcept {
+    std::fill_n(row_weights_, count, 0.0);
+    const std::int64_t step = row_->step / row_->stride * repeats_;
+    const std::int64_t begin = std::max<std::int64_t>(0, (from - repeats_) / step);
+    for (std::int64_t o = begin; o < row_->offsets && o * step < from + count; ++o) {
+      for (std::int64_t at = o * step - from; at < count; at += period_) {
+        for (std::int64_t i = std::max<std::int64_t>(at, 0); i < std::min(at + repeats_, count); ++i)
+          row_weights_[i] = first[o * stride];
+      }
+    }
+    listed_ = first;
+    listed_from_ = from;
+    listed_count_ = count;
+  }
+
+  const reducer& how_;
+  const accumulation& functions_;
+  std::int64_t parts_;      ///< of an element
+  std::int64_t part_size_;  ///< bytes
+  std::array<bool, max_rank> is_in_row_{};
+  const image_axis* row_ = nullptr;  ///< the axis of a row along which weights change, or null
+  std::int64_t repeats_ = 1;         ///< parts side by side with the same weight
+  std::int64_t length_ = 1;          ///< of a row, parts
+  std::int64_t period_ = 1;
+  std::int64_t segment_ = 1;  ///< parts that are weighed at once, at most
+  bool lists_period_ = true;  ///< whether there is room for the weights of a period
+  std::array<const image_axis*, max_rank> outer_{};
+  std::size_t outer_count_ = 0;
+  tile_list windows_;
+  std::array<std::int64_t, max_rank> offsets_{};  ///< in the window, of the row's first term
+  const double* listed_ = nullptr;                ///< the row's first weight, of those in row_weights_
+  std::int64_t listed_from_ = 0;                  ///< place in the period
+  std::int64_t listed_count_ = 0;
+  double product_ = 0;  ///< of the weights of other axes, in weights_
+  std::int64_t product_place_ = 0;
+  std::int64_t product_count_ = 0;
+  const double* chosen_ = nullptr;
+  double row_weights_[most_listed];
+  double weights_[most_accumulators];
+  alignas(64) std::byte accumulators_[accumulators_bytes];
+};
+
+/// A weighed_windows is trivially copyable.
+class weighed_windows {
+ public:
+  /// Rows of the image of fewer bytes are no faster this way.
+  static constexpr std::int64_t least_row = 32;
+
+  /// Tells whether it is the way to make these sums.
+  static bool can_make(const sum_request& sums) noexcept {
+    if (!separate_windows::can_make(sums)) return false;
+    for (std::size_t d = 0; d + 2 < sums.extents.size(); ++d) {
+      // windows with gaps could have positions of other windows there
+      const separate_axis axis = separate_axis::of(sums, d);
+      if (axis.dilation != 1 && axis.windows > 1) return false;
+    }
+    std::int64_t run = sums.sum.element_size;
+    for (bool grows = true; grows && run < least_row;) {
+      grows = false;
+      for (std::size_t i = 0; i < sums.extents.size(); ++i) {
+        if (sums.extents[i] == 1 || sums.output_strides[i] != run) continue;
+        run = wrapping_multiply(run, sums.extents[i]);
+        grows = true;
+      }
+    }
+    return run >= least_row;
+  }
+
+  explicit weighed_windows(const sum_request& sums) noexcept
+      : windows_(sums, nullptr, true), how_(sums.reduce) {}
+
+  const separate_windows& windows() const noexcept { return windows_; }
+
+  /// Runs some windows whose first offsets are `first`.
+  void run(const single_terms& terms, const axis_values& first, const std::byte* source,
+           std::byte* destination) const noexcept {
+    piece_weigher weigher(terms, *how_, first);
+    terms.run(source, destination, [&](std::byte* piece) { weigher.weigh(piece); });
+  }
+
+ private:
+  separate_windows windows_;
+  const reducer* how_;  ///< which outlives the plan
+};
+static_assert(std::is_trivially_copyable_v<weighed_windows>);
+
+/// Keeps the offsets of windows whose weights are not 0. Returns whether they are a box, and no product is 0.
+inline bool keep_weighted(sum_request& sums, const window_weights& weights) noexcept {
+  double least = 1;
+  for (std::size_t d = 0; d < weights.extents().size(); ++d) {
+    if (!weights.has_products()) return false;
+    const double* const first = weights.values(d);
+    const double* const last = first + weights.extents()[d];
+    const auto counts = [](double weight) { return weight != 0; };
+    const double* const begin = std::find_if(first, last, counts);
+    const double* end = last;
+    while (end != begin && end[-1] == 0) --end;
+    if (begin == end) return false;
+    least *= *std::min_element(begin, end);
+    sums.moves.narrow(2 + d, begin - first, end - first);
+  }
+  return least > 0;
+}
+
+}  // namespace reblock::inline REBLOCK_NAMESPACE::detail

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Folds whose windows share no position, with weights and as means, maxima and minima: each position has one term at most.
+#include <algorithm>
+#include <cmath>
+#include <complex>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <random>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include <reblock/fold_options.hpp>
+#include <reblock/window.hpp>
+
+#include "../draw.hpp"
+#include "../effort.hpp"
+#include "../executors.hpp"
+#include "../oracle.hpp"
+
+namespace reblock {
+namespace {
+
+using test::draw;
+
+/// A term times a weight, rounded once.
+template <class T>
+T times(double weight, T term) {
+  if constexpr (std::is_integral_v<T>) {
+    const double product = std::nearbyint(weight * static_cast<double>(term));
+    return static_cast<T>(std::clamp(product, static_cast<double>(std::numeric_limits<T>::min()),
+                                     static_cast<double>(std::numeric_limits<T>::max())));
+  } else if constexpr (std::is_floating_point_v<T>) {
+    return static_cast<T>(0 + weight * static_cast<double>(term));
+  } else {
+    using part = typename T::value_type;
+    return {times<part>(weight, term.real()), times<part>(weight, term.imag())};
+  }
+}
+
+template <class T>
+T draw_term(std::mt19937& random) {
+  if constexpr (std::is_arithmetic_v<T>) {
+    return static_cast<T>(draw(random, -120, 120));
+  } else {
+    return {static_cast<typename T::value_type>(draw(random, -120, 120)),
+            static_cast<typename T::value_type>(draw(random, -120, 120))};
+  }
+}
+
+/// A fold of windows that are at least a stride apart, and an image with the channels first or last.
+template <class T>
+struct separate_fold {
+  axis_values image;
+  std::size_t channel_axis;
+  window w;
+  axis_values sizes;
+  std::vector<T> columns;
+
+  explicit separate_fold(std::mt19937& random) : channel_axis(1) {
+    const auto axes = static_cast<std::size_t>(draw(random, 1, 3));
+    const std::int64_t long_axis = draw(random, 0, static_cast<std::int64_t>(axes) - 1);
+    axis_values spatial;
+    axis_values strides;
+    axis_values start;
+    axis_values end;
+    for (std::size_t d = 0; d < axes; ++d) {
+      const bool is_long = static_cast<std::int64_t>(d) == long_axis && draw(random, 0, 2) == 0;
+      sizes.push_back(is_long ? draw(random, 1, 400) : draw(random, 1, 5));
+      strides.push_back(sizes[d] + (test::flip_coin(random) ? 0 : draw(random, 0, 3)));
+      start.push_back(draw(random, 0, 3));
+      end.push_back(draw(random, 0, 3));
+      spatial.push_back(sizes[d] + draw(random, 0, is_long ? 900 : 9));
+    }
+    w = {.sizes = sizes,
+         .strides = strides,
+         .dilations = axis_values::repeat(axes, 1),
+         .start_padding = start,
+         .end_padding = end};
+    channel_axis = test::flip_coin(random) ? 1 : axes + 1;
+    image = oracle::join(draw(random, 1, 2), draw(random, 1, 4), spatial, channel_axis);
+    columns.resize(static_cast<std::size_t>(oracle::volume(shape())));
+    for (T& term : columns) term = draw_term<T>(random);
+  }
+
+  axis_values shape() const { return unfold_extents(image, w, static_cast<std::int64_t>(channel_axis)); }
+
+  std::vector<T> folded(const fold_options& options) const {
+    std::vector<T> result(static_cast<std::size_t>(oracle::volume(image)), T(77));
+    fold(tensor_view<const T>(columns.data(), shape()), tensor_view<T>(result.data(), image), w, options,
+         test::backward_executor{3}, static_cast<std::int64_t>(channel_axis));
+    return result;
+  }
+
+  /// Calls `result(offset in the window, term)` for each position with a term. The others are 0.
+  template <class Result>
+  std::vector<T> expected(const Result& result) const {
+    std::vector<T> all(static_cast<std::size_t>(oracle::volume(image)));
+    const std::int64_t offsets = oracle::volume(sizes);
+    oracle::for_each_window_pair(
+        image, w, channel_axis, [&](const axis_values& in_columns, const axis_values& in_image, bool inside) {
+          if (!inside) return;
+          const auto place = static_cast<std::size_t>(oracle::rank(in_image, image));
+          const auto from = static_cast<std::size_t>(oracle::rank(in_columns, shape()));
+          all[place] = result(static_cast<std::size_t>(in_columns[1] % offsets), columns[from]);
+        });
+    return all;
+  }
+};
+
+/// Weights of each axis, which are powers of two or 0, and their products.
+struct drawn_weights {
+  std::vector<std::vector<double>> axes;
+  std::vector<double> products{1};
+
+  drawn_weights(std::mt19937& random, const axis_values& sizes, std::int64_t least) {
+    for (const std::int64_t size : sizes) {
+      std::vector<double>& own = axes.emplace_back(static_cast<std::size_t>(size));
+      for (double& weight : own) {
+        const std::int64_t power = draw(random, least, 5);
+        weight = power == 0 ? 0 : static_cast<double>(std::int64_t{1} << power) / 8;
+      }
+      std::vector<double> longer;
+      for (const double before : products) {
+        for (const double weight : own) longer.push_back(before * weight);
+      }
+      products = std::move(longer);
+    }
+  }
+
+  window_weights by_axis() const {
+    window_weights all;
+    for (const std::vector<double>& own : axes) all.push_back(own);
+    return all;
+  }
+  window_weights whole(const axis_values& sizes) const {
+    return tensor_view<const double>(products.data(), sizes);
+  }
+};
+
+TEST_CASE_TEMPLATE("single terms are multiplied by the weights of their places in the window", T,
+                   std::uint8_t, std::int16_t, std::int32_t, float, double, std::complex<float>) {
+  for (const unsigned seed : test::seeds(300, 60)) {
+    INFO("seed ", seed);
+    std::mt19937 random(seed);
+    const separate_fold<T> drawn(random);
+    const drawn_weights weights(random, drawn.sizes, 0);
+    const auto expected = drawn.expected(
+        [&](std::size_t offset, const T& term) { return times<T>(weights.products[offset], term); });
+    CHECK(drawn.folded({.weights = weights.by_axis()}) == expected);
+    CHECK(drawn.folded({.weights = weights.whole(drawn.sizes)}) == expected);
+  }
+}
+
+TEST_CASE_TEMPLATE("a single term is its own mean, maximum and minimum", T, std::uint8_t, std::int16_t,
+                   std::int64_t, float, double) {
+  for (const unsigned seed : test::seeds(300, 60)) {
+    INFO("seed ", seed);
+    std::mt19937 random(seed);
+    const separate_fold<T> drawn(random);
+    const auto itself = drawn.expected([](std::size_t, const T& term) { return term; });
+    for (const auto by : {fold_reduction::mean, fold_reduction::max, fold_reduction::min})
+      CHECK(drawn.folded({.reduction = by}) == itself);
+    const drawn_weights weights(random, drawn.sizes, draw(random, 0, 1));
+    const auto kept = drawn.expected(
+        [&](std::size_t offset, const T& term) { return weights.products[offset] == 0 ? T{} : term; });
+    CHECK(drawn.folded({.reduction = fold_reduction::mean, .weights = weights.by_axis()}) == kept);
+    CHECK(drawn.folded({.reduction = fold_reduction::mean, .weights = weights.whole(drawn.sizes)}) == kept);
+  }
+}
+
+}  // namespace
+}  // namespace reblock
