@@ -10,7 +10,6 @@
 #include <doctest/doctest.h>
 
 #include <reblock/detail/accumulated_move.hpp>
-#include <reblock/detail/accumulated_move.hpp>
 #include <reblock/detail/executor_reference.hpp>
 #include <reblock/detail/layout.hpp>
 #include <reblock/detail/separate_windows.hpp>
