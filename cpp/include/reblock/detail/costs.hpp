@@ -166,6 +166,8 @@ struct sum_costs {
   static constexpr std::int64_t least_row_apart = 128;
   /// Single terms are added to an image by way of a buffer if runs of the image have at least so many bytes.
   static constexpr std::int64_t least_accumulated_run = 32;
+  /// Single terms get their weights after they have moved if the image has rows of so many bytes.
+  static constexpr std::int64_t least_weighed_row = 32;
   /// Single terms become sums on their way from runs of so many bytes on, else after they have moved.
   static constexpr std::int64_t least_summed_run = 128;
 };

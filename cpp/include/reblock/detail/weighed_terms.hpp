@@ -15,6 +15,7 @@
 #include <reblock/detail/accumulation.hpp>
 #include <reblock/detail/checked.hpp>
 #include <reblock/detail/configuration.hpp>
+#include <reblock/detail/costs.hpp>
 #include <reblock/detail/engine.hpp>
 #include <reblock/detail/lanes.hpp>
 #include <reblock/detail/layout.hpp>
@@ -201,9 +202,6 @@ class piece_weigher {
 /// A weighed_windows is trivially copyable.
 class weighed_windows {
  public:
-  /// Rows of the image of fewer bytes are no faster this way.
-  static constexpr std::int64_t least_row = 32;
-
   /// Tells whether it is the way to make these sums.
   static bool can_make(const sum_request& sums) noexcept {
     if (!separate_windows::can_make(sums)) return false;
@@ -213,7 +211,7 @@ class weighed_windows {
       if (axis.dilation != 1 && axis.windows > 1) return false;
     }
     std::int64_t run = sums.sum.element_size;
-    for (bool grows = true; grows && run < least_row;) {
+    for (bool grows = true; grows && run < sum_costs::least_weighed_row;) {
       grows = false;
       for (std::size_t i = 0; i < sums.extents.size(); ++i) {
         if (sums.extents[i] == 1 || sums.output_strides[i] != run) continue;
@@ -221,7 +219,7 @@ class weighed_windows {
         grows = true;
       }
     }
-    return run >= least_row;
+    return run >= sum_costs::least_weighed_row;
   }
 
   explicit weighed_windows(const sum_request& sums) noexcept
