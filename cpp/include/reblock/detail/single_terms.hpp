@@ -114,7 +114,6 @@ class single_terms {
   };
   /// Returns an axis of the image, the outermost first.
   const image_axis& image(std::size_t i) const noexcept { return axes_[i]; }
-  std::int64_t element_size() const noexcept { return element_size_; }
 
  private:
   using image_axes = std::array<image_axis, max_rank>;
