@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Sweeps against the definition of fold, whether or not fold would choose them.
+// Sweeps and scatters against the definition of fold, whether or not fold would choose them.
 #include <algorithm>
 #include <complex>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <random>
+#include <type_traits>
 #include <vector>
 
 #include <doctest/doctest.h>
 
 #include <reblock/data_type.hpp>
+#include <reblock/detail/scatter.hpp>
+#include <reblock/detail/scatter_runner.hpp>
 #include <reblock/detail/sum_sweep.hpp>
 #include <reblock/detail/sweep_axis.hpp>
 #include <reblock/detail/sweep_runner.hpp>
@@ -141,28 +145,71 @@ TEST_CASE("sweeps make the sums of fold, and nothing else is written") {
   CHECK(all.many_axes >= least);
 }
 
-/// Sums of several boxes.
-template <class T>
-drawn_sums draw_many_boxes(std::mt19937& random) {
-  for (;;) {
-    const drawn_sums drawn = draw_sums_of<T>(random, 30000);
-    const sum_sweep sums(drawn.request(), test::functions_for<T>());
-    if (sums.fits() && sums.boxes() >= 3 && sums.boxes() <= 40) return drawn;
-  }
-}
+bool can_make(const sum_sweep& sums) { return sums.fits(); }
+bool can_make(const scatter& sums) { return sums.cost() < std::numeric_limits<double>::infinity(); }
+template <class Sums>
+using runner_of = std::conditional_t<std::is_same_v<Sums, scatter>, scatter_runner, sweep_runner>;
 
-TEST_CASE("boxes give the same whoever fills them, in which order") {
-  for (const unsigned seed : test::seeds(500, 6)) {
+TEST_CASE("scatters make the sums of fold, and nothing else is written") {
+  int made = 0;
+  int in_several_boxes = 0;
+  for (const unsigned seed : test::seeds(8000, 1200)) {
     INFO("seed ", seed);
     for_some_type(seed, [&]<class T>(T) {
       std::mt19937 random(seed);
-      const drawn_sums drawn = draw_many_boxes<T>(random);
-      const sum_sweep sums(drawn.request(), test::functions_for<T>());
+      const drawn_sums drawn = draw_sums_of<T>(random, draw(random, 0, 3) == 0 ? 60000 : 4000);
+      const scatter sums(drawn.request(), test::functions_for<T>());
+      if (!can_make(sums)) return;
+      ++made;
+      in_several_boxes += sums.boxes() > 1 ? 1 : 0;
+      const test::drawn_terms<T> terms(random, drawn);
+      strided_bytes image = terms.before;
+      fill_boxes(sums, {0, sums.boxes()}, terms.columns.first(), image.first());
+      CHECK(terms.holds_sums(image));
+    });
+  }
+#if defined(__GNUC__) && (defined(__x86_64__) || defined(__aarch64__))
+  CHECK(made >= test::enough(200));
+  CHECK(in_several_boxes >= test::enough(20));
+#endif
+}
+
+/// Tells whether sums of this kind can have terms of this type.
+template <class Sums, class T>
+bool takes() {
+  return std::is_same_v<Sums, sum_sweep> ||
+         test::functions_for<T>().find_added_rows(usable_instruction_set()) != nullptr;
+}
+
+/// Plans sums of several boxes, if that is possible.
+template <class Sums, class T>
+Sums in_boxes(const drawn_sums& drawn) {
+  Sums sums(drawn.request(), test::functions_for<T>());
+  if (can_make(sums) && sums.boxes() < 3) sums.share_among(5);
+  return sums;
+}
+template <class Sums, class T>
+drawn_sums draw_many_boxes(std::mt19937& random) {
+  for (;;) {
+    const drawn_sums drawn = draw_sums_of<T>(random, 30000);
+    const Sums sums = in_boxes<Sums, T>(drawn);
+    if (can_make(sums) && sums.boxes() >= 3 && sums.boxes() <= 40) return drawn;
+  }
+}
+
+TEST_CASE_TEMPLATE("boxes give the same whoever fills them, in which order", Sums, sum_sweep, scatter) {
+  for (const unsigned seed : test::seeds(500, 6)) {
+    INFO("seed ", seed);
+    for_some_type(seed, [&]<class T>(T) {
+      if (!takes<Sums, T>()) return;
+      std::mt19937 random(seed);
+      const drawn_sums drawn = draw_many_boxes<Sums, T>(random);
+      const Sums sums = in_boxes<Sums, T>(drawn);
       const test::drawn_terms<T> terms(random, drawn);
       strided_bytes image = terms.before;
       const auto boxes = static_cast<std::size_t>(sums.boxes());
-      sweep_runner one(sums);
-      sweep_runner other(sums);
+      runner_of<Sums> one(sums);
+      runner_of<Sums> other(sums);
       for (const std::size_t box : test::draw_order(random, boxes)) {
         (test::flip_coin(random) ? one : other)
             .fill_box(static_cast<std::int64_t>(box), terms.columns.first(), image.first());
@@ -179,15 +226,15 @@ TEST_CASE("boxes give the same whoever fills them, in which order") {
   }
 }
 
-TEST_CASE("boxes that are cut for threads give the same") {
+TEST_CASE_TEMPLATE("boxes that are cut for threads give the same", Sums, sum_sweep, scatter) {
   int cut = 0;
   for (const unsigned seed : test::seeds(1000, 60)) {
     INFO("seed ", seed);
     for_some_type(seed, [&]<class T>(T) {
       std::mt19937 random(seed);
       const drawn_sums drawn = draw_sums_of<T>(random, 4000);
-      sum_sweep sums(drawn.request(), test::functions_for<T>());
-      if (!sums.fits()) return;
+      Sums sums(drawn.request(), test::functions_for<T>());
+      if (!can_make(sums)) return;
       const std::int64_t boxes = sums.boxes();
       sums.share_among(draw(random, 1, 9));
       cut += sums.boxes() > boxes ? 1 : 0;
@@ -200,12 +247,13 @@ TEST_CASE("boxes that are cut for threads give the same") {
   CHECK(cut >= test::enough(10));
 }
 
-TEST_CASE("each element is written by one box") {
+TEST_CASE_TEMPLATE("each element is written by one box", Sums, sum_sweep, scatter) {
   for (const unsigned seed : test::seeds(300, 5)) {
     INFO("seed ", seed);
+    if (!takes<Sums, std::uint64_t>()) return;
     std::mt19937 random(seed);
-    const drawn_sums drawn = draw_many_boxes<std::uint64_t>(random);
-    const sum_sweep sums(drawn.request(), test::functions_for<std::uint64_t>());
+    const drawn_sums drawn = draw_many_boxes<Sums, std::uint64_t>(random);
+    const Sums sums = in_boxes<Sums, std::uint64_t>(drawn);
     const test::drawn_terms<std::uint64_t> terms(random, drawn);
     std::vector<int> written(terms.before.elements());
     for (std::int64_t box = 0; box < sums.boxes(); ++box) {
@@ -262,7 +310,7 @@ void move_windows(std::mt19937& random, drawn_sums& drawn) {
   }
 }
 
-TEST_CASE("sums may begin from what the image holds, even from -0") {
+TEST_CASE_TEMPLATE("sums may begin from what the image holds, even from -0", Sums, sum_sweep, scatter) {
   for (const unsigned seed : test::seeds(1000, 60)) {
     INFO("seed ", seed);
     for_type<float, std::uint8_t, double, std::uint32_t>(seed, [&]<class T>(T) {
@@ -272,8 +320,8 @@ TEST_CASE("sums may begin from what the image holds, even from -0") {
       move_windows(random, drawn);
       sum_request request = drawn.request();
       request.accumulates = true;
-      const sum_sweep sums(request, test::functions_for<T>());
-      if (!sums.fits()) return;
+      const Sums sums(request, test::functions_for<T>());
+      if (!can_make(sums)) return;
       strided_bytes image = terms.before;
       for (std::size_t i = 0; i < image.elements(); ++i) {
         const T held = test::draw_term<T>(random);
@@ -286,7 +334,7 @@ TEST_CASE("sums may begin from what the image holds, even from -0") {
   }
 }
 
-TEST_CASE("windows may begin inside the image") {
+TEST_CASE_TEMPLATE("windows may begin inside the image", Sums, sum_sweep, scatter) {
   for (const unsigned seed : test::seeds(1000, 60)) {
     INFO("seed ", seed);
     for_type<float, std::uint8_t, double, std::uint32_t>(seed, [&]<class T>(T) {
@@ -294,8 +342,8 @@ TEST_CASE("windows may begin inside the image") {
       drawn_sums drawn = draw_sums_of<T>(random, 4000);
       const test::drawn_terms<T> terms(random, drawn);
       move_windows(random, drawn);
-      const sum_sweep sums(drawn.request(), test::functions_for<T>());
-      if (!sums.fits()) return;
+      const Sums sums(drawn.request(), test::functions_for<T>());
+      if (!can_make(sums)) return;
       strided_bytes zeros = terms.before;
       for (std::size_t i = 0; i < zeros.elements(); ++i) std::memset(zeros.element(i), 0, sizeof(T));
       strided_bytes image = terms.before;
@@ -305,7 +353,8 @@ TEST_CASE("windows may begin inside the image") {
   }
 }
 
-TEST_CASE("strides, dilations and paddings that reach far beyond the image") {
+TEST_CASE_TEMPLATE("strides, dilations and paddings that reach far beyond the image", Sums, sum_sweep,
+                   scatter) {
   constexpr std::int64_t far = std::int64_t{1} << 61;
   int fitting = 0;
   for (const std::int64_t stride : {std::int64_t{1}, far - 1, far}) {
@@ -326,8 +375,8 @@ TEST_CASE("strides, dilations and paddings that reach far beyond the image") {
             drawn.image = {1, 2, 3};
             drawn.column_strides = {24 * windows, 12 * windows, 4 * windows, 4};
             drawn.image_strides = is_innermost ? axis_values{24, 12, 4} : axis_values{24, 4, 8};
-            const sum_sweep sums(drawn.request(), test::functions_for<float>());
-            if (!sums.fits()) continue;
+            const Sums sums(drawn.request(), test::functions_for<float>());
+            if (!can_make(sums)) continue;
             ++fitting;
             std::mt19937 random(1);
             const test::drawn_terms<float> terms(random, drawn);

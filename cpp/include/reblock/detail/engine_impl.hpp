@@ -24,6 +24,8 @@
 #include <reblock/detail/padded_runner.hpp>
 #include <reblock/detail/padded_sums.hpp>
 #include <reblock/detail/padded_windows.hpp>
+#include <reblock/detail/scatter.hpp>
+#include <reblock/detail/scatter_runner.hpp>
 #include <reblock/detail/separate_windows.hpp>
 #include <reblock/detail/single_terms.hpp>
 #include <reblock/detail/split_windows.hpp>
@@ -126,10 +128,12 @@ void run_chunks_of_sums(const Sums& sums, const std::byte* source, std::byte* de
   if (chunked.chunks > 0) run_chunks(executor, chunked);
 }
 
-inline void run_chunks_of_sweep(const sum_sweep& sweep, const std::byte* source, std::byte* destination,
-                                const executor_reference& executor, std::int64_t concurrency) {
-  if (concurrency == 1) return fill_boxes(sweep, {0, sweep.boxes()}, source, destination);
-  sum_sweep shared = sweep;
+/// Does the same for sums whose boxes may become smaller.
+template <class Sums>
+void run_shared_sums(const Sums& sums, const std::byte* source, std::byte* destination,
+                     const executor_reference& executor, std::int64_t concurrency) {
+  if (concurrency == 1) return fill_boxes(sums, {0, sums.boxes()}, source, destination);
+  Sums shared = sums;
   shared.share_among(concurrency);
   run_chunks_of_sums(shared, source, destination, executor, concurrency);
 }
@@ -247,7 +251,11 @@ REBLOCK_ENGINE_FUNCTION void run_planned(const gather& sums, const run_request& 
 }
 
 REBLOCK_ENGINE_FUNCTION void run_planned(const sum_sweep& sweep, const run_request& how) noexcept {
-  run_chunks_of_sweep(sweep, how.source, how.destination, how.by, how.concurrency);
+  run_shared_sums(sweep, how.source, how.destination, how.by, how.concurrency);
+}
+
+REBLOCK_ENGINE_FUNCTION void run_planned(const scatter& sums, const run_request& how) noexcept {
+  run_shared_sums(sums, how.source, how.destination, how.by, how.concurrency);
 }
 
 REBLOCK_ENGINE_FUNCTION void run_planned(const single_terms& terms, const run_request& how) noexcept {
@@ -385,7 +393,7 @@ void place_reachable(void* room, const sum_image& image, const Sums& sums, bool 
   }
 }
 
-/// Plans a fold as a sweep, or sums the columns in place, if this costs less than `least` cycles.
+/// Plans a fold as a sweep, or as a scatter, or sums the columns in place, if this costs less than `least` cycles.
 REBLOCK_ENGINE_FUNCTION [[gnu::noinline]] void place_overlapping(void* room, const sum_request& request,
                                                                  const sum_functions& sum,
                                                                  double least) noexcept {
@@ -393,7 +401,9 @@ REBLOCK_ENGINE_FUNCTION [[gnu::noinline]] void place_overlapping(void* room, con
   sum_request reachable = request;
   const bool clears = keep_reachable(reachable) && !request.accumulates;
   if (!sums_in_place(reachable)) {
+    const scatter rows(request, sum);
     const sum_sweep sweep(reachable, sum);
+    if (rows.cost() < std::min(sweep.cost(), least)) return static_cast<void>(place<scatter>(room, rows));
     if (sweep.cost() < least) return place_reachable(room, image, sweep, clears);
   }
   // nothing estimates what sums in place cost

@@ -198,15 +198,7 @@ inline gather::gather(const sum_request& sums, const sum_functions* sum) noexcep
     constexpr std::int64_t too_large = 2 * reduced_box_bytes;
     size = std::min(size * std::min(axis.phases, too_large), too_large);
   }
-  if (std::all_of(moves.axes.begin(), moves.axes.begin() + moves.rank,
-                  [&](const layout_axis& axis) { return axis.extent == 1 || moves.in_source_run(axis); })) {
-    columns_.begin = columns_.offset;
-    columns_.end = columns_.offset + element_size;
-    for (std::size_t i = 0; i < moves.rank; ++i) {
-      const std::int64_t reach = moves.axes[i].source_stride * (moves.axes[i].extent - 1);
-      (reach < 0 ? columns_.begin : columns_.end) += reach;
-    }
-  }
+  columns_.readable = readable_bytes(moves, element_size);
   const gather_axis& last = columns_.axes[spatial - 1];
   // Registers hold neighbouring channels if channels are contiguous and there are few windows, else windows or phases.
   const std::int64_t register_size = 16;

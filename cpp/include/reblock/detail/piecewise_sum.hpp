@@ -16,6 +16,7 @@
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/for_each_choice.hpp>
 #include <reblock/detail/gather_axis.hpp>
+#include <reblock/detail/layout.hpp>
 #include <reblock/detail/reduced_piece.hpp>
 #include <reblock/detail/sum_leaves.hpp>
 #include <reblock/detail/summation.hpp>
@@ -28,10 +29,8 @@ struct columns_of_windows {
   std::array<gather_axis, max_rank - 2> axes{};
   std::array<std::int64_t, 2> strides{};  ///< of n and c
   std::int64_t offset = 0;                ///< of the element of index 0
-  /// All bytes from `begin` to `end` are elements, so sums may read them. If both are equal, none may be read.
-  std::int64_t begin = 0;
-  std::int64_t end = 0;
-  std::int64_t element_size = 0;  ///< bytes
+  index_range readable{0, 0};             ///< bytes that sums may read, or none
+  std::int64_t element_size = 0;          ///< bytes
   const sum_functions* sum = nullptr;
   bool accumulates = false;         ///< whether sums begin from the values in the target
   const reducer* reduce = nullptr;  ///< how terms become results other than plain sums
@@ -193,7 +192,8 @@ class piecewise_sum {
 
   /// Tells whether the piece reads only elements of the columns, terms or not.
   bool reads_columns_only(offsets at) const noexcept {
-    if (at.source < columns_.begin || at.source > columns_.end) return false;  // the address may lie outside
+    if (at.source < columns_.readable.begin || at.source > columns_.readable.end)
+      return false;  // the address may lie outside
     std::int64_t low = at.source;
     std::int64_t high = at.source + columns_.element_size;
     const auto reach = [&](std::int64_t extent, std::int64_t stride) {
@@ -201,7 +201,7 @@ class piecewise_sum {
     };
     for (std::size_t i = 0; i < 2 + 2 * rank(); ++i) reach(axes_[i].extent, axes_[i].source_stride);
     for (std::size_t d = 0; d < rank(); ++d) reach(terms_[d].extent, terms_[d].stride);
-    return low >= columns_.begin && high <= columns_.end;
+    return low >= columns_.readable.begin && high <= columns_.readable.end;
   }
 
   /// Makes masks for rows of the last axis, if they can be summed with masks.
@@ -213,7 +213,7 @@ class piecewise_sum {
     const gather_axis& axis = last_axis();
     const std::int64_t size = columns_.element_size;
     const std::int64_t places = last_.places;
-    const bool dense = columns_.begin != columns_.end;
+    const bool dense = columns_.readable.begin != columns_.readable.end;
     const bool contiguous =
         dense && axis.block_stride == size && sums_.place_strides[2 + d] == columns_.result_size();
     const bool whole = box_.first[2 + d] == 0 && box_.extents[2 + d] >= places;

@@ -22,4 +22,10 @@ struct row_terms {
 /// A row_sum sums the rows of a tile, which are contiguous on both sides.
 using row_sum = void (*)(const tile&, const row_terms&, const std::byte* source, std::byte* destination);
 
+/// A row_adder adds rows of terms to rows of sums, one after the other: rows of sums may overlap. An element of the tile is a
+/// row. It may read all bytes before `end`. Behind each row of sums there are row_slack bytes, which stay as they are.
+using row_adder = void (*)(const tile&, const std::byte* source, const std::byte* end,
+                           std::byte* destination);
+inline constexpr std::int64_t row_slack = 16;
+
 }  // namespace reblock::inline REBLOCK_NAMESPACE::detail

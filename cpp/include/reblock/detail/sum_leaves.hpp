@@ -447,6 +447,20 @@ row_sum find_row_sum(instruction_set set, std::size_t size) noexcept {
   return nullptr;
 }
 
+/// Returns the function that adds rows of terms to rows of sums, or null.
+template <class T>
+row_adder find_added_rows([[maybe_unused]] instruction_set set) noexcept {
+#if defined(__GNUC__) && (defined(__x86_64__) || defined(__aarch64__))
+  if constexpr (adds_in_lanes<T> && !std::same_as<T, bool>) {
+#if defined(__x86_64__)
+    if (set >= instruction_set::avx2) return avx2::add_rows<T>;
+#endif
+    return baseline::add_rows<T>;
+  }
+#endif
+  return nullptr;
+}
+
 template <class T>
 void sum_tile(const tile& t, term_list& terms, const std::byte* source, std::byte* destination) {
   if (terms.size() == 0) {

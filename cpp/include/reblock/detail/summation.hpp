@@ -106,6 +106,8 @@ struct sum_functions {
   void (*fill_neutral)(std::byte* first, std::size_t size);
   /// Bytes of the shortest run whose terms may have masks; 0: no run may have masks.
   std::int64_t least_masked;
+  /// Returns the function that adds rows of terms to rows of sums, or null.
+  row_adder (*find_added_rows)(instruction_set set) noexcept;
   /// Makes sums of single terms: 0 + term. Null if terms are sums already.
   leaf_function add_to_zero;
   /// Adds the terms of positions with terms from the padding.
@@ -124,7 +126,11 @@ constexpr leaf_function adder_to_zero() noexcept {
 
 template <class T>
 [[gnu::visibility("hidden")]] inline constexpr sum_functions sum_functions_of{
-    sum_tile<T>, detail::fill_neutral<T>, least_run<typename parts_of<T>::type>, adder_to_zero<T>(),
+    sum_tile<T>,
+    detail::fill_neutral<T>,
+    least_run<typename parts_of<T>::type>,
+    detail::find_added_rows<typename parts_of<T>::type>,
+    adder_to_zero<T>(),
     plain_sums<typename parts_of<T>::type>()};
 
 /// A pair_of_parts has two parts, like std::complex.

@@ -17,6 +17,7 @@
 #include <reblock/detail/for_each_choice.hpp>
 #include <reblock/detail/layout.hpp>
 #include <reblock/detail/offers.hpp>
+#include <reblock/detail/phase_moves.hpp>
 #include <reblock/detail/remembered_moves.hpp>
 #include <reblock/detail/sum_leaves.hpp>
 #include <reblock/detail/sum_sweep.hpp>
@@ -377,27 +378,19 @@ class sweep_runner {
     interleave(apart, moves, to, image);
   }
 
-  /// Interleaves the phases of axis `i`. One move takes all places that have all phases. The first and the last place may
-  /// have fewer phases and need their own moves.
+  /// Interleaves the phases of axis `i`.
   void interleave(std::size_t i, const layout& others, const target& sums, std::byte* image) noexcept {
     const sweep_axis& axis = axis_of(i);
     const part& own = parts_[i];
-    const std::int64_t stride = sweep_.output_strides_[i];
-    for (std::int64_t position = own.positions.begin; position < own.positions.end;) {
-      const std::int64_t place = floor_divide(position + axis.padding, axis.stride);
-      const std::int64_t phase = position + axis.padding - place * axis.stride;
-      const std::int64_t left = own.positions.end - position;
-      const std::int64_t phases = std::min(axis.stride - phase, left);
-      const std::int64_t places = phases == axis.stride ? left / axis.stride : 1;
-      layout moves;
-      moves.take(others);
-      moves.add({places, sums.strides[i], wrapping_multiply(axis.stride, stride)});
-      moves.add({phases, sums.phase_stride, stride});
-      moves.source_offset = (place - own.first) * sums.strides[i] + phase * sums.phase_stride;
-      moves.destination_offset = wrapping_add(moves.destination_offset, wrapping_multiply(position, stride));
-      run(moves, sums.first, image, buffered_side::source);
-      position += places * phases;
-    }
+    const phase_moves apart{own.positions,
+                            axis.padding,
+                            axis.stride,
+                            own.first,
+                            sums.strides[i],
+                            sums.phase_stride,
+                            sweep_.output_strides_[i]};
+    apart.for_each(others,
+                   [&](const layout& moves) { run(moves, sums.first, image, buffered_side::source); });
   }
 
   void run(const layout& moves, const std::byte* from, std::byte* to, buffered_side side) noexcept {

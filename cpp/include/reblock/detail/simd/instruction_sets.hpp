@@ -74,6 +74,9 @@ register_type look_up_in(const std::byte* window, register_type places) noexcept
 #include <reblock/detail/simd/listed_runs.inc>
 #include <reblock/detail/simd/lookups.inc>
 #include <reblock/detail/simd/masks.inc>
+#if defined(__GNUC__) && (defined(__x86_64__) || defined(__aarch64__))
+#include <reblock/detail/simd/added_rows.inc>
+#endif
 
 }  // namespace baseline
 
@@ -233,6 +236,7 @@ template <std::size_t K, std::size_t Count>
       v[low % Count], v[high % Count], std::make_integer_sequence<int, 32>{});
 }
 
+#include <reblock/detail/simd/added_rows.inc>
 #include <reblock/detail/simd/few_streams.inc>
 #include <reblock/detail/simd/listed_runs.inc>
 #include <reblock/detail/simd/lookups.inc>
