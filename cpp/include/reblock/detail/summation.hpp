@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <span>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -19,6 +20,7 @@
 #include <reblock/detail/sum_leaves.hpp>
 #include <reblock/detail/sum_traits.hpp>
 #include <reblock/detail/tile.hpp>
+#include <reblock/detail/tile_list.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
@@ -111,6 +113,16 @@ struct sum_functions {
   /// Adds the terms of positions with terms from the padding.
   reduction_functions::by_set sum_padded;
 };
+
+/// Adds the elements of rows to what they hold.
+[[gnu::noinline]] inline void add_rows(const tile_list& rows, const sum_functions& sum,
+                                       std::int64_t element_size, const std::byte* from,
+                                       std::byte* to) noexcept {
+  constexpr term_list::axis here{1, 0, 0};
+  term_list one(std::span(&here, 1), {}, true);
+  rows.for_each([&](const tile& t, const std::byte* terms, std::byte* sums) { sum.sum(t, one, terms, sums); },
+                from, to, element_size);
+}
 
 template <class T>
 constexpr leaf_function adder_to_zero() noexcept {
