@@ -26,6 +26,7 @@
 #include <reblock/detail/piecewise_sum.hpp>
 #include <reblock/detail/plan_blocks.hpp>
 #include <reblock/detail/summation.hpp>
+#include <reblock/detail/tile.hpp>
 #include <reblock/detail/tile_list.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
@@ -130,7 +131,9 @@ class gather {
   box_target in_image() const noexcept;
   box_target image_of(const box& part, std::byte* image) const noexcept;
   static void sum(const columns_of_windows& from, const box& part, const std::byte* columns,
-                  const box_target& to, bool clears) noexcept;
+                  const box_target& to, bool clears, bool may_mask) noexcept;
+  tile_list rows_of(const box& part, const box_target& from, const box_target& places) const noexcept;
+  bool may_mask(const box& part, const box_target& places) const noexcept;
   axis_values image_order() const noexcept;
   box_target added_part(std::byte* buffer) const noexcept;
   void add_box(const box& part, const std::byte* columns, const box_target& places) const noexcept;
@@ -370,9 +373,9 @@ inline std::int64_t gather::whole_places(const box& part, std::size_t d) const n
 
 /// Sums a box. It is a function of its own and not inlined, because it needs much of the stack.
 [[gnu::noinline]] inline void gather::sum(const columns_of_windows& from, const box& part,
-                                          const std::byte* columns, const box_target& to,
-                                          bool clears) noexcept {
-  piecewise_sum sums(from, columns, part, to);
+                                          const std::byte* columns, const box_target& to, bool clears,
+                                          bool may_mask) noexcept {
+  piecewise_sum sums(from, columns, part, to, may_mask);
   if (clears) sums.clear();
   sums.sum_phases();
 }
@@ -383,7 +386,7 @@ inline void gather::fill_by_buffer(const columns_of_windows& from, const box& pa
   const box_target phases = buffer_of(part, buffer);
   if (has_gaps_) std::memset(buffer, 0, columns_.reduce == nullptr ? box_bytes : reduced_buffer_bytes);
   if (columns_.accumulates) move_sums(part, phases, places, true);
-  sum(from, part, columns, phases, false);
+  sum(from, part, columns, phases, false, may_mask(part, places));
   move_sums(part, phases, places, false);
 }
 
@@ -425,25 +428,52 @@ inline box_target gather::added_part(std::byte* buffer) const noexcept {
   return result;
 }
 
+/// Returns the positions of a box in two places.
+inline tile_list gather::rows_of(const box& part, const box_target& from,
+                                 const box_target& places) const noexcept {
+  tile_list rows;
+  for (const std::int64_t order : image_order()) {
+    const auto i = static_cast<std::size_t>(order);
+    if (i < 2) {
+      rows.add({part.extents[i], from.place_strides[i], places.place_strides[i]});
+    } else {
+      const gather_axis& axis = columns_.axes[i - 2];
+      const std::int64_t positions = axis.extent - part.first[i] * axis.phases;
+      rows.add({std::min(part.extents[i] * axis.phases, positions), from.phase_strides[i - 2],
+                places.phase_strides[i - 2]});
+    }
+  }
+  return rows;
+}
+
 /// Sums a box in a buffer and adds the sums to the image.
 [[gnu::noinline]] inline void gather::add_box(const box& part, const std::byte* columns,
                                               const box_target& places) const noexcept {
   alignas(64) std::byte buffer[static_cast<std::size_t>(added_bytes) + readable_slack];
   const box_target sums = added_part(buffer);
   fill_part(part, columns, sums);
-  tile_list rows;
-  for (const std::int64_t order : image_order()) {
-    const auto i = static_cast<std::size_t>(order);
-    if (i < 2) {
-      rows.add({part.extents[i], sums.place_strides[i], places.place_strides[i]});
-    } else {
-      const gather_axis& axis = columns_.axes[i - 2];
-      const std::int64_t positions = axis.extent - part.first[i] * axis.phases;
-      rows.add({std::min(part.extents[i] * axis.phases, positions), sums.phase_strides[i - 2],
-                places.phase_strides[i - 2]});
-    }
-  }
-  add_rows(rows, *columns_.sum, columns_.element_size, sums.first, places.first);
+  add_rows(rows_of(part, sums, places), *columns_.sum, columns_.element_size, sums.first, places.first);
+}
+
+/// Tells whether masks may leave out terms of a box: no sum begins from -0.
+inline bool gather::may_mask(const box& part, const box_target& places) const noexcept {
+  if (!columns_.accumulates) return true;
+  const std::int64_t size = columns_.element_size;
+  const bool has_masks = columns_.reduce == nullptr && columns_.begin != columns_.end &&
+                         columns_.axes[spatial_axes() - 1].block_stride == size;
+  if (!has_masks) return false;
+  bool found = false;
+  const auto find = [&](const tile& t, const std::byte* image, std::byte* same) {
+    found = found || (t.inner.extent > 1 && t.inner.source_stride != size);
+    for_each_row(t, image, same, [&, t](const std::byte* rows, std::byte*) {
+      for (std::int64_t i = 0; i < t.outer.extent && !found; ++i) {
+        found = columns_.sum->has_negative_zeros(rows + i * t.outer.source_stride,
+                                                 static_cast<std::size_t>(t.inner.extent * size));
+      }
+    });
+  };
+  rows_of(part, places, places).for_each(find, places.first, places.first, size);
+  return !found;
 }
 
 inline void gather::fill_box(std::int64_t number, const std::byte* columns, std::byte* image) const noexcept {
@@ -459,7 +489,7 @@ inline void gather::fill_part(const box& part, const std::byte* columns,
     if (columns_.reduce != nullptr) return fill_direct<reduced_buffer_bytes>(part, columns, places);
     fill_direct<box_bytes>(part, columns, places);
   } else {
-    sum(columns_, part, columns, places, has_gaps_);
+    sum(columns_, part, columns, places, has_gaps_, may_mask(part, places));
   }
 }
 

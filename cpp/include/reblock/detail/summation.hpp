@@ -15,8 +15,12 @@
 
 #include <reblock/data_type.hpp>
 #include <reblock/detail/accumulation.hpp>
+#include <reblock/detail/compiler.hpp>
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/half.hpp>
+#include <reblock/detail/instruction_set.hpp>
+#include <reblock/detail/lanes.hpp>
+#include <reblock/detail/registers.hpp>
 #include <reblock/detail/sum_leaves.hpp>
 #include <reblock/detail/sum_traits.hpp>
 #include <reblock/detail/tile.hpp>
@@ -102,10 +106,47 @@ void fill_neutral(std::byte* first, std::size_t size) {
   }
 }
 
+/// Sets `found` if one of some contiguous terms is -0.
+template <class T>
+[[gnu::always_inline]] inline void find_negative_zeros(const std::byte* first, std::size_t size,
+                                                       bool* found) {
+  if constexpr (!sums_in_lanes<T> || !has_lanes) {
+    *found = true;
+  } else if constexpr (!std::is_integral_v<T>) {
+    using word = std::conditional_t<sizeof(T) == 2, std::uint16_t,
+                                    std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>;
+    constexpr auto negative_zero = static_cast<word>(word{1} << (8 * sizeof(word) - 1));
+    using words = lanes<word, 32 / sizeof(word)>;
+    words any{};
+    words next;
+    std::size_t i = 0;
+    for (; i + 2 * sizeof(words) <= size; i += 2 * sizeof(words)) {
+      load_lanes(next, first + i);
+      any |= (words)(next == negative_zero);
+      load_lanes(next, first + i + sizeof(words));
+      any |= (words)(next == negative_zero);
+    }
+    word last = 0;
+    for (; i < size; i += sizeof(word)) last |= read<word>(first + i) == negative_zero ? 1 : 0;
+    for (std::size_t k = 0; k < sizeof(words) / sizeof(word); ++k) last |= any[k];
+    if (last != 0) *found = true;
+  }
+}
+
+/// Tells whether one of some contiguous terms is -0, or may be.
+template <class T>
+bool has_negative_zeros(const std::byte* first, std::size_t size) noexcept {
+  const bool is_wide = usable_instruction_set() >= instruction_set::avx2;
+  bool found = false;
+  (is_wide ? in_wide_registers<&find_negative_zeros<T>>::call : find_negative_zeros<T>)(first, size, &found);
+  return found;
+}
+
 /// sum_functions has the functions that sum terms of one type.
 struct sum_functions {
   sum_function sum;
   void (*fill_neutral)(std::byte* first, std::size_t size);
+  bool (*has_negative_zeros)(const std::byte* first, std::size_t size) noexcept;
   /// Bytes of the shortest run whose terms may have masks; 0: no run may have masks.
   std::int64_t least_masked;
   /// Makes sums of single terms: 0 + term. Null if terms are sums already.
@@ -136,7 +177,11 @@ constexpr leaf_function adder_to_zero() noexcept {
 
 template <class T>
 [[gnu::visibility("hidden")]] inline constexpr sum_functions sum_functions_of{
-    sum_tile<T>, detail::fill_neutral<T>, least_run<typename parts_of<T>::type>, adder_to_zero<T>(),
+    sum_tile<T>,
+    detail::fill_neutral<T>,
+    detail::has_negative_zeros<typename parts_of<T>::type>,
+    least_run<typename parts_of<T>::type>,
+    adder_to_zero<T>(),
     plain_sums<typename parts_of<T>::type>()};
 
 /// A pair_of_parts has two parts, like std::complex.
