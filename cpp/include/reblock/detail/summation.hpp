@@ -126,10 +126,10 @@ template <class T>
       load_lanes(next, first + i + sizeof(words));
       any |= (words)(next == negative_zero);
     }
-    word last = 0;
-    for (; i < size; i += sizeof(word)) last |= read<word>(first + i) == negative_zero ? 1 : 0;
-    for (std::size_t k = 0; k < sizeof(words) / sizeof(word); ++k) last |= any[k];
-    if (last != 0) *found = true;
+    bool is_found = false;
+    for (; i < size; i += sizeof(word)) is_found = is_found || read<word>(first + i) == negative_zero;
+    for (std::size_t k = 0; k < sizeof(words) / sizeof(word); ++k) is_found = is_found || any[k] != 0;
+    if (is_found) *found = true;
   }
 }
 
