@@ -50,6 +50,10 @@ template <std::size_t N>
 
 #else
 
+template <class A, std::size_t N>
+struct lane_tail {
+  explicit lane_tail(std::size_t elements) noexcept;
+};
 template <class Kernel, std::size_t N>
 struct lane_steps {};
 template <class T, class A>
