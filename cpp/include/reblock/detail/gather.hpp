@@ -456,7 +456,7 @@ inline tile_list gather::rows_of(const box& part, const box_target& from,
 }
 
 /// Tells whether masks may leave out terms of a box: no sum begins from -0.
-inline bool gather::may_mask(const box& part, const box_target& places) const noexcept {
+[[gnu::noinline]] inline bool gather::may_mask(const box& part, const box_target& places) const noexcept {
   if (!columns_.accumulates) return true;
   const std::int64_t size = columns_.element_size;
   const bool has_masks = columns_.reduce == nullptr && columns_.begin != columns_.end &&
