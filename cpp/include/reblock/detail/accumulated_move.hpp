@@ -8,7 +8,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <span>
 #include <type_traits>
 
 #include <reblock/detail/axis_order.hpp>
@@ -21,22 +20,11 @@
 #include <reblock/detail/plan_blocks.hpp>
 #include <reblock/detail/separate_windows.hpp>
 #include <reblock/detail/simplify.hpp>
-#include <reblock/detail/sum_leaves.hpp>
 #include <reblock/detail/summation.hpp>
 #include <reblock/detail/tile_list.hpp>
 #include <reblock/detail/traversal.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
-
-/// Adds the elements of rows to what they hold.
-[[gnu::noinline]] inline void add_rows(const tile_list& rows, const sum_functions& sum,
-                                       std::int64_t element_size, const std::byte* from,
-                                       std::byte* to) noexcept {
-  constexpr term_list::axis here{1, 0, 0};
-  term_list one(std::span(&here, 1), {}, true);
-  rows.for_each([&](const tile& t, const std::byte* terms, std::byte* sums) { sum.sum(t, one, terms, sums); },
-                from, to, element_size);
-}
 
 /// An accumulated_move is trivially copyable.
 class accumulated_move {

@@ -457,6 +457,7 @@ REBLOCK_ENGINE_FUNCTION [[gnu::noinline]] bool place_single_reduction(void* room
 /// Plans a reduction of fold. If each position has exactly one term that is its own result, it plans moves alone.
 REBLOCK_ENGINE_FUNCTION void place_reduction(void* room, const sum_request& request) noexcept {
   if (request.reduce->types.functions == nullptr) find_functions(request.reduce->types);
+  if (request.reduce->by == fold_reduction::sum) find_largest_weight(*request.reduce);
   const reducer& how = *request.reduce;
   // a bool of unusual bits would not stay as it is
   const bool keeps_single_terms = how.by != fold_reduction::sum && how.weights.empty() &&

@@ -26,6 +26,8 @@
 #include <reblock/detail/piecewise_sum.hpp>
 #include <reblock/detail/plan_blocks.hpp>
 #include <reblock/detail/summation.hpp>
+#include <reblock/detail/tile.hpp>
+#include <reblock/detail/tile_list.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
@@ -35,6 +37,9 @@ static_assert(static_cast<std::int64_t>(box_bytes) >= block_buffer_bytes);
 
 /// Bytes of a box that is reduced: its pieces cost more than those of sums.
 inline constexpr std::int64_t reduced_box_bytes = 64 * 1024;
+
+/// Bytes of a box whose sums are added to the image.
+inline constexpr std::int64_t added_bytes = 16 * 1024;
 
 /// Bytes of the buffer of a box that is reduced: more would not fit on the stack beside the accumulators.
 inline constexpr std::size_t reduced_buffer_bytes = 6 * 1024;
@@ -126,7 +131,13 @@ class gather {
   box_target in_image() const noexcept;
   box_target image_of(const box& part, std::byte* image) const noexcept;
   static void sum(const columns_of_windows& from, const box& part, const std::byte* columns,
-                  const box_target& to, bool clears) noexcept;
+                  const box_target& to, bool clears, bool may_mask) noexcept;
+  tile_list rows_of(const box& part, const box_target& from, const box_target& places) const noexcept;
+  bool may_mask(const box& part, const box_target& places) const noexcept;
+  axis_values image_order() const noexcept;
+  box_target added_part(std::byte* buffer) const noexcept;
+  void add_box(const box& part, const std::byte* columns, const box_target& places) const noexcept;
+  void fill_part(const box& part, const std::byte* columns, const box_target& places) const noexcept;
   void fill_by_buffer(const columns_of_windows& from, const box& part, const std::byte* columns,
                       const box_target& places, std::byte* buffer) const noexcept;
   template <std::size_t Bytes>
@@ -144,6 +155,7 @@ class gather {
   bool buffered_ = false;       ///< whether a box is summed in a buffer
   bool by_channels_ = false;    ///< whether registers hold neighbouring channels, else neighbouring windows
   bool has_gaps_ = false;       ///< whether there are phases without terms
+  bool adds_ = false;           ///< whether a buffer has the sums of a box, which are added to the image
   staged_move out_;             ///< sums from the buffer to the image
   staged_move in_;              ///< from the image to the buffer, if sums begin from the image's values
 };
@@ -194,11 +206,16 @@ inline gather::gather(const sum_request& sums, const sum_functions* sum) noexcep
             blocks.source_stride,
             sums.output_strides[2 + d]};
     places_[2 + d] = axis.places();
-    has_gaps_ = has_gaps_ || (axis.summed_phases() < axis.phases && !sums.accumulates);
+    has_gaps_ = has_gaps_ || axis.summed_phases() < axis.phases;
     constexpr std::int64_t too_large = 2 * reduced_box_bytes;
     size = std::min(size * std::min(axis.phases, too_large), too_large);
   }
   columns_.readable = readable_bytes(moves, element_size);
+  // integers have the same sum in any order
+  adds_ = sums.accumulates && sums.reduce == nullptr && summand::integer8 <= sums.sum.part &&
+          sums.sum.part <= summand::integer64 && size <= added_bytes;
+  if (adds_) columns_.accumulates = false;
+  has_gaps_ = has_gaps_ && !columns_.accumulates;
   const gather_axis& last = columns_.axes[spatial - 1];
   // Registers hold neighbouring channels if channels are contiguous and there are few windows, else windows or phases.
   const std::int64_t register_size = 16;
@@ -213,18 +230,22 @@ inline gather::gather(const sum_request& sums, const sum_functions* sum) noexcep
                                       last.places() * element_size <= reduced_piece::most_masked_row
                                 : size <= std::int64_t{box_bytes};
   buffered_ = is_spread && is_small && last.block_stride == element_size;
-  box_ = buffered_
-             ? choose_box(places_, size, reduces ? reduced_buffer_bytes : box_bytes, written_run(result_size))
+  box_ = buffered_ ? choose_box(places_, size,
+                                reduces ? reduced_buffer_bytes
+                                : adds_ ? added_bytes
+                                        : box_bytes,
+                                written_run(result_size))
          : reduces ? choose_box(places_, size, reduced_box_bytes)
+         : adds_   ? choose_box(places_, size, added_bytes)
                    : choose_box(places_, element_size);
   const box whole{axis_values::repeat(box_.size(), 0), box_};
   if (buffered_) {
     const box_target sums_of_box = buffer_of(whole, nullptr);
-    const box_target places_of_box = in_image();
+    const box_target places_of_box = adds_ ? added_part(nullptr) : in_image();
     plan_unbounded(out_,
                    written_layout(whole, sums_of_box, places_of_box, axis_values::repeat(spatial, 0), true),
                    result_size);
-    if (sums.accumulates) {
+    if (columns_.accumulates) {
       layout held = written_layout(whole, sums_of_box, places_of_box, axis_values::repeat(spatial, 0), true);
       held.swap_sides();
       plan_unbounded(in_, held, result_size);
@@ -307,7 +328,8 @@ inline layout gather::written_layout(const box& part, const box_target& sums, co
     const std::int64_t from = sums.place_strides[2 + d];
     const std::int64_t to = places.place_strides[2 + d];
     moves.add({is_rest ? 1 : whole, from, to});
-    moves.add({is_rest ? axis.extent % axis.phases : axis.phases, sums.phase_strides[d], axis.output_stride});
+    moves.add(
+        {is_rest ? axis.extent % axis.phases : axis.phases, sums.phase_strides[d], places.phase_strides[d]});
     moves.source_offset += place * from;
     moves.destination_offset = wrapping_add(moves.destination_offset, wrapping_multiply(place, to));
   }
@@ -343,9 +365,9 @@ inline std::int64_t gather::whole_places(const box& part, std::size_t d) const n
 
 /// Sums a box. It is a function of its own and not inlined, because it needs much of the stack.
 [[gnu::noinline]] inline void gather::sum(const columns_of_windows& from, const box& part,
-                                          const std::byte* columns, const box_target& to,
-                                          bool clears) noexcept {
-  piecewise_sum sums(from, columns, part, to);
+                                          const std::byte* columns, const box_target& to, bool clears,
+                                          bool may_mask) noexcept {
+  piecewise_sum sums(from, columns, part, to, may_mask);
   if (clears) sums.clear();
   sums.sum_phases();
 }
@@ -356,7 +378,7 @@ inline void gather::fill_by_buffer(const columns_of_windows& from, const box& pa
   const box_target phases = buffer_of(part, buffer);
   if (has_gaps_) std::memset(buffer, 0, columns_.reduce == nullptr ? box_bytes : reduced_buffer_bytes);
   if (columns_.accumulates) move_sums(part, phases, places, true);
-  sum(from, part, columns, phases, false);
+  sum(from, part, columns, phases, false, may_mask(part, places));
   move_sums(part, phases, places, false);
 }
 
@@ -367,14 +389,99 @@ template <std::size_t Bytes>
   fill_by_buffer(columns_, part, columns, places, buffer);
 }
 
+/// Returns the axes in the order of the image, the innermost first.
+inline axis_values gather::image_order() const noexcept {
+  axis_values order = axis_values::repeat(output_strides_.size(), 0);
+  const auto stride = [this](std::int64_t i) {
+    return magnitude(output_strides_[static_cast<std::size_t>(i)]);
+  };
+  for (std::size_t k = 0; k < order.size(); ++k) {
+    const auto axis = static_cast<std::int64_t>(order.size() - 1 - k);
+    std::size_t to = k;
+    for (; to > 0 && stride(order[to - 1]) > stride(axis); --to) order[to] = order[to - 1];
+    order[to] = axis;
+  }
+  return order;
+}
+
+/// Returns the places of a box in a buffer, in the order of the image.
+inline box_target gather::added_part(std::byte* buffer) const noexcept {
+  box_target result{buffer, output_strides_, axis_values::repeat(spatial_axes(), 0)};
+  std::int64_t stride = columns_.element_size;
+  for (const std::int64_t axis : image_order()) {
+    const auto i = static_cast<std::size_t>(axis);
+    if (i >= 2) {
+      result.phase_strides[i - 2] = stride;
+      stride *= columns_.axes[i - 2].phases;
+    }
+    result.place_strides[i] = stride;
+    stride *= box_[i];
+  }
+  return result;
+}
+
+/// Returns the positions of a box in two places.
+inline tile_list gather::rows_of(const box& part, const box_target& from,
+                                 const box_target& places) const noexcept {
+  tile_list rows;
+  for (const std::int64_t order : image_order()) {
+    const auto i = static_cast<std::size_t>(order);
+    if (i < 2) {
+      rows.add({part.extents[i], from.place_strides[i], places.place_strides[i]});
+    } else {
+      const gather_axis& axis = columns_.axes[i - 2];
+      const std::int64_t positions = axis.extent - part.first[i] * axis.phases;
+      rows.add({std::min(part.extents[i] * axis.phases, positions), from.phase_strides[i - 2],
+                places.phase_strides[i - 2]});
+    }
+  }
+  return rows;
+}
+
+/// Sums a box in a buffer and adds the sums to the image.
+[[gnu::noinline]] inline void gather::add_box(const box& part, const std::byte* columns,
+                                              const box_target& places) const noexcept {
+  alignas(64) std::byte buffer[static_cast<std::size_t>(added_bytes) + readable_slack];
+  const box_target sums = added_part(buffer);
+  fill_part(part, columns, sums);
+  add_rows(rows_of(part, sums, places), *columns_.sum, columns_.element_size, sums.first, places.first);
+}
+
+/// Tells whether masks may leave out terms of a box: no sum begins from -0.
+[[gnu::noinline]] inline bool gather::may_mask(const box& part, const box_target& places) const noexcept {
+  if (!columns_.accumulates) return true;
+  const std::int64_t size = columns_.element_size;
+  const bool has_masks = columns_.reduce == nullptr && columns_.begin != columns_.end &&
+                         columns_.axes[spatial_axes() - 1].block_stride == size;
+  if (!has_masks) return false;
+  bool found = false;
+  const auto find = [&](const tile& t, const std::byte* image, std::byte* same) {
+    found = found || (t.inner.extent > 1 && t.inner.source_stride != size);
+    for_each_row(t, image, same, [&, t](const std::byte* rows, std::byte*) {
+      for (std::int64_t i = 0; i < t.outer.extent && !found; ++i) {
+        found = columns_.sum->has_negative_zeros(rows + i * t.outer.source_stride,
+                                                 static_cast<std::size_t>(t.inner.extent * size));
+      }
+    });
+  };
+  rows_of(part, places, places).for_each(find, places.first, places.first, size);
+  return !found;
+}
+
 inline void gather::fill_box(std::int64_t number, const std::byte* columns, std::byte* image) const noexcept {
   const box part = box_of(number);
   const box_target places = image_of(part, image);
+  if (adds_) return add_box(part, columns, places);
+  fill_part(part, columns, places);
+}
+
+inline void gather::fill_part(const box& part, const std::byte* columns,
+                              const box_target& places) const noexcept {
   if (buffered_) {
     if (columns_.reduce != nullptr) return fill_direct<reduced_buffer_bytes>(part, columns, places);
     fill_direct<box_bytes>(part, columns, places);
   } else {
-    sum(columns_, part, columns, places, has_gaps_);
+    sum(columns_, part, columns, places, has_gaps_, may_mask(part, places));
   }
 }
 

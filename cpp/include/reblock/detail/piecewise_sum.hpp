@@ -58,9 +58,10 @@ struct box_target {
 class piecewise_sum {
  public:
   /// `source` is the first element of the columns.
+  /// `may_mask`: no sum begins from -0, to which a term that is left out by a mask would add 0.
   piecewise_sum(const columns_of_windows& columns, const std::byte* source, const box& all,
-                const box_target& sums) noexcept
-      : columns_(columns), source_(source), box_(all), sums_(sums) {}
+                const box_target& sums, bool may_mask) noexcept
+      : columns_(columns), source_(source), box_(all), sums_(sums), may_mask_(may_mask) {}
 
   /// Sums the phases that have terms.
   void sum_phases() {
@@ -217,8 +218,7 @@ class piecewise_sum {
     const bool contiguous =
         dense && axis.block_stride == size && sums_.place_strides[2 + d] == columns_.result_size();
     const bool whole = box_.first[2 + d] == 0 && box_.extents[2 + d] >= places;
-    // A place without terms would change from -0 to 0 if sums accumulate.
-    if (!contiguous || !whole || columns_.accumulates || !may_mask(places * size)) return;
+    if (!contiguous || !whole || !may_mask_ || !may_mask(places * size)) return;
     // where all terms count
     const std::int64_t begin =
         std::clamp<std::int64_t>(last_.shift + (last_.terms - 1) * last_.advance, 0, places);
@@ -364,6 +364,7 @@ class piecewise_sum {
   const std::byte* source_;
   const box& box_;
   const box_target& sums_;
+  bool may_mask_;
   /// The axes of the piece: n, c, and the phases and the places of each spatial axis.
   std::array<tile_axis, 2 + 2 * (max_rank - 2)> axes_;
   std::array<term_list::axis, max_rank - 2> terms_;

@@ -235,6 +235,8 @@ class reduced_piece {
           const std::int64_t last = chosen[spatial_ - 1];
           masks_of_terms_[t] = masks_.first + last * masks_.stride;
           if (is_weighted()) sums[static_cast<std::size_t>(last)] += weights_[t];
+        } else if (is_weighted() && vary_columns_) {
+          functions_->list_weights(weights_ + t * weights_count(), weights_count());
         }
         std::size_t d = spatial_;
         for (; d > 0; --d) {

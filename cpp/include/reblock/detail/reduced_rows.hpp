@@ -13,6 +13,7 @@
 #include <reblock/detail/accumulation.hpp>
 #include <reblock/detail/compiler.hpp>
 #include <reblock/detail/configuration.hpp>
+#include <reblock/detail/element_type.hpp>
 #include <reblock/detail/instruction_set.hpp>
 #include <reblock/detail/lanes.hpp>
 #include <reblock/detail/layout.hpp>
@@ -24,15 +25,19 @@ namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
 /// Returns the functions of one kind of accumulators for this processor.
 inline const accumulation& usable(const reduction_functions::by_set& sets) noexcept {
-  return sets[usable_instruction_set() >= instruction_set::avx2 ? 1 : 0];
+  const instruction_set set = usable_instruction_set();
+  return sets[set >= instruction_set::avx512 ? 2 : set >= instruction_set::avx2 ? 1 : 0];
 }
 
 /// Returns the functions for elements of `terms` terms each.
 inline const accumulation& functions_of(const reducer& how, std::int64_t terms) noexcept {
   const reduction_functions& all = *how.types.functions;
+  // an accumulator may begin with a value
+  const bool are_integers = how.by == fold_reduction::sum && static_cast<double>(terms) * how.largest_weight <
+                                                                 static_cast<double>(all.mean_limit);
   return usable(how.by == fold_reduction::max   ? all.max
                 : how.by == fold_reduction::min ? all.min
-                : !how.weights.empty()          ? all.weighted
+                : !how.weights.empty()          ? (are_integers ? all.weighted_exactly : all.weighted)
                 : how.by == fold_reduction::sum ? all.sum
                 : terms > all.mean_limit        ? all.mean_of_many
                                                 : all.mean);
@@ -49,6 +54,41 @@ inline double weight_at(const window_weights& weights, const std::array<std::int
   double product = 1;
   for (std::size_t d = 0; d < rank; ++d) product *= weights.values(d)[offsets[d]];
   return product;
+}
+
+/// Finds the largest weight of a reduction of small integers, if all weights are integers.
+inline void find_largest_weight(reducer& how) noexcept {
+  using enum element_type;
+  constexpr std::array small = {boolean, uint8, int8, uint16, int16};
+  const window_weights& weights = how.weights;
+  if (weights.empty() || std::find(small.begin(), small.end(), how.types.results.part) == small.end()) return;
+  double largest = 1;
+  const auto take = [](double& most, double weight) {
+    if (!(weight <= 65536) || weight != static_cast<std::int32_t>(weight)) return false;
+    most = std::max(most, weight);
+    return true;
+  };
+  if (!weights.has_products()) {
+    const std::size_t rank = weights.extents().size();
+    std::array<std::int64_t, max_bounds> offsets{};
+    std::int64_t count = 1;
+    for (std::size_t d = 0; d < rank; ++d) count *= weights.extents()[d];
+    for (std::int64_t i = 0; i < count; ++i) {
+      std::int64_t rest = i;
+      for (std::size_t d = rank; d-- > 0; rest /= weights.extents()[d])
+        offsets[d] = rest % weights.extents()[d];
+      if (!take(largest, weight_at(weights, offsets, rank))) return;
+    }
+  } else {
+    for (std::size_t d = 0; d < weights.extents().size(); ++d) {
+      double most = 0;
+      for (std::int64_t i = 0; i < weights.extents()[d]; ++i) {
+        if (!take(most, weights.values(d)[i])) return;
+      }
+      largest *= most;
+    }
+  }
+  how.largest_weight = largest;
 }
 
 class reduced_rows {

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/element_type.hpp>
@@ -46,6 +47,8 @@ struct reducer {
   fold_reduction by = fold_reduction::sum;
   window_weights weights{};
   bool accumulates = false;  ///< whether results begin from the values in the output
+  /// The largest weight of small integers, if all weights are integers, else infinity.
+  double largest_weight = std::numeric_limits<double>::infinity();
 };
 
 #if defined(REBLOCK_COMPILED)

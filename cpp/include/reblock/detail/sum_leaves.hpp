@@ -357,13 +357,17 @@ inline void sum_rows(const tile& t, const row_functions& by, term_list& terms, c
 
 /// Does the same as sum_rows for sums that begin from the rows' values. No element may be summed twice. If registers do not
 /// fill a row exactly, the last register ends where the row ends, and elements that it shares with the register before are
-/// restored. There are no masks: a masked term adds 0, which would change a row's -0.
+/// restored. A masked term adds 0, so terms have masks only if no row has a -0.
 inline void accumulate_rows(const tile& t, const row_functions& by, term_list& terms, const std::byte* source,
                             std::byte* destination) {
   const std::size_t size = static_cast<std::size_t>(t.inner.extent) * t.element_size;
   const std::size_t width = by.width;
   const std::size_t in_blocks = size / (sums_at_once * width) * (sums_at_once * width);
   const std::size_t in_registers = size / width * width;
+  const term_masks masks = terms.masks();
+  const auto mask_at = [masks](std::size_t i) {
+    return masks.first == nullptr ? nullptr : masks.first + (masks.period == 0 ? i : i % masks.period);
+  };
   tile others = t;
   tile_axis tile::* longest = &tile::outer;
   for (const auto member : {&tile::rows, &tile::slices}) {
@@ -385,22 +389,22 @@ inline void accumulate_rows(const tile& t, const row_functions& by, term_list& t
                            std::size_t bytes, std::int64_t first, std::int64_t last, std::int64_t rows) {
     place_buffer places(sum, terms, step);
     for_rows(first, last, rows, [&](const std::byte* from, std::byte* to) {
-      for (std::size_t i = begin; i < end; i += bytes) places.push({from + i, nullptr, to + i});
+      for (std::size_t i = begin; i < end; i += bytes) places.push({from + i, mask_at(i), to + i});
     });
     places.flush();
   };
   constexpr std::int64_t at_once{sums_at_once};
   const auto along = static_cast<std::int64_t>(width);
-  const std::int64_t together = across.extent / at_once * at_once;
+  const std::int64_t together = masks.period == 0 ? across.extent / at_once * at_once : 0;
   const sum_step step_across{across.source_stride, 0, across.destination_stride};
-  sum_all(by.along, {along, 0, along}, 0, in_blocks, sums_at_once * width, 0, across.extent, 1);
+  sum_all(by.along, {along, along, along}, 0, in_blocks, sums_at_once * width, 0, across.extent, 1);
   sum_all(by.across, step_across, in_blocks, in_registers, width, 0, together, at_once);
   sum_all(by.single, {}, in_blocks, in_registers, width, together, across.extent, 1);
   if (in_registers == size) return;
   for_rows(0, across.extent, 1, [&](const std::byte* from, std::byte* to) {
     std::array<std::byte, std::max(wide_sum_bytes, sizeof(register_bytes))> done;
     const std::size_t last = size - width;
-    const sum_place place{from + last, nullptr, to + last};
+    const sum_place place{from + last, mask_at(last), to + last};
     std::memcpy(done.data(), to + last, in_registers - last);
     by.single(terms, &place, 1, {});
     std::memcpy(to + last, done.data(), in_registers - last);
@@ -408,7 +412,7 @@ inline void accumulate_rows(const tile& t, const row_functions& by, term_list& t
 }
 
 /// A sum_function makes the sums of a tile, each with equally many terms. `source` points to the first term of its first
-/// element. If terms have masks, rows are contiguous and have at least least_run bytes, and sums begin from zero.
+/// element. If terms have masks, rows are contiguous and have at least least_run bytes, and sums do not begin from -0.
 using sum_function = void (*)(const tile&, term_list&, const std::byte* source, std::byte* destination);
 
 /// Makes sums without terms: sets all their bits to 0, one contiguous run at a time.

@@ -8,17 +8,23 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <span>
 #include <tuple>
 #include <type_traits>
 #include <utility>
 
 #include <reblock/data_type.hpp>
 #include <reblock/detail/accumulation.hpp>
+#include <reblock/detail/compiler.hpp>
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/half.hpp>
+#include <reblock/detail/instruction_set.hpp>
+#include <reblock/detail/lanes.hpp>
+#include <reblock/detail/registers.hpp>
 #include <reblock/detail/sum_leaves.hpp>
 #include <reblock/detail/sum_traits.hpp>
 #include <reblock/detail/tile.hpp>
+#include <reblock/detail/tile_list.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
@@ -100,10 +106,47 @@ void fill_neutral(std::byte* first, std::size_t size) {
   }
 }
 
+/// Sets `found` if one of some contiguous terms is -0.
+template <class T>
+[[gnu::always_inline]] inline void find_negative_zeros(const std::byte* first, std::size_t size,
+                                                       bool* found) {
+  if constexpr (!sums_in_lanes<T> || !has_lanes) {
+    *found = true;
+  } else if constexpr (!std::is_integral_v<T>) {
+    using word = std::conditional_t<sizeof(T) == 2, std::uint16_t,
+                                    std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>;
+    constexpr auto negative_zero = static_cast<word>(word{1} << (8 * sizeof(word) - 1));
+    using words = lanes<word, 32 / sizeof(word)>;
+    words any{};
+    words next;
+    std::size_t i = 0;
+    for (; i + 2 * sizeof(words) <= size; i += 2 * sizeof(words)) {
+      load_lanes(next, first + i);
+      any |= (words)(next == negative_zero);
+      load_lanes(next, first + i + sizeof(words));
+      any |= (words)(next == negative_zero);
+    }
+    bool is_found = false;
+    for (; i < size; i += sizeof(word)) is_found = is_found || read<word>(first + i) == negative_zero;
+    for (std::size_t k = 0; k < sizeof(words) / sizeof(word); ++k) is_found = is_found || any[k] != 0;
+    if (is_found) *found = true;
+  }
+}
+
+/// Tells whether one of some contiguous terms is -0, or may be.
+template <class T>
+bool has_negative_zeros(const std::byte* first, std::size_t size) noexcept {
+  const bool is_wide = usable_instruction_set() >= instruction_set::avx2;
+  bool found = false;
+  (is_wide ? in_wide_registers<&find_negative_zeros<T>>::call : find_negative_zeros<T>)(first, size, &found);
+  return found;
+}
+
 /// sum_functions has the functions that sum terms of one type.
 struct sum_functions {
   sum_function sum;
   void (*fill_neutral)(std::byte* first, std::size_t size);
+  bool (*has_negative_zeros)(const std::byte* first, std::size_t size) noexcept;
   /// Bytes of the shortest run whose terms may have masks; 0: no run may have masks.
   std::int64_t least_masked;
   /// Returns the function that adds rows of terms to rows of sums, or null.
@@ -113,6 +156,16 @@ struct sum_functions {
   /// Adds the terms of positions with terms from the padding.
   reduction_functions::by_set sum_padded;
 };
+
+/// Adds the elements of rows to what they hold.
+[[gnu::noinline]] inline void add_rows(const tile_list& rows, const sum_functions& sum,
+                                       std::int64_t element_size, const std::byte* from,
+                                       std::byte* to) noexcept {
+  constexpr term_list::axis here{1, 0, 0};
+  term_list one(std::span(&here, 1), {}, true);
+  rows.for_each([&](const tile& t, const std::byte* terms, std::byte* sums) { sum.sum(t, one, terms, sums); },
+                from, to, element_size);
+}
 
 template <class T>
 constexpr leaf_function adder_to_zero() noexcept {
@@ -128,6 +181,7 @@ template <class T>
 [[gnu::visibility("hidden")]] inline constexpr sum_functions sum_functions_of{
     sum_tile<T>,
     detail::fill_neutral<T>,
+    detail::has_negative_zeros<typename parts_of<T>::type>,
     least_run<typename parts_of<T>::type>,
     detail::find_added_rows<typename parts_of<T>::type>,
     adder_to_zero<T>(),

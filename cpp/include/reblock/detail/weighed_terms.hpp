@@ -16,6 +16,7 @@
 #include <reblock/detail/checked.hpp>
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/costs.hpp>
+#include <reblock/detail/element_type.hpp>
 #include <reblock/detail/engine.hpp>
 #include <reblock/detail/lanes.hpp>
 #include <reblock/detail/layout.hpp>
@@ -36,6 +37,9 @@ class piece_weigher {
   piece_weigher(const single_terms& terms, const reducer& how, const axis_values& first) noexcept
       : how_(how),
         functions_(functions_of(how, 1)),
+        exact_(how.types.results.part == element_type::float32
+                   ? &usable(how.types.functions->weighted_exactly)
+                   : nullptr),
         parts_(how.types.results.is_pair ? 2 : 1),
         part_size_(how.types.results.size / parts_) {
     for (std::size_t d = 0; d < first.size(); ++d) offsets_[d] = first[d];
@@ -100,22 +104,13 @@ class piece_weigher {
           [this, count](const tile& t, const std::byte*, std::byte* rows) {
             for_each_row(t, rows, rows, [&](const std::byte*, std::byte* row) {
               for (std::int64_t i = 0; i < t.outer.extent; ++i) {
-                for (std::int64_t j = 0; j < t.inner.extent; ++j) {
-                  weigh_row(row + i * t.outer.destination_stride + j * t.inner.destination_stride, count);
-                }
+                weigh_(row + i * t.outer.destination_stride, static_cast<std::size_t>(count), t.inner,
+                       chosen_, row_ != nullptr);
               }
             });
           },
           first + begin * part_size_, first + begin * part_size_, part_size_);
     }
-  }
-
-  void weigh_row(std::byte* row, std::int64_t count) noexcept {
-    constexpr std::int64_t here = 0;
-    const auto columns = static_cast<std::size_t>(count);
-    functions_.add_weighted(accumulators_, {row, 0, 1, columns}, {&here, 1}, beginning::zero, &chosen_,
-                            {0, row_ == nullptr ? std::size_t{0} : std::size_t{1}});
-    functions_.finish(accumulators_, row, columns, {1, nullptr, false, false});
   }
 
   /// Computes the weights of a part of a row. Positions without a term have the weight 0.
@@ -133,10 +128,9 @@ class piece_weigher {
         product *= w.values(d)[offsets_[d]];
       }
     }
-    chosen_ = weights_;
     if (row_ == nullptr) {
       weights_[0] = w.has_products() ? product : *first;
-      return;
+      return use_weights(1);
     }
     const std::int64_t place = begin % period_;
     const std::int64_t from = lists_period_ ? 0 : place;
@@ -145,14 +139,27 @@ class piece_weigher {
       product_count_ = 0;
     }
     const double* const own = row_weights_ + (place - from);
-    if (product == 1) {
-      chosen_ = own;
-    } else if (product != product_ || place != product_place_ || count > product_count_) {
-      for (std::int64_t i = 0; i < count; ++i) weights_[i] = product * own[i];
-      product_ = product;
-      product_place_ = place;
-      product_count_ = count;
+    if (product == product_ && place == product_place_ && count <= product_count_) return;
+    for (std::int64_t i = 0; i < count; ++i) weights_[i] = product * own[i];
+    product_ = product;
+    product_place_ = place;
+    product_count_ = count;
+    use_weights(static_cast<std::size_t>(count));
+  }
+
+  /// Lists the first weights for the fastest function. The product of two floats is exact in double, so it is rounded once.
+  void use_weights(std::size_t count) noexcept {
+    if (exact_ != nullptr) {
+      std::copy_n(weights_, count, exact_weights_);
+      if (exact_->list_weights(exact_weights_, count)) {
+        weigh_ = exact_->weigh;
+        chosen_ = row_ == nullptr ? weights_ : exact_weights_;
+        return;
+      }
     }
+    if (row_ != nullptr) functions_.list_weights(weights_, count);
+    weigh_ = functions_.weigh;
+    chosen_ = weights_;
   }
 
   /// Lists `count` weights of the row's own axis, from a place of its period on.
@@ -174,6 +181,8 @@ class piece_weigher {
 
   const reducer& how_;
   const accumulation& functions_;
+  const accumulation* exact_;  ///< of floats, or null
+  decltype(accumulation::weigh) weigh_ = nullptr;
   std::int64_t parts_;      ///< of an element
   std::int64_t part_size_;  ///< bytes
   std::array<bool, max_rank> is_in_row_{};
@@ -195,8 +204,8 @@ class piece_weigher {
   std::int64_t product_count_ = 0;
   const double* chosen_ = nullptr;
   double row_weights_[most_listed];
-  double weights_[most_accumulators];
-  alignas(64) std::byte accumulators_[accumulators_bytes];
+  double weights_[most_accumulators];  ///< or in their place those of list_weights()
+  double exact_weights_[most_accumulators];
 };
 
 /// A weighed_windows is trivially copyable.

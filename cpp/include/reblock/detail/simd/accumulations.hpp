@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// This header compiles the functions of accumulations once for each instruction set.
+#pragma once
+
+#include <algorithm>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+
+#include <reblock/data_type.hpp>
+#include <reblock/detail/accumulation_kernels.hpp>
+#include <reblock/detail/compiler.hpp>
+#include <reblock/detail/configuration.hpp>
+#include <reblock/detail/half.hpp>
+#include <reblock/detail/lanes.hpp>
+#include <reblock/detail/registers.hpp>
+#include <reblock/detail/rounded.hpp>
+#include <reblock/detail/term_values.hpp>
+#include <reblock/detail/tile.hpp>
+
+namespace reblock::inline REBLOCK_NAMESPACE::detail {
+
+namespace accumulations::baseline {
+
+inline constexpr std::size_t width = 16;
+inline constexpr std::size_t lane_bytes = 32;  // two registers
+inline constexpr bool fuses = false;
+
+#if defined(__GNUC__) && (!defined(__i386__) || defined(__SSE2__))
+
+template <std::size_t N>
+[[gnu::always_inline]] inline void load_halves(lanes<float, N>& to, const std::byte* from) noexcept {
+  static_assert(N == 8);
+  const registers<2> floats = widen<float16>(load(from));
+  std::memcpy(&to, floats.data(), sizeof(to));
+}
+template <std::size_t N>
+[[gnu::always_inline]] inline void store_halves(std::byte* to, const lanes<float, N>& from) noexcept {
+  static_assert(N == 8);
+  registers<2> floats;
+  std::memcpy(floats.data(), &from, sizeof(from));
+  store(to, narrow<float16>(floats));
+}
+
+#include <reblock/detail/simd/lane_steps.inc>
+
+#else
+
+template <class A, std::size_t N>
+struct lane_tail {
+  explicit lane_tail(std::size_t elements) noexcept;
+};
+template <class Kernel, std::size_t N>
+struct lane_steps {};
+template <class T, class A>
+inline constexpr bool finishes_in_lanes = false;
+template <class Value>
+void keep_apart(Value&) noexcept {}
+
+#endif
+
+#include <reblock/detail/simd/reductions.inc>
+
+}  // namespace accumulations::baseline
+
+#if defined(__GNUC__) && defined(__x86_64__)
+
+#if defined(__clang__)
+#pragma clang attribute push(__attribute__((target("avx2,f16c"))), apply_to = function)
+#else
+#pragma GCC push_options
+#pragma GCC target("avx2,f16c")
+#endif
+
+namespace accumulations::avx2 {
+
+inline constexpr std::size_t width = 32;
+inline constexpr std::size_t lane_bytes = width;
+inline constexpr bool fuses = false;
+
+template <std::size_t N>
+[[gnu::always_inline]] inline void load_halves(lanes<float, N>& to, const std::byte* from) noexcept {
+  static_assert(N == 8);
+  eight_halves halves;
+  std::memcpy(&halves, from, sizeof(halves));
+  to = __builtin_ia32_vcvtph2ps256(halves);
+}
+template <std::size_t N>
+[[gnu::always_inline]] inline void store_halves(std::byte* to, const lanes<float, N>& from) noexcept {
+  static_assert(N == 8);
+  const auto halves = __builtin_ia32_vcvtps2ph256(from, 0);  // ties to even
+  std::memcpy(to, &halves, sizeof(halves));
+}
+
+#include <reblock/detail/simd/lane_steps.inc>
+#include <reblock/detail/simd/reductions.inc>
+
+}  // namespace accumulations::avx2
+
+#if defined(__clang__)
+#pragma clang attribute pop
+#pragma clang attribute push(__attribute__((target("avx512f,avx512bw,avx512vl,f16c"))), apply_to = function)
+#else
+#pragma GCC pop_options
+#pragma GCC push_options
+#pragma GCC target("avx512f,avx512bw,avx512vl,f16c")
+#endif
+
+namespace accumulations::avx512 {
+
+inline constexpr std::size_t width = 64;
+inline constexpr std::size_t lane_bytes = width;
+inline constexpr bool fuses = true;  // whether the set has an instruction that multiplies and adds at once
+
+template <std::size_t N>
+[[gnu::always_inline]] inline void load_halves(lanes<float, N>& to, const std::byte* from) noexcept {
+  if constexpr (N == 8) {
+    eight_halves halves;
+    std::memcpy(&halves, from, sizeof(halves));
+    to = __builtin_ia32_vcvtph2ps256(halves);
+  } else {
+    static_assert(N == 16);
+    using shorts [[gnu::vector_size(32)]] = short;
+    constexpr int current_rounding = 4;
+#if defined(__clang__)
+    constexpr std::uint16_t all = 0xffff;
+#else
+    constexpr std::int16_t all = -1;
+#endif
+    shorts halves;
+    std::memcpy(&halves, from, sizeof(halves));
+    to = __builtin_ia32_vcvtph2ps512_mask(halves, lanes<float, N>{}, all, current_rounding);
+  }
+}
+template <std::size_t N>
+[[gnu::always_inline]] inline void store_halves(std::byte* to, const lanes<float, N>& from) noexcept {
+  if constexpr (N == 8) {
+    const auto halves = __builtin_ia32_vcvtps2ph256(from, 0);  // ties to even
+    std::memcpy(to, &halves, sizeof(halves));
+  } else {
+    static_assert(N == 16);
+    using shorts [[gnu::vector_size(32)]] = short;
+    const auto halves = __builtin_ia32_vcvtps2ph512_mask(from, 0, shorts{}, 0xffff);
+    std::memcpy(to, &halves, sizeof(halves));
+  }
+}
+
+#include <reblock/detail/simd/lane_steps.inc>
+#include <reblock/detail/simd/reductions.inc>
+
+}  // namespace accumulations::avx512
+
+#if defined(__clang__)
+#pragma clang attribute pop
+#else
+#pragma GCC pop_options
+#endif
+
+#endif
+
+}  // namespace reblock::inline REBLOCK_NAMESPACE::detail
