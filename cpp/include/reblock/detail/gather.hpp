@@ -451,7 +451,7 @@ inline tile_list gather::rows_of(const box& part, const box_target& from,
 [[gnu::noinline]] inline bool gather::may_mask(const box& part, const box_target& places) const noexcept {
   if (!columns_.accumulates) return true;
   const std::int64_t size = columns_.element_size;
-  const bool has_masks = columns_.reduce == nullptr && columns_.begin != columns_.end &&
+  const bool has_masks = columns_.reduce == nullptr && columns_.readable.begin != columns_.readable.end &&
                          columns_.axes[spatial_axes() - 1].block_stride == size;
   if (!has_masks) return false;
   bool found = false;
