@@ -231,10 +231,13 @@ class piecewise_sum {
       return;
     }
     const std::int64_t fill = ceil_divide(std::int64_t{sizeof(register_bytes)}, size);
-    bool fits = end - begin >= fill;
-    if (fits && begin > 0) fits = add_run(0, std::max(begin, fill));
-    if (fits) runs_[run_count_++] = {begin, end};
-    if (fits && end < places) fits = add_run(std::min(end, places - fill), places);
+    // no place may be summed twice: sums may begin from what the image holds
+    const std::int64_t first = begin > 0 ? std::max(begin, fill) : 0;
+    const std::int64_t last = end < places ? std::min(end, places - fill) : places;
+    bool fits = last - first >= fill;
+    if (fits && first > 0) fits = add_run(0, first);
+    if (fits) runs_[run_count_++] = {first, last};
+    if (fits && last < places) fits = add_run(last, places);
     if (!fits) run_count_ = 0;
   }
 
