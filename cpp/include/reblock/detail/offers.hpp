@@ -354,7 +354,7 @@ class block_offers {
   block_offer offer_squares() const noexcept {
     block_offer offer;
     block_move& move = offer.move;
-    constexpr std::int64_t most_rows = 64;  // so that a line of each row fits into the first-level cache
+    constexpr std::int64_t most_rows = 96;  // so that a line of each row fits into the first-level cache
     set_out(move, columns_, most_streams, rows_, most_rows);
     const auto log = static_cast<std::size_t>(log2(static_cast<std::size_t>(size_)));
     double each = std::numeric_limits<double>::infinity();
@@ -362,7 +362,14 @@ class block_offers {
       const std::int64_t tall = side_ * by.lanes;
       const block_mover mover = by.mover(static_cast<std::size_t>(size_));
       if (mover == nullptr || rows_of(move) < tall) continue;
-      const double cost = waste(rows_of(move), tall) / costs_.squares[by.column][log];
+      const auto& speeds = costs_.squares;
+      double cost = waste(rows_of(move), tall) / speeds[by.column][log];
+      const std::int64_t rest = rows_of(move) % tall;
+      if (by.lanes > 1 && size_ <= 2 && rest > 0 && rest <= tall / 2) {  // narrower squares move the rest
+        cost = (static_cast<double>(rows_of(move) - rest) / speeds[by.column][log] +
+                static_cast<double>(tall / 2) / speeds[by.column - 1][log]) /
+               static_cast<double>(rows_of(move));
+      }
       if (cost >= each) continue;
       each = cost;
       move.mover = mover;

@@ -171,7 +171,15 @@ template <int... K>
 template <class Row>
 [[gnu::always_inline]] inline register_type load_lanes(const Row& row, std::size_t first,
                                                        std::size_t stride) noexcept {
+#if defined(__clang__)
   return join_lanes(load(row(first)), load(row(first + stride)), std::make_integer_sequence<int, 32>{});
+#else  // GCC makes two loads and a shuffle of this
+  using words [[gnu::vector_size(16)]] = int;
+  using pair [[gnu::vector_size(16)]] = long long;
+  using pairs [[gnu::vector_size(32)]] = long long;
+  const auto low = (pairs)__builtin_ia32_si256_si((words)load(row(first)));
+  return (register_type)__builtin_ia32_insert128i256(low, (pair)load(row(first + stride)), 1);
+#endif
 }
 [[gnu::always_inline]] inline register_type load_strided_lanes(const std::byte* source, std::size_t stride,
                                                                std::size_t size) noexcept {
