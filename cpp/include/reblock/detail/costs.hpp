@@ -169,14 +169,15 @@ struct sum_costs {
   /// Single terms get their weights after they have moved if the image has rows of so many bytes.
   static constexpr std::int64_t least_weighed_row = 32;
   /// Sums that read the columns in their own order: a row, a row that may wait for another one, as fewer than some rows lie
-  /// between them, a byte of a row, rows that are added together, a byte of a sum that moves into the image, and the plans of
-  /// these moves.
+  /// between them, a byte of a row, rows that are added together, a byte of a sum that moves into the image, a run of
+  /// the image, and the plans of these moves.
   static constexpr double scattered_row = 3.5;
-  static constexpr double waiting_row = 12;
-  static constexpr double least_rows_between = 48;
+  static constexpr double waiting_row = 30;
+  static constexpr double least_rows_between = 32;
   static constexpr double scattered_byte = 0.08;
   static constexpr double scattered_tile = 60;
   static constexpr double scattered_sum = 0.25;
+  static constexpr double scattered_run = 12;
   static constexpr double scattered_plan = 6000;
   /// A box then has channels for runs of so many bytes of the columns, if they fit.
   static constexpr std::int64_t least_scattered_read = 256;

@@ -165,7 +165,10 @@ inline double scatter::estimate() const noexcept {
   double terms = 1;
   double image = 1;
   double together = 1;  // rows
+  std::int64_t run = element_size_;
   for (std::size_t i = 0; i < places_.size(); ++i) {
+    if (output_strides_[i] == element_size_)
+      run = std::max(run, element_size_ * box_[i] * (i < 2 ? 1 : axes_[i - 2].phases));
     if (i < 2) {
       terms *= static_cast<double>(places_[i]);
       image *= static_cast<double>(places_[i]);
@@ -182,7 +185,8 @@ inline double scatter::estimate() const noexcept {
   const double row_cost =
       together < sum_costs::least_rows_between ? sum_costs::waiting_row : sum_costs::scattered_row;
   return rows * row_cost + terms * bytes * sum_costs::scattered_byte +
-         rows / together * sum_costs::scattered_tile + image * bytes * sum_costs::scattered_sum +
+         rows / together * sum_costs::scattered_tile +
+         image * bytes * (sum_costs::scattered_sum + sum_costs::scattered_run / static_cast<double>(run)) +
          sum_costs::scattered_plan;
 }
 
