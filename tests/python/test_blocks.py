@@ -172,6 +172,20 @@ def test_out_may_share_memory_with_the_columns_that_are_added_to_it() -> None:
     assert np.array_equal(out, expected)
 
 
+@pytest.mark.parametrize("dtype", [np.uint8, np.int32, np.float32, np.float64, np.complex64])
+@pytest.mark.parametrize("start_padding", [0, 1, 2])
+def test_long_rows_get_each_term_once(dtype: type[np.generic], start_padding: int) -> None:
+    random = np.random.default_rng(start_padding)
+    windows = 1500
+    length = windows + 2 - start_padding - 1
+    columns = random.integers(1, 9, (1, 6, windows)).astype(dtype)
+    held = random.integers(1, 9, (1, 2, length)).astype(dtype)
+    options: dict[str, Any] = {"start_padding": start_padding, "end_padding": 1}
+    expected = held + reblock.fold(columns, length, 3, **options)
+    reblock.fold(columns, length, 3, **options, accumulate=True, out=held)
+    assert_same_values(held, expected)
+
+
 def test_accumulate_needs_out_and_a_bool() -> None:
     columns = np.ones((1, 3, 3))
     refuses(
