@@ -125,6 +125,7 @@ class plane_runner {
     std::array<std::byte, plane_move::most_masked_bytes> mask;
     mask_ = mask.data();
     visit(0, moves_.source_offset, moves_.destination_offset);
+    mask_ = nullptr;
   }
 
   void visit(std::size_t i, std::int64_t source, std::int64_t destination) noexcept {

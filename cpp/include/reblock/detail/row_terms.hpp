@@ -3,7 +3,9 @@
 // These types describe the sums of rows to the code of simd/.
 #pragma once
 
+#include <array>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 
 #include <reblock/detail/compiler.hpp>
@@ -27,5 +29,12 @@ using row_sum = void (*)(const tile&, const row_terms&, const std::byte* source,
 using row_adder = void (*)(const tile&, const std::byte* source, const std::byte* end,
                            std::byte* destination);
 inline constexpr std::int64_t row_slack = 16;
+
+/// 16 bytes with all bits, and 16 bytes without any: from any byte up to the 16th on, a mask for a part of a register.
+[[gnu::visibility("hidden")]] inline constexpr std::array<std::uint8_t, 32> ones_and_zeros = [] {
+  std::array<std::uint8_t, 32> bytes{};
+  for (std::size_t i = 0; i < 16; ++i) bytes[i] = 0xff;
+  return bytes;
+}();
 
 }  // namespace reblock::inline REBLOCK_NAMESPACE::detail
