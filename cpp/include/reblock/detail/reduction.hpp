@@ -47,8 +47,8 @@ struct reducer {
   fold_reduction by = fold_reduction::sum;
   window_weights weights{};
   bool accumulates = false;  ///< whether results begin from the values in the output
-  /// The largest weight of small integers, if all weights are integers, else infinity.
-  double largest_weight = std::numeric_limits<double>::infinity();
+  /// The largest weight, if all weights are small integers, else the largest number.
+  double largest_weight = std::numeric_limits<double>::max();
 };
 
 #if defined(REBLOCK_COMPILED)
