@@ -178,17 +178,19 @@ constexpr std::int64_t source_reach(const layout& moves, std::size_t first,
   return reach;
 }
 
-/// Returns the bytes from the source's first element that a move may read: none, unless only other elements lie between its
-/// elements.
+/// Returns the bytes, counted from the source's first element, that a move may read: those between its elements, if only
+/// other elements lie there. Else the range is empty and lies before all elements.
 constexpr index_range readable_bytes(const layout& moves, std::int64_t element_size) noexcept {
-  index_range bytes{moves.source_offset, moves.source_offset + element_size};
+  index_range bytes{moves.source_offset, wrapping_add(moves.source_offset, element_size)};
+  bool is_dense = true;
   for (std::size_t i = 0; i < moves.rank; ++i) {
     const layout_axis& axis = moves.axes[i];
     if (axis.extent == 1) continue;
-    if (!moves.in_source_run(axis)) return {0, 0};
-    (axis.source_stride < 0 ? bytes.begin : bytes.end) += axis.source_stride * (axis.extent - 1);
+    is_dense = is_dense && moves.in_source_run(axis);
+    std::int64_t& reached = axis.source_stride < 0 ? bytes.begin : bytes.end;
+    reached = wrapping_add(reached, wrapping_multiply(axis.source_stride, axis.extent - 1));
   }
-  return bytes;
+  return is_dense ? bytes : index_range{bytes.begin, bytes.begin};
 }
 
 /// Tells whether a layout has no elements. Then its strides, and the extents of its other axes, may have any value.
