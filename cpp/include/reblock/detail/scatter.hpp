@@ -71,8 +71,7 @@ class scatter {
   std::array<bool, 2> is_outside_{};          ///< whether n and c have longer strides than all outer indices
   bool accumulates_ = false;                  ///< whether sums begin from what the image holds
   std::int64_t element_size_ = 0;             ///< bytes
-  row_adder
-      add_;  ///< null: such terms cannot be added to rows, for example halves, whose sums are rounded once
+  row_adder add_;  ///< null: no function adds rows of these terms, for example halves, which are rounded once
   double cost_ = std::numeric_limits<double>::infinity();
 };
 static_assert(std::is_trivially_copyable_v<scatter>);
