@@ -9,25 +9,22 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <numeric>
 #include <type_traits>
-#include <utility>
 
 #include <reblock/axis_values.hpp>
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/costs.hpp>
 #include <reblock/detail/engine.hpp>
 #include <reblock/detail/gather_axis.hpp>
+#include <reblock/detail/held_image.hpp>
 #include <reblock/detail/layout.hpp>
 #include <reblock/detail/piecewise_sum.hpp>
 #include <reblock/detail/plan_blocks.hpp>
 #include <reblock/detail/summation.hpp>
-#include <reblock/detail/tile.hpp>
-#include <reblock/detail/tile_list.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
@@ -37,9 +34,6 @@ static_assert(static_cast<std::int64_t>(box_bytes) >= block_buffer_bytes);
 
 /// Bytes of a box that is reduced: its pieces cost more than those of sums.
 inline constexpr std::int64_t reduced_box_bytes = 64 * 1024;
-
-/// Bytes of a box whose sums are added to the image.
-inline constexpr std::int64_t added_bytes = 16 * 1024;
 
 /// Bytes of the buffer of a box that is reduced: more would not fit on the stack beside the accumulators.
 inline constexpr std::size_t reduced_buffer_bytes = 6 * 1024;
@@ -132,10 +126,8 @@ class gather {
   box_target image_of(const box& part, std::byte* image) const noexcept;
   static void sum(const columns_of_windows& from, const box& part, const std::byte* columns,
                   const box_target& to, bool clears, bool may_mask) noexcept;
-  tile_list rows_of(const box& part, const box_target& from, const box_target& places) const noexcept;
+  held_image held() const noexcept { return {columns_, output_strides_}; }
   bool may_mask(const box& part, const box_target& places) const noexcept;
-  axis_values image_order() const noexcept;
-  box_target added_part(std::byte* buffer) const noexcept;
   void add_box(const box& part, const std::byte* columns, const box_target& places) const noexcept;
   void fill_part(const box& part, const std::byte* columns, const box_target& places) const noexcept;
   void fill_by_buffer(const columns_of_windows& from, const box& part, const std::byte* columns,
@@ -211,9 +203,7 @@ inline gather::gather(const sum_request& sums, const sum_functions* sum) noexcep
     size = std::min(size * std::min(axis.phases, too_large), too_large);
   }
   columns_.readable = readable_bytes(moves, element_size);
-  // integers have the same sum in any order
-  adds_ = sums.accumulates && sums.reduce == nullptr && summand::integer8 <= sums.sum.part &&
-          sums.sum.part <= summand::integer64 && size <= added_bytes;
+  adds_ = adds_from_buffer(sums, size);
   if (adds_) columns_.accumulates = false;
   has_gaps_ = has_gaps_ && !columns_.accumulates;
   const gather_axis& last = columns_.axes[spatial - 1];
@@ -241,7 +231,7 @@ inline gather::gather(const sum_request& sums, const sum_functions* sum) noexcep
   const box whole{axis_values::repeat(box_.size(), 0), box_};
   if (buffered_) {
     const box_target sums_of_box = buffer_of(whole, nullptr);
-    const box_target places_of_box = adds_ ? added_part(nullptr) : in_image();
+    const box_target places_of_box = adds_ ? held().in_buffer(box_, nullptr) : in_image();
     plan_unbounded(out_,
                    written_layout(whole, sums_of_box, places_of_box, axis_values::repeat(spatial, 0), true),
                    result_size);
@@ -389,83 +379,22 @@ template <std::size_t Bytes>
   fill_by_buffer(columns_, part, columns, places, buffer);
 }
 
-/// Returns the axes in the order of the image, the innermost first.
-inline axis_values gather::image_order() const noexcept {
-  axis_values order = axis_values::repeat(output_strides_.size(), 0);
-  const auto stride = [this](std::int64_t i) {
-    return magnitude(output_strides_[static_cast<std::size_t>(i)]);
-  };
-  for (std::size_t k = 0; k < order.size(); ++k) {
-    const auto axis = static_cast<std::int64_t>(order.size() - 1 - k);
-    std::size_t to = k;
-    for (; to > 0 && stride(order[to - 1]) > stride(axis); --to) order[to] = order[to - 1];
-    order[to] = axis;
-  }
-  return order;
-}
-
-/// Returns the places of a box in a buffer, in the order of the image.
-inline box_target gather::added_part(std::byte* buffer) const noexcept {
-  box_target result{buffer, output_strides_, axis_values::repeat(spatial_axes(), 0)};
-  std::int64_t stride = columns_.element_size;
-  for (const std::int64_t axis : image_order()) {
-    const auto i = static_cast<std::size_t>(axis);
-    if (i >= 2) {
-      result.phase_strides[i - 2] = stride;
-      stride *= columns_.axes[i - 2].phases;
-    }
-    result.place_strides[i] = stride;
-    stride *= box_[i];
-  }
-  return result;
-}
-
-/// Returns the positions of a box in two places.
-inline tile_list gather::rows_of(const box& part, const box_target& from,
-                                 const box_target& places) const noexcept {
-  tile_list rows;
-  for (const std::int64_t order : image_order()) {
-    const auto i = static_cast<std::size_t>(order);
-    if (i < 2) {
-      rows.add({part.extents[i], from.place_strides[i], places.place_strides[i]});
-    } else {
-      const gather_axis& axis = columns_.axes[i - 2];
-      const std::int64_t positions = axis.extent - part.first[i] * axis.phases;
-      rows.add({std::min(part.extents[i] * axis.phases, positions), from.phase_strides[i - 2],
-                places.phase_strides[i - 2]});
-    }
-  }
-  return rows;
-}
-
 /// Sums a box in a buffer and adds the sums to the image.
 [[gnu::noinline]] inline void gather::add_box(const box& part, const std::byte* columns,
                                               const box_target& places) const noexcept {
   alignas(64) std::byte buffer[static_cast<std::size_t>(added_bytes) + readable_slack];
-  const box_target sums = added_part(buffer);
+  const held_image image = held();
+  const box_target sums = image.in_buffer(box_, buffer);
   fill_part(part, columns, sums);
-  add_rows(rows_of(part, sums, places), *columns_.sum, columns_.element_size, sums.first, places.first);
+  image.add(part, sums, places);
 }
 
 /// Tells whether masks may leave out terms of a box: no sum begins from -0.
 [[gnu::noinline]] inline bool gather::may_mask(const box& part, const box_target& places) const noexcept {
   if (!columns_.accumulates) return true;
-  const std::int64_t size = columns_.element_size;
   const bool has_masks = columns_.reduce == nullptr && columns_.readable.begin != columns_.readable.end &&
-                         columns_.axes[spatial_axes() - 1].block_stride == size;
-  if (!has_masks) return false;
-  bool found = false;
-  const auto find = [&](const tile& t, const std::byte* image, std::byte* same) {
-    found = found || (t.inner.extent > 1 && t.inner.source_stride != size);
-    for_each_row(t, image, same, [&, t](const std::byte* rows, std::byte*) {
-      for (std::int64_t i = 0; i < t.outer.extent && !found; ++i) {
-        found = columns_.sum->has_negative_zeros(rows + i * t.outer.source_stride,
-                                                 static_cast<std::size_t>(t.inner.extent * size));
-      }
-    });
-  };
-  rows_of(part, places, places).for_each(find, places.first, places.first, size);
-  return !found;
+                         columns_.axes[spatial_axes() - 1].block_stride == columns_.element_size;
+  return has_masks && !held().may_hold_negative_zeros(part, places);
 }
 
 inline void gather::fill_box(std::int64_t number, const std::byte* columns, std::byte* image) const noexcept {
