@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <complex>
 #include <cstddef>
 #include <cstdint>
@@ -9,6 +11,8 @@
 #include <doctest/doctest.h>
 
 #include <reblock/detail/gather.hpp>
+#include <reblock/detail/sum_sweep.hpp>
+#include <reblock/detail/summation.hpp>
 #include <reblock/window.hpp>
 
 #include "../draw.hpp"
@@ -60,9 +64,8 @@ TEST_CASE("a box fits its buffer") {
 }
 
 /// Windows along two axes, columns and image in C order: (n, c, y, x, rows, columns).
-sum_request windows_of(std::int64_t element_size, std::int64_t stride, std::int64_t size = 3) {
-  constexpr std::int64_t channels = 4;
-  constexpr std::int64_t along = 10;
+sum_request windows_of(std::int64_t element_size, std::int64_t stride, std::int64_t size = 3,
+                       std::int64_t along = 10, std::int64_t channels = 4) {
   test::drawn_sums sums;
   sums.element_size = element_size;
   const std::int64_t extent = (along - 1) * stride + size;
@@ -77,66 +80,56 @@ sum_request windows_of(std::int64_t element_size, std::int64_t stride, std::int6
   return sums.request();
 }
 
-TEST_CASE("columns of contiguous windows are summed as they lie where the windows overlap") {
-  CHECK(sums_in_place(windows_of(4, 1)));
-  CHECK(sums_in_place(windows_of(4, 2)));
-  CHECK_FALSE(sums_in_place(windows_of(4, 3)));  // each offset meets other positions: there is nothing to add
-  CHECK_FALSE(sums_in_place(windows_of(4, 5)));
-  sum_request sums = windows_of(4, 2);
-  sums.moves.axes[2].bound_step = 2;  // the offsets of every window meet the same phase
-  CHECK(sums_in_place(sums));
-  sums = windows_of(4, 3);
-  sums.moves.axes[3].bound_step = 3;
-  CHECK(sums_in_place(sums));
-  sums = windows_of(4, 1);
-  sums.moves.axes[5].extent = 3;  // 12 bytes: too few to fill registers
-  CHECK_FALSE(sums_in_place(sums));
-  sums.moves.axes[5].extent = 4;
-  CHECK(sums_in_place(sums));
-  sums = windows_of(1, 1);
-  sums.moves.axes[5].extent = 5;  // short, but not few
-  CHECK(sums_in_place(sums));
-  sums.output_strides[1] = 1;  // then the sums are transposed
-  CHECK_FALSE(sums_in_place(sums));
+const sum_functions& functions_of_size(std::int64_t element_size) {
+  return element_size == 1 ? sum_functions_of<std::uint8_t> : sum_functions_of<float>;
+}
+double cost_in_place(const sum_request& sums) {
+  return gather(sums, &functions_of_size(sums.sum.element_size)).cost();
+}
+double cost_of_sweep(const sum_request& sums) {
+  return sum_sweep(sums, functions_of_size(sums.sum.element_size)).cost();
 }
 
-TEST_CASE(
-    "columns of contiguous offsets or channels are summed as they lie where these are long runs in the "
-    "image") {
-  const auto by_offsets = [](std::int64_t element_size, std::int64_t stride, std::int64_t size) {
-    sum_request request = windows_of(element_size, stride, size);
-    request.moves.axes[5].source_stride = size * element_size;
-    request.moves.axes[3].source_stride = element_size;
-    return request;
-  };
-  CHECK(sums_in_place(by_offsets(4, 32, 32)));
-  CHECK_FALSE(sums_in_place(by_offsets(4, 32, 31)));  // 124 bytes of offsets
-  CHECK(sums_in_place(by_offsets(4, 31, 32)));        // 124 bytes of phases, but windows overlap
-  CHECK_FALSE(sums_in_place(by_offsets(4, 22, 23)));  // 92 bytes of overlapping offsets
-  CHECK(sums_in_place(by_offsets(8, 16, 16)));
-  sum_request sums = by_offsets(4, 32, 32);
-  sums.moves.axes[3].bound_step = 2;
-  CHECK_FALSE(sums_in_place(sums));
-  sums = by_offsets(4, 32, 32);
-  sums.output_strides[3] = 8;
-  CHECK_FALSE(sums_in_place(sums));
+TEST_CASE("sums in place cost less than a sweep where contiguous windows overlap") {
+  for (const std::int64_t size : {1, 4}) {
+    CAPTURE(size);
+    const sum_request sums = windows_of(size, 1, 3, 50);
+    CHECK(cost_in_place(sums) < cost_of_sweep(sums));
+  }
+}
 
-  const auto by_channels = [](std::int64_t element_size) {
-    sum_request request = windows_of(element_size, 1);
-    request.moves.axes[1].source_stride = element_size;
-    request.moves.axes[5].source_stride = request.extents[1] * element_size;
-    request.output_strides[1] = element_size;
-    request.output_strides[3] = request.extents[1] * element_size;
-    return request;
-  };
-  CHECK(sums_in_place(by_channels(4)));
-  CHECK_FALSE(sums_in_place(by_channels(2)));  // 8 bytes of channels
-  sums = by_channels(4);
-  sums.output_strides[1] = 8;
-  CHECK_FALSE(sums_in_place(sums));
-  sums = by_channels(4);
-  sums.moves.axes[1].source_stride = 8;
-  CHECK_FALSE(sums_in_place(sums));
+TEST_CASE("sums in place cost less than a sweep where channels are contiguous on both sides") {
+  sum_request sums = windows_of(4, 1, 3, 20, 64);
+  const auto size = sums.sum.element_size;
+  const auto channels = sums.extents[1];
+  // columns (n, y, x, rows, columns, c), image (n, y, x, c)
+  std::int64_t next = size;
+  for (const std::size_t i : std::array<std::size_t, 5>{1, 5, 4, 3, 2}) {
+    sums.moves.axes[i].source_stride = next;
+    next *= sums.moves.axes[i].extent;
+  }
+  sums.output_strides[1] = size;
+  sums.output_strides[3] = channels * size;
+  sums.output_strides[2] = channels * size * sums.extents[3];
+  CHECK(cost_in_place(sums) < cost_of_sweep(sums));
+}
+
+TEST_CASE("sums in place cost more than a sweep where columns are short rows of offsets") {
+  sum_request sums = windows_of(4, 1, 3, 50);
+  std::int64_t next = sums.sum.element_size;
+  for (const std::size_t i : std::array<std::size_t, 5>{3, 2, 1, 5, 4}) {
+    sums.moves.axes[i].source_stride = next;
+    next *= sums.moves.axes[i].extent;
+  }
+  CHECK(cost_in_place(sums) > cost_of_sweep(sums));
+}
+
+TEST_CASE("the cost of sums in place grows with the image, for extents and steps of any size") {
+  CHECK(cost_in_place(windows_of(4, 1, 3, 20)) < cost_in_place(windows_of(4, 1, 3, 40)));
+  sum_request far = windows_of(4, 1);
+  far.moves.axes[3].bound_step = std::int64_t{1} << 61;
+  far.moves.axes[5].bound_step = std::int64_t{1} << 60;
+  CHECK(std::isfinite(cost_in_place(far)));
 }
 
 /// Folds random columns to an image of more than one box; wide terms keep the oracle's work small.

@@ -128,15 +128,6 @@ struct mover_costs {
 
 /// Limits and weights of fold, measured in the same way.
 struct sum_costs {
-  /// Columns are summed in place by runs of so many bytes: offsets that have a position for themselves, offsets of windows
-  /// that overlap, channels, and windows that overlap. More than a few windows may have shorter runs.
-  static constexpr std::int64_t least_offsets_run = 128;
-  static constexpr std::int64_t least_overlapping_run = 96;
-  static constexpr std::int64_t least_channels_run = 16;
-  static constexpr std::int64_t least_windows_run = 16;
-  static constexpr std::int64_t few_windows = 4;
-  /// The same for windows if the image's channels lie side by side: their sums have to be transposed.
-  static constexpr std::int64_t least_transposed_run = 10;
   /// Boxes that are summed in a buffer have runs of the image with at least so many bytes, if they fit.
   static constexpr std::int64_t least_written_run = 64;
   /// Phases of the image's innermost axis have rows of their own if runs of fewer bytes would come side by side, and their
@@ -168,12 +159,10 @@ struct sum_costs {
   static constexpr std::int64_t least_accumulated_run = 32;
   /// Single terms get their weights after they have moved if the image has rows of so many bytes.
   static constexpr std::int64_t least_weighed_row = 32;
-  /// Sums that read the columns in their own order: a row, a row that may wait for another one, as fewer than some rows lie
-  /// between them, a byte of a row, rows that are added together, a byte of a sum that moves into the image, a run of
-  /// the image, and the plans of these moves.
+  /// Sums that read the columns in their own order: a row, a row that waits for the one before it, a byte of a row, rows that
+  /// are added together, a byte of a sum that moves into the image, a run of the image, and the plans of these moves.
   static constexpr double scattered_row = 3.5;
-  static constexpr double waiting_row = 30;
-  static constexpr double least_rows_between = 32;
+  static constexpr double waiting_row = 22;
   static constexpr double scattered_byte = 0.08;
   static constexpr double scattered_tile = 60;
   static constexpr double scattered_sum = 0.25;
@@ -181,6 +170,14 @@ struct sum_costs {
   static constexpr double scattered_plan = 6000;
   /// A box then has channels for runs of so many bytes of the columns, if they fit.
   static constexpr std::int64_t least_scattered_read = 256;
+  /// Sums of columns in place: a piece, a row of sums, a row of terms, a byte of a term, a byte of a sum that moves from a
+  /// buffer into the image, and the plan.
+  static constexpr double summed_piece = 120;
+  static constexpr double summed_row = 15;
+  static constexpr double summed_term = 1;
+  static constexpr double summed_byte = 0.076;
+  static constexpr double phase_byte = 0.4;
+  static constexpr double summed_plan = 2500;
   /// Single terms become sums on their way from runs of so many bytes on, else after they have moved.
   static constexpr std::int64_t least_summed_run = 128;
 };

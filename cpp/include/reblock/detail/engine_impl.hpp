@@ -393,22 +393,23 @@ void place_reachable(void* room, const sum_image& image, const Sums& sums, bool 
   }
 }
 
-/// Plans a fold as a sweep, or as a scatter, or sums the columns in place, if this costs less than `least` cycles.
+/// Plans a fold as a sweep, as a scatter, or as sums of columns in place, if this costs less than `least` cycles.
 REBLOCK_ENGINE_FUNCTION [[gnu::noinline]] void place_overlapping(void* room, const sum_request& request,
                                                                  const sum_functions& sum,
                                                                  double least) noexcept {
   const sum_image image(request);
   sum_request reachable = request;
   const bool clears = keep_reachable(reachable) && !request.accumulates;
-  if (!sums_in_place(reachable)) {
-    const scatter rows(request, sum);
-    const sum_sweep sweep(reachable, sum);
-    if (rows.cost() < std::min(sweep.cost(), least)) return static_cast<void>(place<scatter>(room, rows));
-    if (sweep.cost() < least) return place_reachable(room, image, sweep, clears);
+  const gather pieces(reachable, &sum);
+  const scatter rows(request, sum);
+  least = std::min({least, pieces.cost(), rows.cost()});
+  if (const sum_sweep sweep(reachable, sum); sweep.cost() < least) {
+    place_reachable(room, image, sweep, clears);
+  } else if (rows.cost() <= least) {
+    place<scatter>(room, rows);
+  } else if (pieces.cost() <= least) {
+    place_reachable(room, image, pieces, clears);
   }
-  // nothing estimates what sums in place cost
-  if (least == std::numeric_limits<double>::infinity())
-    place_reachable(room, image, gather(reachable, &sum), clears);
 }
 
 /// Plans a fold whose windows share no position, if it is one. Returns the cost in cycles, or infinity.

@@ -4,33 +4,32 @@
 // has a box writes each of its elements once, so the result does not depend on the threads.
 //
 // If windows lie `stride` elements apart, the positions of an axis belong to `stride` phases: the position modulo the
-// stride. If the last axis has several phases, a buffer holds the sums of a box phase by phase, and plan_blocks.hpp
-// interleaves them.
+// stride. If the last axis has several phases, a buffer holds the sums of a box phase by phase, and moves in blocks
+// interleave them.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <numeric>
 #include <type_traits>
 
 #include <reblock/axis_values.hpp>
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/costs.hpp>
 #include <reblock/detail/engine.hpp>
+#include <reblock/detail/for_each_choice.hpp>
 #include <reblock/detail/gather_axis.hpp>
 #include <reblock/detail/held_image.hpp>
 #include <reblock/detail/layout.hpp>
 #include <reblock/detail/piecewise_sum.hpp>
-#include <reblock/detail/plan_blocks.hpp>
+#include <reblock/detail/remembered_moves.hpp>
 #include <reblock/detail/summation.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
 /// Bytes of a box: half of a usual first-level cache. The other half is for the columns.
 inline constexpr std::size_t box_bytes = 16 * 1024;
-static_assert(static_cast<std::int64_t>(box_bytes) >= block_buffer_bytes);
 
 /// Bytes of a box that is reduced: its pieces cost more than those of sums.
 inline constexpr std::int64_t reduced_box_bytes = 64 * 1024;
@@ -64,40 +63,8 @@ constexpr axis_values choose_box(const axis_values& places, std::int64_t size, s
   return chosen;
 }
 
-/// Tells whether to sum columns without moving them into a buffer first. One reason is an axis that is contiguous on both
-/// sides and fills registers: the offsets of the last axis, or the channels. Another is that contiguous windows overlap:
-/// after the sum there is less to move.
-inline bool sums_in_place(const sum_request& sums) noexcept {
-  const layout& moves = sums.moves;
-  const std::size_t spatial = sums.extents.size() - 2;
-  const std::int64_t size = sums.sum.element_size;
-  const auto offsets = [&](std::size_t d) -> const layout_axis& { return moves.axes[2 + d]; };
-  const auto windows = [&](std::size_t d) -> const layout_axis& { return moves.axes[2 + spatial + d]; };
-  const std::size_t last = spatial - 1;
-  if (windows(last).source_stride == size) {
-    const std::int64_t run = windows(last).extent * size;
-    const bool is_transposed = sums.extents[1] > 1 && sums.output_strides[1] == size;
-    const bool is_short =
-        windows(last).extent <= sum_costs::few_windows && run < sum_costs::least_windows_run;
-    if (is_short || (is_transposed && run < sum_costs::least_transposed_run)) return false;
-    for (std::size_t d = 0; d < spatial; ++d) {
-      if (offsets(d).extent == 1 || windows(d).extent == 1) continue;
-      const std::int64_t stride = windows(d).bound_step;
-      if (offsets(d).extent > stride / std::gcd(stride, offsets(d).bound_step)) return true;
-    }
-    return false;
-  }
-  const std::int64_t phases = windows(last).extent > 1 ? windows(last).bound_step : 1;
-  const std::int64_t own_run = std::min(phases, offsets(last).extent) * size;
-  const bool by_offsets = offsets(last).source_stride == size && sums.output_strides[2 + last] == size &&
-                          (offsets(last).extent == 1 || offsets(last).bound_step == 1) &&
-                          (own_run >= sum_costs::least_offsets_run ||
-                           (offsets(last).extent > phases && windows(last).extent > 2 &&
-                            offsets(last).extent * size >= sum_costs::least_overlapping_run));
-  const bool by_channels = moves.axes[1].source_stride == size && sums.output_strides[1] == size &&
-                           sums.extents[1] * size >= sum_costs::least_channels_run;
-  return by_offsets || by_channels;
-}
+/// The moves between the buffer and the image.
+using sum_moves = remembered_moves<>;
 
 /// A gather plans and runs the sums of fold. It is trivially copyable.
 class gather {
@@ -111,7 +78,12 @@ class gather {
     return count;
   }
 
-  void fill_box(std::int64_t number, const std::byte* columns, std::byte* image) const noexcept;
+  /// Returns the estimated cost of sums in cycles. They must not be reductions.
+  double cost() const noexcept;
+
+  /// Boxes at the edges of the image have moves of their own: `moves` remembers their plans.
+  void fill_box(std::int64_t number, const std::byte* columns, std::byte* image,
+                sum_moves& moves) const noexcept;
 
  private:
   std::size_t spatial_axes() const noexcept { return columns_.rank; }
@@ -119,6 +91,10 @@ class gather {
     return places_[i] == 0 ? 0 : (places_[i] - 1) / box_[i] + 1;
   }
   least_places written_run(std::int64_t element_size) const noexcept;
+  bool has_masked_rows(const box_target& to) const noexcept;
+  double groups_along(std::size_t d) const noexcept;
+  double segments_along(std::size_t d, bool has_masks) const noexcept;
+  double row_elements(const box_target& to, bool has_masks) const noexcept;
   box box_of(std::int64_t number) const noexcept;
   box_target buffer_of(const box& part, std::byte* buffer) const noexcept;
   /// Returns the strides in the image, for every box.
@@ -128,16 +104,18 @@ class gather {
                   const box_target& to, bool clears, bool may_mask) noexcept;
   held_image held() const noexcept { return {columns_, output_strides_}; }
   bool may_mask(const box& part, const box_target& places) const noexcept;
-  void add_box(const box& part, const std::byte* columns, const box_target& places) const noexcept;
-  void fill_part(const box& part, const std::byte* columns, const box_target& places) const noexcept;
-  void fill_by_buffer(const columns_of_windows& from, const box& part, const std::byte* columns,
-                      const box_target& places, std::byte* buffer) const noexcept;
+  void add_box(const box& part, const std::byte* columns, const box_target& places,
+               sum_moves& moves) const noexcept;
+  void fill_part(const box& part, const std::byte* columns, const box_target& places,
+                 sum_moves& moves) const noexcept;
   template <std::size_t Bytes>
-  void fill_direct(const box& part, const std::byte* columns, const box_target& places) const noexcept;
+  void fill_by_buffer(const box& part, const std::byte* columns, const box_target& places,
+                      sum_moves& moves) const noexcept;
   std::int64_t whole_places(const box& part, std::size_t d) const noexcept;
   layout written_layout(const box& part, const box_target& sums, const box_target& places,
-                        const axis_values& rest, bool full) const noexcept;
-  void move_sums(const box& part, const box_target& sums, const box_target& places, bool back) const noexcept;
+                        const axis_values& rest) const noexcept;
+  void move_sums(const box& part, const box_target& sums, const box_target& places, bool back,
+                 sum_moves& moves) const noexcept;
 
   columns_of_windows columns_;
   axis_values output_strides_;  ///< of n, c and the spatial axes, bytes
@@ -148,8 +126,6 @@ class gather {
   bool by_channels_ = false;    ///< whether registers hold neighbouring channels, else neighbouring windows
   bool has_gaps_ = false;       ///< whether there are phases without terms
   bool adds_ = false;           ///< whether a buffer has the sums of a box, which are added to the image
-  staged_move out_;             ///< sums from the buffer to the image
-  staged_move in_;              ///< from the image to the buffer, if sums begin from the image's values
 };
 static_assert(std::is_trivially_copyable_v<gather>);
 
@@ -228,19 +204,6 @@ inline gather::gather(const sum_request& sums, const sum_functions* sum) noexcep
          : reduces ? choose_box(places_, size, reduced_box_bytes)
          : adds_   ? choose_box(places_, size, added_bytes)
                    : choose_box(places_, element_size);
-  const box whole{axis_values::repeat(box_.size(), 0), box_};
-  if (buffered_) {
-    const box_target sums_of_box = buffer_of(whole, nullptr);
-    const box_target places_of_box = adds_ ? held().in_buffer(box_, nullptr) : in_image();
-    plan_unbounded(out_,
-                   written_layout(whole, sums_of_box, places_of_box, axis_values::repeat(spatial, 0), true),
-                   result_size);
-    if (columns_.accumulates) {
-      layout held = written_layout(whole, sums_of_box, places_of_box, axis_values::repeat(spatial, 0), true);
-      held.swap_sides();
-      plan_unbounded(in_, held, result_size);
-    }
-  }
 }
 
 /// Returns how many places of the image's innermost axis make a run that is worth writing.
@@ -253,6 +216,85 @@ inline least_places gather::written_run(std::int64_t element_size) const noexcep
     run = {i, std::clamp<std::int64_t>(sum_costs::least_written_run / bytes, 1, places_[i])};
   }
   return run;
+}
+
+/// Tells whether masks may leave out the terms of the last axis that lie outside of its rows.
+inline bool gather::has_masked_rows(const box_target& to) const noexcept {
+  const gather_axis& axis = columns_.axes[spatial_axes() - 1];
+  const std::size_t i = places_.size() - 1;
+  return axis.block_stride == columns_.element_size && to.place_strides[i] == columns_.element_size &&
+         columns_.readable.begin != columns_.readable.end && box_[i] == places_[i] &&
+         columns_.sum->least_masked != 0 && places_[i] * columns_.element_size >= columns_.sum->least_masked;
+}
+
+/// Estimates the groups of phases along an axis.
+inline double gather::groups_along(std::size_t d) const noexcept {
+  const gather_axis& axis = columns_.axes[d];
+  constexpr std::int64_t most_counted = 16;
+  std::int64_t groups = 0;
+  std::int64_t offset = 0;
+  for (; offset < axis.summed_phases() && groups < most_counted; ++groups) {
+    offset += axis.group_at(offset).count;
+  }
+  return static_cast<double>(groups) * static_cast<double>(axis.summed_phases()) /
+         static_cast<double>(offset);
+}
+
+/// Estimates the segments of a group along an axis, in all boxes. Masks make one segment of all.
+inline double gather::segments_along(std::size_t d, bool has_masks) const noexcept {
+  const gather_axis& axis = columns_.axes[d];
+  if (has_masks) return places_[2 + d] * columns_.element_size > piecewise_sum::most_masked_row ? 3 : 1;
+  const phase_group first = axis.group_at(0);
+  const auto places = static_cast<double>(places_[2 + d]);
+  const double end = static_cast<double>(first.shift) + static_cast<double>(axis.blocks) +
+                     static_cast<double>(first.terms - 1) * static_cast<double>(first.advance);
+  const double segments = 2 * static_cast<double>(first.terms) - 1 + (first.shift > 0 ? 1 : 0) +
+                          (end < places ? 1 : 0) + static_cast<double>(boxes_along(2 + d) - 1);
+  return std::min(places, segments);
+}
+
+/// Estimates the elements of a row that is summed at once: of the longest run on both sides.
+inline double gather::row_elements(const box_target& to, bool has_masks) const noexcept {
+  const std::int64_t size = columns_.element_size;
+  double row = columns_.strides[1] == size && to.place_strides[1] == size ? static_cast<double>(box_[1]) : 1;
+  for (std::size_t d = 0; d < spatial_axes(); ++d) {
+    const gather_axis& axis = columns_.axes[d];
+    const bool is_last = d + 1 == spatial_axes();
+    if (axis.block_stride == size && to.place_strides[2 + d] == size) {
+      const double segments = segments_along(d, is_last && has_masks);
+      double places = static_cast<double>(places_[2 + d]) / segments;
+      // rows of one segment may follow each other
+      if (is_last && d > 0 && segments == 1 && axis.blocks == places_[2 + d] &&
+          to.place_strides[1 + d] == places_[2 + d] * size)
+        places *= static_cast<double>(box_[1 + d]);
+      row = std::max(row, places);
+    }
+    if (axis.size_stride == size && to.phase_strides[d] == size && axis.dilation == 1)
+      row = std::max(row, static_cast<double>(axis.summed_phases()));
+  }
+  return row;
+}
+
+inline double gather::cost() const noexcept {
+  const box whole{axis_values::repeat(box_.size(), 0), box_};
+  const box_target to = buffered_ ? buffer_of(whole, nullptr) : in_image();
+  const bool has_masks = has_masked_rows(to);
+  auto pieces = static_cast<double>(boxes_along(0)) * static_cast<double>(boxes_along(1));
+  double terms = static_cast<double>(places_[0]) * static_cast<double>(places_[1]);
+  double sums = terms;
+  double image = terms;
+  for (std::size_t d = 0; d < spatial_axes(); ++d) {
+    const gather_axis& axis = columns_.axes[d];
+    pieces *= groups_along(d) * segments_along(d, has_masks && d + 1 == spatial_axes());
+    terms *= static_cast<double>(axis.size) * static_cast<double>(axis.blocks);
+    sums *= static_cast<double>(axis.places()) * static_cast<double>(axis.summed_phases());
+    image *= static_cast<double>(axis.extent);
+  }
+  const auto size = static_cast<double>(columns_.element_size);
+  const double row = row_elements(to, has_masks);
+  return pieces * sum_costs::summed_piece + sums / row * sum_costs::summed_row +
+         terms / row * sum_costs::summed_term + terms * size * sum_costs::summed_byte +
+         (buffered_ ? image * size * sum_costs::phase_byte : 0) + sum_costs::summed_plan;
 }
 
 inline box gather::box_of(std::int64_t number) const noexcept {
@@ -303,16 +345,16 @@ inline box_target gather::image_of(const box& part, std::byte* image) const noex
 }
 
 /// Describes the moves of a box between buffer and image: along each axis the places with all phases, or, if `rest` is
-/// set, the image's last place with fewer phases. `full`: all places of the box have all phases.
+/// set, the image's last place with fewer phases.
 inline layout gather::written_layout(const box& part, const box_target& sums, const box_target& places,
-                                     const axis_values& rest, bool full) const noexcept {
+                                     const axis_values& rest) const noexcept {
   layout moves;
   for (std::size_t i = 0; i < 2; ++i) {
     moves.add({part.extents[i], sums.place_strides[i], places.place_strides[i]});
   }
   for (std::size_t d = 0; d < spatial_axes(); ++d) {
     const gather_axis& axis = columns_.axes[d];
-    const std::int64_t whole = full ? part.extents[2 + d] : whole_places(part, d);
+    const std::int64_t whole = whole_places(part, d);
     const bool is_rest = rest[d] != 0;
     const std::int64_t place = is_rest ? whole : 0;
     const std::int64_t from = sums.place_strides[2 + d];
@@ -334,22 +376,20 @@ inline std::int64_t gather::whole_places(const box& part, std::size_t d) const n
 
 /// Moves the sums of a box from the buffer to the image. `back`: moves the image's values to the buffer.
 [[gnu::noinline]] inline void gather::move_sums(const box& part, const box_target& sums,
-                                                const box_target& places, bool back) const noexcept {
-  alignas(64) std::byte spare[block_buffer_bytes + readable_slack];  // not on the stack of the sums
+                                                const box_target& places, bool back,
+                                                sum_moves& moves) const noexcept {
   axis_values counts;
-  bool is_whole = part.extents == box_;
   for (std::size_t d = 0; d < spatial_axes(); ++d) {
-    const bool has_rest = whole_places(part, d) < part.extents[2 + d];
-    counts.push_back(has_rest ? 2 : 1);
-    is_whole = is_whole && !has_rest;
+    counts.push_back(whole_places(part, d) < part.extents[2 + d] ? 2 : 1);
   }
-  std::byte* const from = back ? places.first : sums.first;
-  std::byte* const to = back ? sums.first : places.first;
-  if (is_whole) return run_blocks(back ? in_ : out_, from, to, spare);
   for_each_choice(counts, [&](const axis_values& rest) {
-    layout moves = written_layout(part, sums, places, rest, false);
-    if (back) moves.swap_sides();
-    move_unbounded(moves, columns_.result_size(), from, to, spare);
+    layout written = written_layout(part, sums, places, rest);
+    if (back) {
+      written.swap_sides();
+      moves.run(written, columns_.result_size(), buffered_side::destination, places.first, sums.first);
+    } else {
+      moves.run(written, columns_.result_size(), buffered_side::source, sums.first, places.first);
+    }
   });
 }
 
@@ -362,30 +402,26 @@ inline std::int64_t gather::whole_places(const box& part, std::size_t d) const n
   sums.sum_phases();
 }
 
-/// Fills a box through a buffer, which has box_bytes, or reduced_buffer_bytes.
-inline void gather::fill_by_buffer(const columns_of_windows& from, const box& part, const std::byte* columns,
-                                   const box_target& places, std::byte* buffer) const noexcept {
-  const box_target phases = buffer_of(part, buffer);
-  if (has_gaps_) std::memset(buffer, 0, columns_.reduce == nullptr ? box_bytes : reduced_buffer_bytes);
-  if (columns_.accumulates) move_sums(part, phases, places, true);
-  sum(from, part, columns, phases, false, may_mask(part, places));
-  move_sums(part, phases, places, false);
-}
-
+/// Fills a box through a buffer of `Bytes` bytes.
 template <std::size_t Bytes>
-[[gnu::noinline]] inline void gather::fill_direct(const box& part, const std::byte* columns,
-                                                  const box_target& places) const noexcept {
+[[gnu::noinline]] inline void gather::fill_by_buffer(const box& part, const std::byte* columns,
+                                                     const box_target& places,
+                                                     sum_moves& moves) const noexcept {
   alignas(64) std::byte buffer[Bytes + readable_slack];
-  fill_by_buffer(columns_, part, columns, places, buffer);
+  const box_target phases = buffer_of(part, buffer);
+  if (has_gaps_) std::memset(buffer, 0, Bytes);
+  if (columns_.accumulates) move_sums(part, phases, places, true, moves);
+  sum(columns_, part, columns, phases, false, may_mask(part, places));
+  move_sums(part, phases, places, false, moves);
 }
 
 /// Sums a box in a buffer and adds the sums to the image.
 [[gnu::noinline]] inline void gather::add_box(const box& part, const std::byte* columns,
-                                              const box_target& places) const noexcept {
+                                              const box_target& places, sum_moves& moves) const noexcept {
   alignas(64) std::byte buffer[static_cast<std::size_t>(added_bytes) + readable_slack];
   const held_image image = held();
   const box_target sums = image.in_buffer(box_, buffer);
-  fill_part(part, columns, sums);
+  fill_part(part, columns, sums, moves);
   image.add(part, sums, places);
 }
 
@@ -397,26 +433,25 @@ template <std::size_t Bytes>
   return has_masks && !held().may_hold_negative_zeros(part, places);
 }
 
-inline void gather::fill_box(std::int64_t number, const std::byte* columns, std::byte* image) const noexcept {
+inline void gather::fill_box(std::int64_t number, const std::byte* columns, std::byte* image,
+                             sum_moves& moves) const noexcept {
   const box part = box_of(number);
   const box_target places = image_of(part, image);
-  if (adds_) return add_box(part, columns, places);
-  fill_part(part, columns, places);
+  if (adds_) return add_box(part, columns, places, moves);
+  fill_part(part, columns, places, moves);
 }
 
-inline void gather::fill_part(const box& part, const std::byte* columns,
-                              const box_target& places) const noexcept {
-  if (buffered_) {
-    if (columns_.reduce != nullptr) return fill_direct<reduced_buffer_bytes>(part, columns, places);
-    fill_direct<box_bytes>(part, columns, places);
-  } else {
-    sum(columns_, part, columns, places, has_gaps_, may_mask(part, places));
-  }
+inline void gather::fill_part(const box& part, const std::byte* columns, const box_target& places,
+                              sum_moves& moves) const noexcept {
+  if (!buffered_) return sum(columns_, part, columns, places, has_gaps_, may_mask(part, places));
+  if (columns_.reduce != nullptr) return fill_by_buffer<reduced_buffer_bytes>(part, columns, places, moves);
+  fill_by_buffer<box_bytes>(part, columns, places, moves);
 }
 
-inline void fill_boxes(const gather& sums, const index_range& boxes, const std::byte* columns,
-                       std::byte* image) noexcept {
-  for (std::int64_t box = boxes.begin; box < boxes.end; ++box) sums.fill_box(box, columns, image);
+[[gnu::noinline]] inline void fill_boxes(const gather& sums, const index_range& boxes,
+                                         const std::byte* columns, std::byte* image) noexcept {
+  sum_moves moves;
+  for (std::int64_t box = boxes.begin; box < boxes.end; ++box) sums.fill_box(box, columns, image, moves);
 }
 
 }  // namespace reblock::inline REBLOCK_NAMESPACE::detail

@@ -57,6 +57,9 @@ struct box_target {
 /// A piecewise_sum writes the sums of a box piece by piece.
 class piecewise_sum {
  public:
+  /// Bytes of a row: longer rows are faster without masks inside.
+  static constexpr std::int64_t most_masked_row = 1024;
+
   /// `source` is the first element of the columns.
   /// `may_mask`: no sum begins from -0, to which a term that is left out by a mask would add 0.
   piecewise_sum(const columns_of_windows& columns, const std::byte* source, const box& all,
@@ -148,12 +151,16 @@ class piecewise_sum {
   void sum_segments(std::size_t d, const phase_group& group, offsets at) {
     const std::int64_t end = std::min(box_.first[2 + d] + box_.extents[2 + d], group.places);
     for (std::int64_t begin = box_.first[2 + d]; begin < end;) {
-      const segment s = columns_.axes[d].segment_at(group, begin, end);
+      // without terms along one axis, sums along the others need no segments
+      const segment s =
+          has_terms_ ? columns_.axes[d].segment_at(group, begin, end) : segment{begin, end, 0, 0};
       const offsets next = set_out(d, group, s, at);
       if (d + 1 == rank()) {
         sum_piece(next, {});
       } else {
+        const bool outside = std::exchange(has_terms_, has_terms_ && s.terms() > 0);
         sum_along(d + 1, next);
+        has_terms_ = outside;
       }
       begin = s.end;
     }
@@ -163,10 +170,7 @@ class piecewise_sum {
   /// masks leave them out. Returns whether this was possible.
   bool sum_masked(offsets at) {
     const std::size_t d = rank() - 1;
-    if (run_count_ == 0) return false;
-    for (std::size_t i = 0; i < d; ++i) {
-      if (terms_[i].extent == 0) return false;
-    }
+    if (run_count_ == 0 || !has_terms_) return false;
     if (!reads_columns_only(set_out(d, last_, {0, last_.places, 0, last_.terms}, at))) return false;
     const std::int64_t row = last_.places * columns_.element_size;
     const std::int64_t result_row = last_.places * columns_.result_size();
@@ -224,8 +228,7 @@ class piecewise_sum {
         std::clamp<std::int64_t>(last_.shift + (last_.terms - 1) * last_.advance, 0, places);
     const std::int64_t end = std::clamp<std::int64_t>(last_.shift + axis.blocks, begin, places);
     if (begin == 0 && end == places) return;
-    constexpr std::int64_t most_row = 1024;  // bytes: longer rows are faster without masks inside
-    if (places * size <= most_row) {
+    if (places * size <= most_masked_row) {
       if (d > 0 && axis.blocks == places && add_periodic_run()) return;
       if (!add_run(0, places)) run_count_ = 0;
       return;
@@ -295,7 +298,10 @@ class piecewise_sum {
     term_list terms(term_axes, masks, columns_.accumulates);
     const std::array<tile_axis, 2 + 2 * (max_rank - 2)> as_given = axes_;
     std::size_t i = 1 + 2 * rank();
-    if (masks.first == nullptr) bring_contiguous_axis(i);
+    if (masks.first == nullptr) {
+      bring_contiguous_axis(i);
+      join_rows(i);
+    }
     t.inner = axes_[i];
     for (const auto member : {&tile::outer, &tile::rows, &tile::slices}) {
       while (i > 0 && axes_[i - 1].extent == 1) --i;
@@ -346,6 +352,19 @@ class piecewise_sum {
     std::swap(axes_[best], axes_[last]);
   }
 
+  /// Makes rows that follow each other on both sides one row of axis `last`.
+  void join_rows(std::size_t last) noexcept {
+    tile_axis& row = axes_[last];
+    for (std::size_t i = last; i-- > 0;) {
+      tile_axis& next = axes_[i];
+      if (next.extent == 1 || next.source_stride != wrapping_multiply(row.extent, row.source_stride) ||
+          next.destination_stride != wrapping_multiply(row.extent, row.destination_stride))
+        continue;
+      row.extent *= std::exchange(next.extent, 1);
+      i = last;
+    }
+  }
+
   /// Walks the axes [axis, end), which are not in the tile.
   void sum_tiles(const tile& t, term_list& terms, std::size_t axis, std::size_t end, offsets at) {
     if (axis == end) {
@@ -373,6 +392,7 @@ class piecewise_sum {
   std::array<term_list::axis, max_rank - 2> terms_;
   std::array<std::int64_t, max_rank - 2> offsets_{};  ///< in the window, of the first terms
   std::array<std::int64_t, max_rank - 2> cycles_{};   ///< from term to term
+  bool has_terms_ = true;                             ///< whether the axes before the last one have terms
   phase_group last_;                                  ///< phases of the last axis
   std::array<run, 3> runs_;
   std::size_t run_count_ = 0;

@@ -159,11 +159,21 @@ inline void scatter::choose_box() noexcept {
   }
 }
 
+/// Returns how many outer indices of the last axis a list of rows serves in the mean, if it has so many boxes. Rows that
+/// a box cuts have a list of their own.
+constexpr double repeated_outer(const scatter_axis& axis, std::int64_t boxes) noexcept {
+  if (axis.phases > 1) return 1;
+  const std::int64_t cut = 2 * ceil_divide((axis.inner - 1) * axis.inner_step, axis.outer_step);
+  const double of_box = static_cast<double>(axis.outer) / static_cast<double>(boxes);
+  return std::max(1.0, of_box / static_cast<double>(1 + (boxes > 1 ? cut : 0)));
+}
+
 inline double scatter::estimate() const noexcept {
   const std::size_t row = order_[0];
   double terms = 1;
   double image = 1;
-  double together = 1;  // rows
+  double together = 1;  // rows of a tile that do not overlap
+  double repeated = 1;  // outer indices of a tile
   std::int64_t run = element_size_;
   for (std::size_t i = 0; i < places_.size(); ++i) {
     if (output_strides_[i] == element_size_)
@@ -177,14 +187,14 @@ inline double scatter::estimate() const noexcept {
       terms *= static_cast<double>(axis.outer) * static_cast<double>(axis.inner);
       image *= static_cast<double>(axis.extent);
       if (i != row) together *= static_cast<double>(std::min(axis.inner, box_[i]));
+      if (i + 1 == places_.size()) repeated = repeated_outer(axis, boxes_along(i));
     }
   }
   const auto bytes = static_cast<double>(element_size_);
   const double rows = terms / static_cast<double>(inner_extent(row));
-  const double row_cost =
-      together < sum_costs::least_rows_between ? sum_costs::waiting_row : sum_costs::scattered_row;
+  const double row_cost = std::max(sum_costs::scattered_row, sum_costs::waiting_row / together);
   return rows * row_cost + terms * bytes * sum_costs::scattered_byte +
-         rows / together * sum_costs::scattered_tile +
+         rows / together / repeated * sum_costs::scattered_tile +
          image * bytes * (sum_costs::scattered_sum + sum_costs::scattered_run / static_cast<double>(run)) +
          sum_costs::scattered_plan;
 }
