@@ -47,6 +47,7 @@ struct quotient {
   bool one_factor = false;          ///< whether factors[0] is for all
   bool is_mean = true;              ///< whether results lie between the terms
   bool divides = false;             ///< whether factors are numbers of terms
+  bool is_listed = false;           ///< whether list_counts() has made the factors a list
 
   /// Returns the number of terms of an element if factors divide or are null.
   double terms(std::size_t i) const noexcept {
@@ -68,6 +69,8 @@ struct accumulation {
                 bool vary);
   /// Writes the contiguous results of `count` accumulators.
   void (*finish)(const std::byte* row, std::byte* results, std::size_t count, const quotient&);
+  /// Makes numbers of terms, where they are, a list by which finish() divides fast. Returns whether it can.
+  bool (*list_counts)(double* counts, std::size_t count);
   /// Adds one term to what each accumulator of some rows holds, times the weight where there are weights.
   void (*add_single)(std::byte* row, const single_terms_of_rows&);
   /// Makes accumulators 0, or, for a first term, what changes no sum: -0 in floating point.
@@ -83,6 +86,7 @@ struct adding {
   using value = Accumulator;
   using weight = std::conditional_t<std::same_as<value, long double>, double, value>;
   static constexpr bool has_errors = false;
+  static constexpr bool has_masks = true;
   static constexpr bool in_lanes =
       has_lanes && !std::same_as<value, long double> &&
       (half<T> ? std::same_as<value, float> : std::floating_point<value> || sizeof(value) <= 2 * sizeof(T)) &&
@@ -107,6 +111,7 @@ struct adding_with_errors {
   using value = T;
   using weight = double;
   static constexpr bool has_errors = true;
+  static constexpr bool has_masks = true;
   static constexpr bool in_lanes = has_lanes && !std::same_as<T, long double>;
   template <class V>
   [[gnu::always_inline]] static void add(V& sum, V& errors, const V& next) noexcept {
@@ -147,6 +152,7 @@ struct adding_long {
   using value = long_integer;
   using weight = double;
   static constexpr bool has_errors = false;
+  static constexpr bool has_masks = true;
   static constexpr bool in_lanes = false;
   static void add(value& sum, const value& next) noexcept {
     sum.low += next.low;
@@ -161,6 +167,7 @@ struct keeping {
   using value = std::conditional_t<half<T>, float, stored<T>>;
   using weight = double;
   static constexpr bool has_errors = false;
+  static constexpr bool has_masks = false;  ///< a term that a mask makes 0 would still be a term
   static constexpr bool in_lanes = has_lanes && !std::same_as<T, bool> && !std::same_as<T, long double>;
   template <class V>
   [[gnu::always_inline]] static void add(V& held, const V& next) noexcept {
@@ -212,6 +219,16 @@ template <class Weight>
 template <class A>
 using dividend =
     std::conditional_t<std::floating_point<A>, A, std::conditional_t<sizeof(A) <= 2, float, double>>;
+
+/// Sums of so many integers of one byte are divided as integers of two bytes.
+inline constexpr int most_small_count = 127;
+
+/// Returns 65536 / twice, rounded up. Let `sum` be of up to most_small_count values below 256, and `twice` twice their
+/// number. Then the upper half of (2 * sum + twice / 2) times the inverse is the quotient, rounded, or one more: the product
+/// is less than 1 too large.
+constexpr std::uint16_t inverse_of_twice(std::uint16_t twice) noexcept {
+  return twice == 0 ? std::uint16_t{0} : static_cast<std::uint16_t>((65535 + twice) / twice);
+}
 
 /// A sum of floats in double becomes a float that is rounded as the exact quotient, even by an inverse number of terms.
 template <class T>

@@ -28,7 +28,7 @@ class reduced_piece {
  public:
   static constexpr std::size_t most_terms = reduced_rows::most_terms;
   static constexpr std::size_t weights_room = 4 * most_accumulators;
-  static constexpr std::int64_t most_masked_row = 64;  ///< bytes
+  static constexpr std::int64_t most_masked_row = 256;  ///< bytes
 
   /// An axis of the elements. Along the phases of a spatial axis, the offset in the window changes with the index.
   struct axis {
@@ -200,6 +200,7 @@ class reduced_piece {
     if (by.is_mean && has_masks()) {
       by.factors = factors_;
       by.divides = !has_inverse_factors();
+      by.is_listed = lists_counts_;
     } else if (by.is_mean && is_weighted()) {
       by.factors = factors_;
       by.one_factor = !vary_rows_ && !vary_columns_;
@@ -261,9 +262,9 @@ class reduced_piece {
   }
 
   void add_listed(const std::byte* source, std::size_t count) noexcept {
-    const term_offsets listed{offsets_of_terms_, count};
-    if (!has_masks()) return rows_.add(source, listed, weights_of_terms_, steps_);
-    rows_.add_masked(source, listed, masks_of_terms_, {mask_begin(), masks_.period}, weights_of_terms_);
+    if (!has_masks()) return rows_.add(source, {offsets_of_terms_, count}, weights_of_terms_, steps_);
+    rows_.add_masked(source, {offsets_of_terms_, count, {masks_of_terms_, mask_begin(), masks_.period}},
+                     weights_of_terms_);
   }
 
   std::size_t mask_begin() const noexcept {
@@ -297,6 +298,7 @@ class reduced_piece {
     for (std::size_t i = different; i < row; ++i) factors_[i] = factors_[i - different];
     for (std::size_t r = 1; r < rows_.rows(); ++r)
       std::memcpy(factors_ + r * row, factors_, row * sizeof(double));
+    lists_counts_ = !has_inverse_factors() && rows_.list_counts(factors_);
   }
 
   /// Chooses how many weights each term has: those that differ. If terms go through a buffer, each accumulator has one.
@@ -383,6 +385,7 @@ class reduced_piece {
   std::int64_t first_column_ = 0;
   reduced_rows rows_;
   bool has_list_ = false;      ///< whether the lists and factors_ are those of the row, with all terms
+  bool lists_counts_ = false;  ///< whether factors_ is a list of rows_.list_counts()
   bool vary_rows_ = false;     ///< whether rows have weights of their own
   bool vary_columns_ = false;  ///< whether the elements of a row have
   std::size_t weight_rows_ = 1;
