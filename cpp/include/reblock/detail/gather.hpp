@@ -38,9 +38,7 @@ inline constexpr std::int64_t reduced_box_bytes = 64 * 1024;
 /// Bytes of the buffer of a box that is reduced: more would not fit on the stack beside the accumulators.
 inline constexpr std::size_t reduced_buffer_bytes = 16 * 1024;
 
-/// A place of more bytes, with all its phases, is reduced without a buffer: a buffer would have few places. The weights of
-/// each phase are computed for each buffer.
-inline constexpr std::int64_t most_weighted_place = 64;
+/// A place of more bytes, with all its phases, is reduced without a buffer: a buffer would have few places.
 inline constexpr std::int64_t most_reduced_place = reduced_buffer_bytes / 32;
 
 /// A box has at least so many places of one axis.
@@ -217,10 +215,8 @@ inline gather::gather(const sum_request& sums, const sum_functions* sum) noexcep
   const bool is_spread =
       by_channels_ ? output_strides_[1] != result_size : last.phases > 1 || last.output_stride != result_size;
   // Each box has its own factors, so the buffer must have room for many results.
-  const bool is_weighted = reduces && !sums.reduce->weights.empty();
   const bool is_small =
-      reduces ? result_size <= 2 && size <= (is_weighted ? most_weighted_place : most_reduced_place)
-              : size <= std::int64_t{box_bytes};
+      reduces ? result_size <= 2 && size <= most_reduced_place : size <= std::int64_t{box_bytes};
   buffered_ = is_spread && is_small && last.block_stride == element_size;
   box_ = buffered_ ? choose_box(places_, size,
                                 reduces ? reduced_buffer_bytes

@@ -49,16 +49,17 @@ class reduced_piece {
   struct masks {
     const std::byte* first = nullptr;  ///< null: there are none
     std::int64_t stride = 0;           ///< from term to term
-    std::size_t period = 0;            ///< as in mask_place
+    std::size_t period = 0;            ///< as in mask_list
   };
 
   explicit reduced_piece(const reducer& how) noexcept : how_(how), rows_(how) {}
 
-  /// Tells whether masks may leave out terms: these become 0, so they would be terms of other reductions. Longer rows
-  /// are faster without masks.
+  /// Tells whether masks may leave out terms. They may not if terms are compared, or converted first. Longer rows are faster
+  /// without masks.
   static bool may_mask(const reducer& how, std::int64_t terms, std::int64_t row) noexcept {
     return (how.by == fold_reduction::sum || how.by == fold_reduction::mean) &&
-           terms <= std::int64_t{most_terms} && row >= 4 && row <= most_masked_row;
+           how.types.convert == nullptr && terms <= std::int64_t{most_terms} && row >= 4 &&
+           row <= most_masked_row;
   }
   /// Adds the axis along which the masks of terms change. Its terms are contiguous.
   void add(const axis& row, const masks& of_terms) noexcept {
@@ -160,34 +161,62 @@ class reduced_piece {
     offsets_[outer.window_axis] -= outer.extent;
   }
 
-  /// Cuts the inner axes into rows of accumulators.
+  /// Cuts the inner axes into rows of accumulators. If all rows have the same terms, weights and masks, these are listed once,
+  /// and rows that follow each other in the columns are read one after the other.
   void reduce_rows(const std::byte* source, std::byte* destination) noexcept {
     const std::int64_t limit = rows_.most_elements();
-    const std::int64_t columns = std::min(inner_.extent, limit);
+    const std::int64_t period = static_cast<std::int64_t>(masks_.period) / term_size();
+    std::int64_t columns = std::min(inner_.extent, limit);
+    if (columns < inner_.extent && period != 0 && period <= limit) columns = limit / period * period;
     const std::int64_t rows = std::min(outer_.extent, limit / columns);
+    const auto choose = [&](std::int64_t i, std::int64_t j) {
+      first_row_ = i;
+      first_column_ = j;
+      rows_.set_size(std::min(rows, outer_.extent - i), std::min(columns, inner_.extent - j));
+    };
+    const auto along = [](std::int64_t i, std::int64_t outer, std::int64_t j, std::int64_t inner) {
+      return wrapping_add(wrapping_multiply(i, outer), wrapping_multiply(j, inner));
+    };
+    const auto source_at = [&](std::int64_t i, std::int64_t j) {
+      return along(i, outer_.source_stride, j, inner_.source_stride);
+    };
+    const auto destination_at = [&](std::int64_t i, std::int64_t j) {
+      return along(i, outer_.destination_stride, j, inner_.destination_stride);
+    };
+    has_list_ = false;
+    const bool same_columns =
+        columns == inner_.extent ||
+        (has_masks() ? period != 0 && columns % period == 0 : inner_.window_axis == no_window_axis);
+    if (same_columns && outer_.window_axis == no_window_axis) {
+      return repeat(unweighted_, source, destination, [&](const std::byte* from, std::byte* to) {
+        for (std::int64_t i = 0; i < outer_.extent; i += rows) {
+          for (std::int64_t j = 0; j < inner_.extent; j += columns) {
+            choose(i, j);
+            reduce_elements(from + source_at(i, j), to + destination_at(i, j));
+          }
+        }
+      });
+    }
     for (std::int64_t j = 0; j < inner_.extent; j += columns) {
       has_list_ = false;
       for (std::int64_t i = 0; i < outer_.extent; i += rows) {
         if (outer_.window_axis != no_window_axis) has_list_ = false;
-        first_row_ = i;
-        first_column_ = j;
-        rows_.set_size(std::min(rows, outer_.extent - i), std::min(columns, inner_.extent - j));
-        const auto along = [i, j](std::int64_t outer, std::int64_t inner) {
-          return wrapping_add(wrapping_multiply(i, outer), wrapping_multiply(j, inner));
-        };
-        repeat(unweighted_, source + along(outer_.source_stride, inner_.source_stride),
-               destination + along(outer_.destination_stride, inner_.destination_stride));
+        choose(i, j);
+        repeat(unweighted_, source + source_at(i, j), destination + destination_at(i, j),
+               [this](const std::byte* from, std::byte* to) { reduce_elements(from, to); });
       }
     }
   }
 
   /// Walks the other axes. Weights stay as they are.
-  void repeat(std::size_t end, const std::byte* source, std::byte* destination) noexcept {
-    if (end == 0) return reduce_elements(source, destination);
+  template <class Reduce>
+  void repeat(std::size_t end, const std::byte* source, std::byte* destination,
+              const Reduce& reduce) noexcept {
+    if (end == 0) return reduce(source, destination);
     const axis& outer = axes_[end - 1];
     for (std::int64_t i = 0; i < outer.extent; ++i) {
       repeat(end - 1, source + wrapping_multiply(i, outer.source_stride),
-             destination + wrapping_multiply(i, outer.destination_stride));
+             destination + wrapping_multiply(i, outer.destination_stride), reduce);
     }
   }
 

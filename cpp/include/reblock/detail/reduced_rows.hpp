@@ -17,7 +17,6 @@
 #include <reblock/detail/instruction_set.hpp>
 #include <reblock/detail/lanes.hpp>
 #include <reblock/detail/layout.hpp>
-#include <reblock/detail/masked_copy.hpp>
 #include <reblock/detail/reduction.hpp>
 #include <reblock/fold_options.hpp>
 
@@ -147,7 +146,7 @@ class reduced_rows {
   /// Tells whether terms are added in place: they are rows of contiguous terms.
   bool adds_in_place() const noexcept {
     return how_.types.convert == nullptr && along_row_.source == term_size() &&
-           (rows_ == 1 || columns_ * static_cast<std::size_t>(term_size()) > short_row);
+           (rows_ == 1 || columns_ * static_cast<std::size_t>(term_size()) >= short_row);
   }
 
   /// Adds terms at some offsets from the first element's `source`, in place or one after the other by a buffer. `weights`
@@ -164,22 +163,10 @@ class reduced_rows {
     }
   }
 
-  /// Does the same for terms with masks, one mask for each term. Each term has one weight.
+  /// Does the same for terms with masks, in place. Each term has one weight.
   void add_masked(const std::byte* source, const term_offsets& terms, const double* const* weights) noexcept {
-    if (how_.types.convert == nullptr) {
-      const std::size_t columns = columns_ * static_cast<std::size_t>(parts());
-      return add_rows({source, along_column_.source, rows_, columns}, terms, weights, {});
-    }
-    const bool is_wide = usable_instruction_set() >= instruction_set::avx2;
-    const auto copy = is_wide ? in_wide_registers<&copy_masked>::call : copy_masked;
-    const std::size_t row = columns_ * static_cast<std::size_t>(term_size());
-    constexpr std::int64_t here = 0;
-    for (std::size_t t = 0; t < terms.count; ++t) {
-      copy(terms_buffer_, {source + terms.offsets[t], along_column_.source, rows_, row}, terms.masks.first[t],
-           {terms.masks.begin, terms.masks.period});
-      how_.types.convert(terms_buffer_, converted_, elements());
-      add_rows({converted_, 0, 1, accumulators()}, {&here, 1}, weights + t, {});
-    }
+    const std::size_t columns = columns_ * static_cast<std::size_t>(parts());
+    add_rows({source, along_column_.source, rows_, columns}, terms, weights, {});
   }
 
   /// Makes numbers of terms, where they are, what finish() divides by. Returns whether it has: see accumulation.
@@ -199,7 +186,7 @@ class reduced_rows {
   }
 
  private:
-  /// Rows of up to so many bytes are brought together.
+  /// Rows of fewer bytes are brought together.
   static constexpr std::size_t short_row = 32;
 
   std::int64_t term_size() const noexcept { return how_.types.terms.size; }
