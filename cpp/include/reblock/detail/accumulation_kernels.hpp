@@ -62,8 +62,9 @@ struct accumulation {
   /// elements differ, list_weights() has made the lists.
   void (*add_weighted)(std::byte* row, const rows_of_terms&, const term_offsets&, beginning,
                        const double* const* weights, const weight_steps& apart);
-  /// Converts `count` weights, where they are, to the type that accumulators multiply by. Returns whether this is exact.
-  bool (*list_weights)(double* weights, std::size_t count);
+  /// Converts `period` weights, where they are, to the type that accumulators multiply by, and repeats them until there are
+  /// `count`. Returns whether this is exact.
+  bool (*list_weights)(double* weights, std::size_t count, std::size_t period);
   /// Makes sums of rows of contiguous single terms, where they are. `weights` has a row's list, or one weight.
   void (*weigh)(std::byte* terms, std::size_t columns, const tile_axis& rows, const double* weights,
                 bool vary);

@@ -21,6 +21,7 @@
 #include <reblock/detail/engine.hpp>
 #include <reblock/detail/gather_axis.hpp>
 #include <reblock/detail/held_image.hpp>
+#include <reblock/detail/lanes.hpp>
 #include <reblock/detail/layout.hpp>
 #include <reblock/detail/piecewise_sum.hpp>
 #include <reblock/detail/plan_blocks.hpp>
@@ -32,13 +33,16 @@ namespace reblock::inline REBLOCK_NAMESPACE::detail {
 inline constexpr std::size_t box_bytes = 16 * 1024;
 static_assert(static_cast<std::int64_t>(box_bytes) >= block_buffer_bytes);
 
-/// Bytes of a box that is reduced: its pieces cost more than those of sums.
+/// Bytes of a box that is reduced: its pieces cost more than those of sums. A box of short rows has at least so many places,
+/// even if they have many phases: each phase then fills the accumulators.
 inline constexpr std::int64_t reduced_box_bytes = 64 * 1024;
+inline constexpr std::int64_t least_reduced_places{most_accumulators};
 
 /// Bytes of the buffer of a box that is reduced: more would not fit on the stack beside the accumulators.
 inline constexpr std::size_t reduced_buffer_bytes = 16 * 1024;
 
-/// A place of more bytes, with all its phases, is reduced without a buffer: a buffer would have few places.
+/// A place of more bytes, with all its phases, is reduced without a buffer: a buffer would have few places. Long rows of
+/// results of more than two bytes are too, because they fill lines of the cache.
 inline constexpr std::int64_t most_reduced_place = reduced_buffer_bytes / 32;
 
 /// A box has at least so many places of one axis.
@@ -214,16 +218,21 @@ inline gather::gather(const sum_request& sums, const sum_functions* sum) noexcep
                  columns_.strides[1] == element_size;
   const bool is_spread =
       by_channels_ ? output_strides_[1] != result_size : last.phases > 1 || last.output_stride != result_size;
-  // Each box has its own factors, so the buffer must have room for many results.
+  const std::int64_t row = last.places() * result_size;
   const bool is_small =
-      reduces ? result_size <= 2 && size <= most_reduced_place : size <= std::int64_t{box_bytes};
+      reduces ? size <= most_reduced_place && (result_size <= 2 || row <= reduced_piece::most_masked_row)
+              : size <= std::int64_t{box_bytes};
   buffered_ = is_spread && is_small && last.block_stride == element_size;
+  const bool has_short_rows = last.places() <= least_reduced_places;
+  const std::int64_t reduced_bytes =
+      buffered_ ? std::int64_t{reduced_buffer_bytes}
+                : std::max(reduced_box_bytes, has_short_rows ? least_reduced_places * size : 0);
   box_ = buffered_ ? choose_box(places_, size,
-                                reduces ? reduced_buffer_bytes
+                                reduces ? reduced_bytes
                                 : adds_ ? added_bytes
                                         : box_bytes,
                                 written_run(result_size))
-         : reduces ? choose_box(places_, size, reduced_box_bytes)
+         : reduces ? choose_box(places_, size, reduced_bytes)
          : adds_   ? choose_box(places_, size, added_bytes)
                    : choose_box(places_, element_size);
   const box whole{axis_values::repeat(box_.size(), 0), box_};

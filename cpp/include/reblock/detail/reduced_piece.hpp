@@ -95,6 +95,8 @@ class reduced_piece {
 
  private:
   bool is_weighted() const noexcept { return !how_.weights.empty(); }
+  /// Tells whether sums of weights divide the results.
+  bool sums_weights() const noexcept { return is_weighted() && how_.by == fold_reduction::mean; }
   std::int64_t term_size() const noexcept { return how_.types.terms.size; }
   std::int64_t result_size() const noexcept { return how_.types.results.size; }
   bool has_masks() const noexcept { return masks_.first != nullptr; }
@@ -245,7 +247,7 @@ class reduced_piece {
     const std::size_t at_once =
         is_weighted() ? std::min(most_terms, weights_room / weights_count()) : most_terms;
     const auto all = static_cast<std::size_t>(term_count_);
-    if (is_weighted()) std::memset(factors_, 0, weights_count() * sizeof(double));
+    if (sums_weights()) std::memset(factors_, 0, weights_count() * sizeof(double));
     std::array<double, most_terms> sums;  // of the weights of terms with the same mask
     if (has_masks()) {
       const std::int64_t count = terms_[spatial_ - 1].count;
@@ -266,7 +268,7 @@ class reduced_piece {
           masks_of_terms_[t] = masks_.first + last * masks_.stride;
           if (is_weighted()) sums[static_cast<std::size_t>(last)] += weights_[t];
         } else if (is_weighted() && vary_columns_) {
-          functions_->list_weights(weights_ + t * weights_count(), weights_count());
+          functions_->list_weights(weights_ + t * weights_count(), weights_count(), weights_count());
         }
         std::size_t d = spatial_;
         for (; d > 0; --d) {
@@ -382,7 +384,7 @@ class reduced_piece {
     const std::int64_t row_step = step(outer_);
     const std::size_t columns = vary_columns_ ? rows_.columns() : 1;
     const std::size_t parts = weight_columns_ / columns;
-    double* sums = factors_;
+    const double* const first_weight = to;
     for (std::size_t i = 0; i < weight_rows_; ++i) {
       const std::int64_t row = static_cast<std::int64_t>(i) * row_step;
       const double factor = along_row == nullptr ? product : product * along_row[row];
@@ -390,12 +392,11 @@ class reduced_piece {
       for (std::size_t j = 0; j < columns; ++j) {
         const double weight =
             from == nullptr ? factor : factor * from[static_cast<std::int64_t>(j) * column_step];
-        for (std::size_t k = 0; k < parts; ++k) {
-          *to++ = weight;
-          *sums++ += weight;
-        }
+        for (std::size_t k = 0; k < parts; ++k) *to++ = weight;
       }
     }
+    if (!sums_weights()) return;
+    for (std::size_t i = 0; i < weights_count(); ++i) factors_[i] += first_weight[i];
   }
 
   const reducer& how_;
