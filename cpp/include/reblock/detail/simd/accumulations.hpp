@@ -62,6 +62,9 @@ template <class T, class A>
 inline constexpr bool finishes_in_lanes = false;
 template <class Value>
 void keep_apart(Value&) noexcept {}
+template <class T, std::size_t N, class Lanes>
+void store_small_quotients(std::byte* to, const Lanes& sums, const Lanes& twice,
+                           const Lanes& inverses) noexcept;
 
 #endif
 
