@@ -54,12 +54,11 @@ class reduced_piece {
 
   explicit reduced_piece(const reducer& how) noexcept : how_(how), rows_(how) {}
 
-  /// Tells whether masks may leave out terms. They may not if terms are compared, or converted first. Longer rows are faster
-  /// without masks.
+  /// Tells whether masks may leave out terms: those of means and of weighted sums that are not converted first. Longer rows
+  /// are faster without masks.
   static bool may_mask(const reducer& how, std::int64_t terms, std::int64_t row) noexcept {
-    return (how.by == fold_reduction::sum || how.by == fold_reduction::mean) &&
-           how.types.convert == nullptr && terms <= std::int64_t{most_terms} && row >= 4 &&
-           row <= most_masked_row;
+    return (how.by == fold_reduction::mean || !how.weights.empty()) && how.types.convert == nullptr &&
+           terms <= std::int64_t{most_terms} && row >= 4 && row <= most_masked_row;
   }
   /// Adds the axis along which the masks of terms change. Its terms are contiguous.
   void add(const axis& row, const masks& of_terms) noexcept {
