@@ -181,10 +181,10 @@ def test_a_sum_with_integer_weights_is_exact(data: st.DataObject, largest: int) 
     random = np.random.default_rng(data.draw(st.integers(0, 99)))
     sizes = call.arguments[1]
     weights: Any = [random.integers(0, largest + 1, n) for n in sizes]
-    each = functools.reduce(np.multiply.outer, weights).ravel()
+    each = functools.reduce(np.multiply.outer, [w.astype(object) for w in weights]).ravel()
     if data.draw(st.booleans()):
-        each = random.integers(0, largest + 1, sizes).ravel()
-        weights = each.reshape(sizes)
+        weights = random.integers(0, largest + 1, sizes)
+        each = weights.astype(object).ravel()
     actual = fold_drawn(data, columns, call, **options, weights=weights)
     factors = each.reshape(-1, *(1,) * (terms.ndim - 1))
     total = (factors * np.where(present, terms, 0)).sum(axis=0)

@@ -227,14 +227,10 @@ inline gather::gather(const sum_request& sums, const sum_functions* sum) noexcep
   const std::int64_t reduced_bytes =
       buffered_ ? std::int64_t{reduced_buffer_bytes}
                 : std::max(reduced_box_bytes, has_short_rows ? least_reduced_places * size : 0);
-  box_ = buffered_ ? choose_box(places_, size,
-                                reduces ? reduced_bytes
-                                : adds_ ? added_bytes
-                                        : box_bytes,
-                                written_run(result_size))
-         : reduces ? choose_box(places_, size, reduced_bytes)
-         : adds_   ? choose_box(places_, size, added_bytes)
-                   : choose_box(places_, element_size);
+  const std::int64_t bytes = reduces ? reduced_bytes : adds_ ? added_bytes : std::int64_t{box_bytes};
+  box_ = buffered_          ? choose_box(places_, size, bytes, written_run(result_size))
+         : reduces || adds_ ? choose_box(places_, size, bytes)
+                            : choose_box(places_, element_size);
   const box whole{axis_values::repeat(box_.size(), 0), box_};
   if (buffered_) {
     const box_target sums_of_box = buffer_of(whole, nullptr);

@@ -137,7 +137,7 @@ inline constexpr bool multiplies_upper = true;
 #if defined(__clang__)
   to = (lanes<std::uint16_t, 32>)__builtin_ia32_pmulhuw512((shorts)a, (shorts)b);
 #else
-  to = (lanes<std::uint16_t, 32>)__builtin_ia32_pmulhuw512_mask((shorts)a, (shorts)b, shorts{}, -1);
+  to = (lanes<std::uint16_t, 32>)__builtin_ia32_pmulhuw512_mask((shorts)a, (shorts)b, shorts{}, ~0u);
 #endif
 }
 
