@@ -61,7 +61,8 @@ class call_key {
 struct remembered_call {
   call_key key;
   axis_values output_extents;
-  int dtype_number;  ///< of the result
+  int dtype_number;           ///< of the result
+  detail::reducer reduction;  ///< to which the plan of a reduction refers
   detail::operation plan;
 
   py::dtype dtype(const py::array& input) const {
@@ -81,11 +82,18 @@ const remembered_call* find_call(const call_key& key) noexcept;
 /// Room for a call of this thread, in place of the oldest one.
 void* room_for_call();
 
-/// Remembers a call. Requires a complete key, and a plan that refers to nothing.
+/// Remembers a call. Requires a complete key. `plan` may take a reducer, to which what it returns may refer; it refers to
+/// nothing else.
 template <class Plan>
 const remembered_call& remember_call(const call_key& key, const axis_values& output_extents, int dtype_number,
                                      Plan&& plan) {
-  return *new (room_for_call()) remembered_call{key, output_extents, dtype_number, plan()};
+  void* const room = room_for_call();
+  if constexpr (std::is_invocable_v<Plan, detail::reducer&>) {
+    return *new (room) remembered_call{
+        key, output_extents, dtype_number, {}, plan(static_cast<remembered_call*>(room)->reduction)};
+  } else {
+    return *new (room) remembered_call{key, output_extents, dtype_number, {}, plan()};
+  }
 }
 
 }  // namespace reblock::python

@@ -66,11 +66,6 @@ bool has_lists(py::handle value) {
 
 }  // namespace
 
-bool is_plain_sum(py::handle reduction, py::handle weights, py::handle dtype) {
-  return weights.is_none() && dtype.is_none() && PyUnicode_Check(reduction.ptr()) != 0 &&
-         PyUnicode_CompareWithASCIIString(reduction.ptr(), "sum") == 0;
-}
-
 fold_arguments::fold_arguments(const py::dtype& columns, py::handle accumulate, py::handle reduction,
                                py::handle weights, py::handle dtype)
     : dtype_(dtype.is_none() ? columns : to_dtype(dtype)),

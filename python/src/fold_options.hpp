@@ -15,9 +15,6 @@ namespace reblock::python {
 
 namespace py = pybind11;
 
-/// Whether these arguments have the values that a fold of sums has.
-bool is_plain_sum(py::handle reduction, py::handle weights, py::handle dtype);
-
 /// The options of a call of fold, and the arrays of their weights.
 class fold_arguments {
  public:

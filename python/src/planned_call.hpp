@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <type_traits>
 #include <utility>
 
 #include "call_memory.hpp"
@@ -19,7 +20,15 @@ template <class Plan>
 struct described_call {
   axis_values output_extents;
   py::dtype dtype;  ///< of the result
-  Plan plan;        ///< makes a detail::operation for the strides of operands
+  Plan plan;        ///< makes a detail::operation for the strides of operands, and may refer to a reducer
+
+  detail::operation plan_for(const operands& where, detail::reducer& reduction) const {
+    if constexpr (std::is_invocable_v<const Plan&, const operands&, detail::reducer&>) {
+      return plan(where, reduction);
+    } else {
+      return plan(where);
+    }
+  }
 };
 template <class Plan>
 described_call(axis_values, py::dtype, Plan) -> described_call<Plan>;
@@ -49,13 +58,15 @@ py::object run_planned(planned_function function, const py::array& input, bound_
     return to_result(arguments.front(), input, out, arrays.output);
   };
 
-  if (!key.complete() || !arrays.source.is(input)) return run(known().plan(where));
+  detail::reducer reduction;
+  if (!key.complete() || !arrays.source.is(input)) return run(known().plan_for(where, reduction));
   remembered = find_call(key);  // once more, since the checks of `out` may have run any code of Python
   if (remembered != nullptr) return run(remembered->plan);
   const auto& call = known();
   const std::optional<int> number = number_of(call.dtype, input);
-  if (!number || (factors != nullptr && !factors->are_held())) return run(call.plan(where));
-  return run(remember_call(key, call.output_extents, *number, [&] { return call.plan(where); }).plan);
+  if (!number || (factors != nullptr && !factors->are_held())) return run(call.plan_for(where, reduction));
+  const auto plan = [&](detail::reducer& kept) { return call.plan_for(where, kept); };
+  return run(remember_call(key, call.output_extents, *number, plan).plan);
 }
 
 }  // namespace reblock::python

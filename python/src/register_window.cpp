@@ -522,24 +522,28 @@ py::object fold_array(py::handle columns, py::handle output_sizes, py::handle wi
       throw py::value_error("out must be given with accumulate=True, which adds to what it holds, got None");
     }
     const auto plan = [axes, geometry = *geometry, sum = how.terms(), options = how.options(),
-                       reduce = how.reducer()](const operands& where) {
+                       reduces = how.reducer() != nullptr,
+                       by = how.reducer() != nullptr ? *how.reducer() : detail::reducer{}](
+                          const operands& where, detail::reducer& reduce) {
+      reduce = by;
       return detail::operation(geometry.sums(axes.input.to_operator(where.input_strides, 0),
                                              axes.output.to_operator(where.output_strides, 0), sum, options,
-                                             reduce));
+                                             reduces ? &reduce : nullptr));
     };
-    return described_call{image, input.dtype(), plan};
+    return described_call{image, how.dtype(), plan};
   };
-  if (is_plain_sum(reduction, weights, dtype)) {
+  if (weights.is_none()) {
     return run_planned(planned_function::fold, input, arguments, nullptr, [&] {
       return describe(fold_arguments(input.dtype(), accumulate, reduction, weights, dtype));
     });
   }
-  // The plan of a reduction refers to its arguments, so that it is not remembered.
+  // The plan of a weighted sum refers to the weights, so that it is not remembered.
   const fold_arguments how(input.dtype(), accumulate, reduction, weights, dtype);
   const auto call = describe(how);
   return run(columns, input, out, how.dtype(), call.output_extents, to_threads(threads),
              [&](const operands& where, pool_executor executor) {
-               call.plan(where).run(where.input, where.output, executor);
+               detail::reducer reduce;
+               call.plan(where, reduce).run(where.input, where.output, executor);
              });
 }
 

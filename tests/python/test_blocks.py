@@ -164,6 +164,27 @@ def test_a_narrow_accumulated_sum_is_rounded_once() -> None:
         assert float(out[0, 0, 2]) == 1 + 2 * half
 
 
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+@pytest.mark.parametrize("length", [5, 9, 21, 33, 70, 200])
+@pytest.mark.parametrize("layout", ["NCHW", "NHWC"])
+def test_sums_onto_negative_zeros_add_the_terms_alone(dtype: Any, length: int, layout: str) -> None:
+    """A -0 stays where all terms are -0, also at the edges, where positions have fewer terms."""
+    random = np.random.default_rng(length)
+    for held_zeros in (1.0, 0.5, 0.02):
+        shape = (2, 3, 6, length)
+        held = random.integers(-2, 3, shape).astype(dtype)
+        held[random.random(shape) < held_zeros] = -0.0
+        columns = random.integers(-2, 3, (2, 27, 4, length - 2)).astype(dtype)
+        columns[random.random(columns.shape) < 0.9] = -0.0
+        expected = held.copy()
+        for k, (y, x) in enumerate(np.ndindex(3, 3)):
+            expected[:, :, y : y + 4, x : x + length - 2] += columns[:, k::9]
+        out = np.ascontiguousarray(np.moveaxis(held, 1, -1)) if layout == "NHWC" else held
+        rows = columns.reshape(2, 27, -1)
+        reblock.fold(rows, (6, length), 3, accumulate=True, out_layout=layout, out=out)
+        assert_same_bytes(np.moveaxis(out, -1, 1) if layout == "NHWC" else out, expected)
+
+
 def test_out_may_share_memory_with_the_columns_that_are_added_to_it() -> None:
     buffer = np.arange(40, dtype=np.int64)
     columns, out = buffer[:9].reshape(1, 3, 3), buffer[4:9].reshape(1, 1, 5)

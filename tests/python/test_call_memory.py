@@ -130,6 +130,23 @@ PLANS: dict[str, tuple[str, tuple[Any, ...], list[dict[str, Any]]]] = {
             {"output_sizes": (4, 5)},
         ],
     ),
+    "reductions": (
+        "fold",
+        ((4, 4), (3, 2)),
+        [
+            {"reduction": "mean"},
+            {"reduction": "max"},
+            {"reduction": "min"},
+            {"reduction": "mean", "dtype": "float32"},
+            {"dtype": "float32"},
+            {"dtype": np.int16},
+            {"reduction": "mean", "padding_mode": "wrap"},
+            {"reduction": "mean", "weights": [[1, 2, 3], [1, 0]]},
+            {"reduction": "mean", "weights": [[1, 2, 3], [1, 2]]},
+            {"weights": np.arange(6.0).reshape(3, 2)},
+            {"reduction": "median"},
+        ],
+    ),
     "patterns": (
         "rearrange",
         (PATTERN,),
@@ -151,7 +168,7 @@ def outcome(work: Callable[[], Array]) -> Any:
 def inputs(name: str) -> list[Array]:
     image = [(2, 36, 4, 6), (2, 4, 6, 36), (1, 36, 4, 6)]
     arrays = []
-    for seed, shape in enumerate([(2, 36, 6), (2, 36, 9)] if name == "sums" else image):
+    for seed, shape in enumerate([(2, 36, 6), (2, 36, 9)] if name in ("sums", "reductions") else image):
         values = np.arange(np.prod(shape), dtype=np.int64).reshape(shape) * 7 + seed
         wide = np.repeat(values, 2, -1)[..., ::2]
         arrays += [values.astype(d) for d in ("i1", "<i4", ">i4", "<f4", "c8")]

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import subprocess
 import sys
@@ -115,6 +116,33 @@ def test_the_mean_of_integers_is_exact(data: st.DataObject) -> None:
     assert_same_bytes(actual, exact_mean(terms, present))
 
 
+@pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.uint16, np.int16])
+@pytest.mark.parametrize(
+    "count", [2, 3, 5, 6, 7, 9, 11, 31, 64, 85, 127, 128, 129, 199, 254, 255, 300]
+)
+def test_means_of_integers_beside_a_half_are_exact(dtype: Any, count: int) -> None:
+    """Totals are an odd number of halves times the count, or one more or less."""
+    random = np.random.default_rng(count)
+    limits = np.iinfo(dtype)
+    length = 400
+    extent = length + count - 1
+    columns = random.integers(limits.min, limits.max + 1, (1, count, length))
+    at = np.arange(extent)
+    offsets, windows = np.arange(count)[:, None], at - np.arange(count)[:, None]
+    is_there = (windows >= 0) & (windows < length)
+    # the first term belongs to one position only, and makes its total what is wanted
+    inner = slice(count - 1, length)
+    columns[0, 0, inner] = random.integers(limits.min // 2, limits.max // 2, length - count + 1)
+    terms = np.where(is_there, columns[0, offsets, windows.clip(0, length - 1)], 0)
+    totals = terms.sum(axis=0)
+    halves = 2 * (totals // count) + 1
+    wanted = (halves * count + random.integers(-1, 2, extent)) // 2
+    terms[0, inner] = (terms[0] + wanted - totals)[inner].clip(limits.min, limits.max)
+    columns[0, 0, inner] = terms[0, inner]
+    actual = reblock.fold(columns.astype(dtype), extent, count, reduction="mean")
+    assert_same_bytes(actual[0, 0], exact_mean(terms.astype(dtype), is_there))
+
+
 @given(st.data())
 def test_the_mean_of_floats_is_rounded_once(data: st.DataObject) -> None:
     call, columns, options, terms, present = draw_columns(data, summable())
@@ -145,6 +173,39 @@ def test_weights_multiply_the_terms(data: st.DataObject, reduction: str) -> None
     weights, each = data.draw(weights_of(call.arguments[1]))
     actual = fold_drawn(data, columns, call, **options, reduction=reduction, weights=weights)
     assert_close(actual, terms, present, each, mean=reduction == "mean")
+
+
+@given(st.data(), st.sampled_from([1, 3, 40, 300, 70_000]))
+def test_a_sum_with_integer_weights_is_exact(data: st.DataObject, largest: int) -> None:
+    """Small integers with small weights are summed as integers, others in float64."""
+    small = [np.dtype(c) for c in "?bBhH"]
+    call, columns, options, terms, present = draw_columns(data, st.sampled_from(small))
+    random = np.random.default_rng(data.draw(st.integers(0, 99)))
+    sizes = call.arguments[1]
+    weights: Any = [random.integers(0, largest + 1, n) for n in sizes]
+    each = functools.reduce(np.multiply.outer, [w.astype(object) for w in weights]).ravel()
+    if data.draw(st.booleans()):
+        weights = random.integers(0, largest + 1, sizes)
+        each = weights.astype(object).ravel()
+    actual = fold_drawn(data, columns, call, **options, weights=weights)
+    factors = each.reshape(-1, *(1,) * (terms.ndim - 1))
+    total = (factors * np.where(present, terms, 0)).sum(axis=0)
+    is_bool = columns.dtype.kind == "b"
+    limits = (0, 1) if is_bool else (np.iinfo(columns.dtype).min, np.iinfo(columns.dtype).max)
+    assert_same_bytes(actual, np.clip(total, *limits).astype(columns.dtype))
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "c8"])
+@pytest.mark.parametrize("length", [5, 13, 33, 90, 400])
+def test_the_mean_of_negative_zeros_is_a_negative_zero(dtype: str, length: int) -> None:
+    """Also at the edges, where positions have fewer terms."""
+    x = np.full((2, 2, 9, length), np.dtype(dtype).type(-0.0))
+    for stride in (1, 2):
+        window: dict[str, Any] = {"window_sizes": 3, "strides": stride}
+        sizes = {"output_sizes": x.shape[2:]}
+        reached = reblock.fold(reblock.unfold(np.ones(x.shape, bool), **window), **sizes, **window)
+        mean = reblock.fold(reblock.unfold(x, **window), **sizes, **window, reduction="mean")
+        assert_same_bytes(mean[reached], x[reached])
 
 
 @given(st.data())

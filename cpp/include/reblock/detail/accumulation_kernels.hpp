@@ -47,6 +47,7 @@ struct quotient {
   bool one_factor = false;          ///< whether factors[0] is for all
   bool is_mean = true;              ///< whether results lie between the terms
   bool divides = false;             ///< whether factors are numbers of terms
+  bool is_listed = false;           ///< whether list_counts() has made the factors a list
 
   /// Returns the number of terms of an element if factors divide or are null.
   double terms(std::size_t i) const noexcept {
@@ -61,13 +62,16 @@ struct accumulation {
   /// elements differ, list_weights() has made the lists.
   void (*add_weighted)(std::byte* row, const rows_of_terms&, const term_offsets&, beginning,
                        const double* const* weights, const weight_steps& apart);
-  /// Converts `count` weights, where they are, to the type that accumulators multiply by. Returns whether this is exact.
-  bool (*list_weights)(double* weights, std::size_t count);
+  /// Converts `period` weights, where they are, to the type that accumulators multiply by, and repeats them until there are
+  /// `count`. Returns whether this is exact.
+  bool (*list_weights)(double* weights, std::size_t count, std::size_t period);
   /// Makes sums of rows of contiguous single terms, where they are. `weights` has a row's list, or one weight.
   void (*weigh)(std::byte* terms, std::size_t columns, const tile_axis& rows, const double* weights,
                 bool vary);
   /// Writes the contiguous results of `count` accumulators.
   void (*finish)(const std::byte* row, std::byte* results, std::size_t count, const quotient&);
+  /// Makes numbers of terms, where they are, a list by which finish() divides fast. Returns whether it can.
+  bool (*list_counts)(double* counts, std::size_t count);
   /// Adds one term to what each accumulator of some rows holds, times the weight where there are weights.
   void (*add_single)(std::byte* row, const single_terms_of_rows&);
   /// Makes accumulators 0, or, for a first term, what changes no sum: -0 in floating point.
@@ -212,6 +216,16 @@ template <class Weight>
 template <class A>
 using dividend =
     std::conditional_t<std::floating_point<A>, A, std::conditional_t<sizeof(A) <= 2, float, double>>;
+
+/// Sums of so many integers of one byte are divided as integers of two bytes.
+inline constexpr int most_small_count = 127;
+
+/// Returns 65536 / twice, rounded up. Let `sum` be of up to most_small_count values below 256, and `twice` twice their
+/// number. Then the upper half of (2 * sum + twice / 2) times the inverse is the quotient, rounded, or one more: the product
+/// is less than 1 too large.
+constexpr std::uint16_t inverse_of_twice(std::uint16_t twice) noexcept {
+  return twice == 0 ? std::uint16_t{0} : static_cast<std::uint16_t>((65535 + twice) / twice);
+}
 
 /// A sum of floats in double becomes a float that is rounded as the exact quotient, even by an inverse number of terms.
 template <class T>

@@ -21,6 +21,7 @@
 #include <reblock/detail/for_each_choice.hpp>
 #include <reblock/detail/gather_axis.hpp>
 #include <reblock/detail/held_image.hpp>
+#include <reblock/detail/lanes.hpp>
 #include <reblock/detail/layout.hpp>
 #include <reblock/detail/piecewise_sum.hpp>
 #include <reblock/detail/remembered_moves.hpp>
@@ -31,15 +32,14 @@ namespace reblock::inline REBLOCK_NAMESPACE::detail {
 /// Bytes of a box: half of a usual first-level cache. The other half is for the columns.
 inline constexpr std::size_t box_bytes = 16 * 1024;
 
-/// Bytes of a box that is reduced: its pieces cost more than those of sums.
+/// Bytes of a box that is reduced: its pieces cost more than those of sums. A box of short rows has at least so many places,
+/// even if they have many phases: each phase then fills the accumulators.
 inline constexpr std::int64_t reduced_box_bytes = 64 * 1024;
+inline constexpr std::int64_t least_reduced_places{most_accumulators};
 
-/// Bytes of the buffer of a box that is reduced: more would not fit on the stack beside the accumulators.
-inline constexpr std::size_t reduced_buffer_bytes = 6 * 1024;
-
-/// A place of more bytes, with all its phases, is reduced without a buffer: a buffer would have few places, and the weights
-/// of each phase are computed for each buffer.
-inline constexpr std::int64_t most_reduced_place = 64;
+/// A place of more bytes, with all its phases, is reduced without a buffer: a buffer would have few places. Long rows of
+/// results of more than two bytes are too, because they fill lines of the cache.
+inline constexpr std::int64_t most_reduced_place = std::int64_t{box_bytes} / 32;
 
 /// A box has at least so many places of one axis.
 struct least_places {
@@ -108,7 +108,6 @@ class gather {
                sum_moves& moves) const noexcept;
   void fill_part(const box& part, const std::byte* columns, const box_target& places,
                  sum_moves& moves) const noexcept;
-  template <std::size_t Bytes>
   void fill_by_buffer(const box& part, const std::byte* columns, const box_target& places,
                       sum_moves& moves) const noexcept;
   std::int64_t whole_places(const box& part, std::size_t d) const noexcept;
@@ -191,19 +190,19 @@ inline gather::gather(const sum_request& sums, const sum_functions* sum) noexcep
                  columns_.strides[1] == element_size;
   const bool is_spread =
       by_channels_ ? output_strides_[1] != result_size : last.phases > 1 || last.output_stride != result_size;
-  // Each box has its own factors, so the buffer must have room for many results.
-  const bool is_small = reduces ? result_size == 1 && size <= most_reduced_place &&
-                                      last.places() * element_size <= reduced_piece::most_masked_row
-                                : size <= std::int64_t{box_bytes};
+  const std::int64_t row = last.places() * result_size;
+  const bool is_small =
+      reduces ? size <= most_reduced_place && (result_size <= 2 || row <= reduced_piece::most_masked_row)
+              : size <= std::int64_t{box_bytes};
   buffered_ = is_spread && is_small && last.block_stride == element_size;
-  box_ = buffered_ ? choose_box(places_, size,
-                                reduces ? reduced_buffer_bytes
-                                : adds_ ? added_bytes
-                                        : box_bytes,
-                                written_run(result_size))
-         : reduces ? choose_box(places_, size, reduced_box_bytes)
-         : adds_   ? choose_box(places_, size, added_bytes)
-                   : choose_box(places_, element_size);
+  const bool has_short_rows = last.places() <= least_reduced_places;
+  const std::int64_t reduced_bytes =
+      buffered_ ? std::int64_t{box_bytes}
+                : std::max(reduced_box_bytes, has_short_rows ? least_reduced_places * size : 0);
+  const std::int64_t bytes = reduces ? reduced_bytes : adds_ ? added_bytes : std::int64_t{box_bytes};
+  box_ = buffered_          ? choose_box(places_, size, bytes, written_run(result_size))
+         : reduces || adds_ ? choose_box(places_, size, bytes)
+                            : choose_box(places_, element_size);
 }
 
 /// Returns how many places of the image's innermost axis make a run that is worth writing.
@@ -402,14 +401,13 @@ inline std::int64_t gather::whole_places(const box& part, std::size_t d) const n
   sums.sum_phases();
 }
 
-/// Fills a box through a buffer of `Bytes` bytes.
-template <std::size_t Bytes>
+/// Fills a box through a buffer.
 [[gnu::noinline]] inline void gather::fill_by_buffer(const box& part, const std::byte* columns,
                                                      const box_target& places,
                                                      sum_moves& moves) const noexcept {
-  alignas(64) std::byte buffer[Bytes + readable_slack];
+  alignas(64) std::byte buffer[box_bytes + readable_slack];
   const box_target phases = buffer_of(part, buffer);
-  if (has_gaps_) std::memset(buffer, 0, Bytes);
+  if (has_gaps_) std::memset(buffer, 0, box_bytes);
   if (columns_.accumulates) move_sums(part, phases, places, true, moves);
   sum(columns_, part, columns, phases, false, may_mask(part, places));
   move_sums(part, phases, places, false, moves);
@@ -444,8 +442,7 @@ inline void gather::fill_box(std::int64_t number, const std::byte* columns, std:
 inline void gather::fill_part(const box& part, const std::byte* columns, const box_target& places,
                               sum_moves& moves) const noexcept {
   if (!buffered_) return sum(columns_, part, columns, places, has_gaps_, may_mask(part, places));
-  if (columns_.reduce != nullptr) return fill_by_buffer<reduced_buffer_bytes>(part, columns, places, moves);
-  fill_by_buffer<box_bytes>(part, columns, places, moves);
+  fill_by_buffer(part, columns, places, moves);
 }
 
 [[gnu::noinline]] inline void fill_boxes(const gather& sums, const index_range& boxes,

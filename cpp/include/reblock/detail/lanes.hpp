@@ -17,10 +17,18 @@ namespace reblock::inline REBLOCK_NAMESPACE::detail {
 /// From what accumulators begin: zero, the first term, or what they hold.
 enum class beginning : std::uint8_t { zero, first_term, held };
 
+/// A list of masks tells which terms count: a mask for each term, whose bytes keep the bits of a row of terms or make them 0.
+struct mask_list {
+  const std::byte* const* first = nullptr;  ///< null: all terms count
+  std::size_t begin = 0;                    ///< where the masks of a row begin, bytes
+  std::size_t period = 0;                   ///< bytes after which masks repeat, or 0
+};
+
 /// Terms of each element: `count` of them, at these offsets in bytes from the first element's first term.
 struct term_offsets {
   const std::int64_t* offsets;
   std::size_t count;
+  mask_list masks{};
 };
 
 /// How many weights further the weight of the next row of elements is, and that of the next element.

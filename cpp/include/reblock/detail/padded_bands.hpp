@@ -128,6 +128,7 @@ class padded_bands {
     if (by.is_mean) {
       by.factors = factors_.data();
       by.divides = !has_inverse_factors();
+      by.is_listed = lists_counts_;
     }
     rows_.finish(to, by);
   }
@@ -252,7 +253,11 @@ class padded_bands {
           row[k] += next.weight;
       }
     }
-    if (!has_inverse_factors()) return;
+    lists_counts_ = false;
+    if (!has_inverse_factors()) {
+      lists_counts_ = functions_.list_counts(factors_.data(), factors_.size());
+      return;
+    }
     for (double& factor : factors_) {
       if (factor != 0) factor = 1 / factor;
     }
@@ -270,6 +275,7 @@ class padded_bands {
   std::size_t count_ = 0;
   std::array<rectangle, most_rectangles> rectangles_;
   std::array<double, most_accumulators> factors_;
+  bool lists_counts_ = false;  ///< whether factors_ is a list of accumulation::list_counts()
   reduced_rows rows_;
 };
 

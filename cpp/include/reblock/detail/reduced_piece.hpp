@@ -28,7 +28,7 @@ class reduced_piece {
  public:
   static constexpr std::size_t most_terms = reduced_rows::most_terms;
   static constexpr std::size_t weights_room = 4 * most_accumulators;
-  static constexpr std::int64_t most_masked_row = 64;  ///< bytes
+  static constexpr std::int64_t most_masked_row = 256;  ///< bytes
 
   /// An axis of the elements. Along the phases of a spatial axis, the offset in the window changes with the index.
   struct axis {
@@ -49,15 +49,15 @@ class reduced_piece {
   struct masks {
     const std::byte* first = nullptr;  ///< null: there are none
     std::int64_t stride = 0;           ///< from term to term
-    std::size_t period = 0;            ///< as in mask_place
+    std::size_t period = 0;            ///< as in mask_list
   };
 
   explicit reduced_piece(const reducer& how) noexcept : how_(how), rows_(how) {}
 
-  /// Tells whether masks may leave out terms: these become 0, so they would be terms of other reductions. Longer rows
+  /// Tells whether masks may leave out terms: those of means and of weighted sums that are not converted first. Longer rows
   /// are faster without masks.
   static bool may_mask(const reducer& how, std::int64_t terms, std::int64_t row) noexcept {
-    return (how.by == fold_reduction::sum || how.by == fold_reduction::mean) &&
+    return (how.by == fold_reduction::mean || !how.weights.empty()) && how.types.convert == nullptr &&
            terms <= std::int64_t{most_terms} && row >= 4 && row <= most_masked_row;
   }
   /// Adds the axis along which the masks of terms change. Its terms are contiguous.
@@ -94,6 +94,8 @@ class reduced_piece {
 
  private:
   bool is_weighted() const noexcept { return !how_.weights.empty(); }
+  /// Tells whether sums of weights divide the results.
+  bool sums_weights() const noexcept { return is_weighted() && how_.by == fold_reduction::mean; }
   std::int64_t term_size() const noexcept { return how_.types.terms.size; }
   std::int64_t result_size() const noexcept { return how_.types.results.size; }
   bool has_masks() const noexcept { return masks_.first != nullptr; }
@@ -160,34 +162,62 @@ class reduced_piece {
     offsets_[outer.window_axis] -= outer.extent;
   }
 
-  /// Cuts the inner axes into rows of accumulators.
+  /// Cuts the inner axes into rows of accumulators. If all rows have the same terms, weights and masks, these are listed once,
+  /// and rows that follow each other in the columns are read one after the other.
   void reduce_rows(const std::byte* source, std::byte* destination) noexcept {
     const std::int64_t limit = rows_.most_elements();
-    const std::int64_t columns = std::min(inner_.extent, limit);
+    const std::int64_t period = static_cast<std::int64_t>(masks_.period) / term_size();
+    std::int64_t columns = std::min(inner_.extent, limit);
+    if (columns < inner_.extent && period != 0 && period <= limit) columns = limit / period * period;
     const std::int64_t rows = std::min(outer_.extent, limit / columns);
+    const auto choose = [&](std::int64_t i, std::int64_t j) {
+      first_row_ = i;
+      first_column_ = j;
+      rows_.set_size(std::min(rows, outer_.extent - i), std::min(columns, inner_.extent - j));
+    };
+    const auto along = [](std::int64_t i, std::int64_t outer, std::int64_t j, std::int64_t inner) {
+      return wrapping_add(wrapping_multiply(i, outer), wrapping_multiply(j, inner));
+    };
+    const auto source_at = [&](std::int64_t i, std::int64_t j) {
+      return along(i, outer_.source_stride, j, inner_.source_stride);
+    };
+    const auto destination_at = [&](std::int64_t i, std::int64_t j) {
+      return along(i, outer_.destination_stride, j, inner_.destination_stride);
+    };
+    has_list_ = false;
+    const bool same_columns =
+        columns == inner_.extent ||
+        (has_masks() ? period != 0 && columns % period == 0 : inner_.window_axis == no_window_axis);
+    if (same_columns && outer_.window_axis == no_window_axis) {
+      return repeat(unweighted_, source, destination, [&](const std::byte* from, std::byte* to) {
+        for (std::int64_t i = 0; i < outer_.extent; i += rows) {
+          for (std::int64_t j = 0; j < inner_.extent; j += columns) {
+            choose(i, j);
+            reduce_elements(from + source_at(i, j), to + destination_at(i, j));
+          }
+        }
+      });
+    }
     for (std::int64_t j = 0; j < inner_.extent; j += columns) {
       has_list_ = false;
       for (std::int64_t i = 0; i < outer_.extent; i += rows) {
         if (outer_.window_axis != no_window_axis) has_list_ = false;
-        first_row_ = i;
-        first_column_ = j;
-        rows_.set_size(std::min(rows, outer_.extent - i), std::min(columns, inner_.extent - j));
-        const auto along = [i, j](std::int64_t outer, std::int64_t inner) {
-          return wrapping_add(wrapping_multiply(i, outer), wrapping_multiply(j, inner));
-        };
-        repeat(unweighted_, source + along(outer_.source_stride, inner_.source_stride),
-               destination + along(outer_.destination_stride, inner_.destination_stride));
+        choose(i, j);
+        repeat(unweighted_, source + source_at(i, j), destination + destination_at(i, j),
+               [this](const std::byte* from, std::byte* to) { reduce_elements(from, to); });
       }
     }
   }
 
   /// Walks the other axes. Weights stay as they are.
-  void repeat(std::size_t end, const std::byte* source, std::byte* destination) noexcept {
-    if (end == 0) return reduce_elements(source, destination);
+  template <class Reduce>
+  void repeat(std::size_t end, const std::byte* source, std::byte* destination,
+              const Reduce& reduce) noexcept {
+    if (end == 0) return reduce(source, destination);
     const axis& outer = axes_[end - 1];
     for (std::int64_t i = 0; i < outer.extent; ++i) {
       repeat(end - 1, source + wrapping_multiply(i, outer.source_stride),
-             destination + wrapping_multiply(i, outer.destination_stride));
+             destination + wrapping_multiply(i, outer.destination_stride), reduce);
     }
   }
 
@@ -200,6 +230,7 @@ class reduced_piece {
     if (by.is_mean && has_masks()) {
       by.factors = factors_;
       by.divides = !has_inverse_factors();
+      by.is_listed = lists_counts_;
     } else if (by.is_mean && is_weighted()) {
       by.factors = factors_;
       by.one_factor = !vary_rows_ && !vary_columns_;
@@ -215,7 +246,7 @@ class reduced_piece {
     const std::size_t at_once =
         is_weighted() ? std::min(most_terms, weights_room / weights_count()) : most_terms;
     const auto all = static_cast<std::size_t>(term_count_);
-    if (is_weighted()) std::memset(factors_, 0, weights_count() * sizeof(double));
+    if (sums_weights()) std::memset(factors_, 0, weights_count() * sizeof(double));
     std::array<double, most_terms> sums;  // of the weights of terms with the same mask
     if (has_masks()) {
       const std::int64_t count = terms_[spatial_ - 1].count;
@@ -236,7 +267,7 @@ class reduced_piece {
           masks_of_terms_[t] = masks_.first + last * masks_.stride;
           if (is_weighted()) sums[static_cast<std::size_t>(last)] += weights_[t];
         } else if (is_weighted() && vary_columns_) {
-          functions_->list_weights(weights_ + t * weights_count(), weights_count());
+          functions_->list_weights(weights_ + t * weights_count(), weights_count(), weights_count());
         }
         std::size_t d = spatial_;
         for (; d > 0; --d) {
@@ -261,9 +292,9 @@ class reduced_piece {
   }
 
   void add_listed(const std::byte* source, std::size_t count) noexcept {
-    const term_offsets listed{offsets_of_terms_, count};
-    if (!has_masks()) return rows_.add(source, listed, weights_of_terms_, steps_);
-    rows_.add_masked(source, listed, masks_of_terms_, {mask_begin(), masks_.period}, weights_of_terms_);
+    if (!has_masks()) return rows_.add(source, {offsets_of_terms_, count}, weights_of_terms_, steps_);
+    rows_.add_masked(source, {offsets_of_terms_, count, {masks_of_terms_, mask_begin(), masks_.period}},
+                     weights_of_terms_);
   }
 
   std::size_t mask_begin() const noexcept {
@@ -297,6 +328,7 @@ class reduced_piece {
     for (std::size_t i = different; i < row; ++i) factors_[i] = factors_[i - different];
     for (std::size_t r = 1; r < rows_.rows(); ++r)
       std::memcpy(factors_ + r * row, factors_, row * sizeof(double));
+    lists_counts_ = !has_inverse_factors() && rows_.list_counts(factors_);
   }
 
   /// Chooses how many weights each term has: those that differ. If terms go through a buffer, each accumulator has one.
@@ -351,7 +383,7 @@ class reduced_piece {
     const std::int64_t row_step = step(outer_);
     const std::size_t columns = vary_columns_ ? rows_.columns() : 1;
     const std::size_t parts = weight_columns_ / columns;
-    double* sums = factors_;
+    const double* const first_weight = to;
     for (std::size_t i = 0; i < weight_rows_; ++i) {
       const std::int64_t row = static_cast<std::int64_t>(i) * row_step;
       const double factor = along_row == nullptr ? product : product * along_row[row];
@@ -359,12 +391,11 @@ class reduced_piece {
       for (std::size_t j = 0; j < columns; ++j) {
         const double weight =
             from == nullptr ? factor : factor * from[static_cast<std::int64_t>(j) * column_step];
-        for (std::size_t k = 0; k < parts; ++k) {
-          *to++ = weight;
-          *sums++ += weight;
-        }
+        for (std::size_t k = 0; k < parts; ++k) *to++ = weight;
       }
     }
+    if (!sums_weights()) return;
+    for (std::size_t i = 0; i < weights_count(); ++i) factors_[i] += first_weight[i];
   }
 
   const reducer& how_;
@@ -383,6 +414,7 @@ class reduced_piece {
   std::int64_t first_column_ = 0;
   reduced_rows rows_;
   bool has_list_ = false;      ///< whether the lists and factors_ are those of the row, with all terms
+  bool lists_counts_ = false;  ///< whether factors_ is a list of rows_.list_counts()
   bool vary_rows_ = false;     ///< whether rows have weights of their own
   bool vary_columns_ = false;  ///< whether the elements of a row have
   std::size_t weight_rows_ = 1;

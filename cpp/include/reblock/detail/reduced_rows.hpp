@@ -17,7 +17,6 @@
 #include <reblock/detail/instruction_set.hpp>
 #include <reblock/detail/lanes.hpp>
 #include <reblock/detail/layout.hpp>
-#include <reblock/detail/masked_copy.hpp>
 #include <reblock/detail/reduction.hpp>
 #include <reblock/fold_options.hpp>
 
@@ -147,7 +146,7 @@ class reduced_rows {
   /// Tells whether terms are added in place: they are rows of contiguous terms.
   bool adds_in_place() const noexcept {
     return how_.types.convert == nullptr && along_row_.source == term_size() &&
-           (rows_ == 1 || columns_ * static_cast<std::size_t>(term_size()) > short_row);
+           (rows_ == 1 || columns_ * static_cast<std::size_t>(term_size()) >= short_row);
   }
 
   /// Adds terms at some offsets from the first element's `source`, in place or one after the other by a buffer. `weights`
@@ -164,49 +163,31 @@ class reduced_rows {
     }
   }
 
-  /// Does the same for terms with masks, one mask for each term. Each term has one weight.
-  void add_masked(const std::byte* source, const term_offsets& terms, const std::byte* const* masks,
-                  const mask_place& at, const double* const* weights) noexcept {
-    const bool is_wide = usable_instruction_set() >= instruction_set::avx2;
-    const auto copy = is_wide ? in_wide_registers<&copy_masked>::call : copy_masked;
-    const std::size_t row = columns_ * static_cast<std::size_t>(term_size());
-    const std::size_t size = rows_ * row;
-    const bool converts = how_.types.convert != nullptr;
-    const std::size_t at_once = converts ? 1 : std::clamp<std::size_t>(masked_bytes / size, 1, most_masked);
-    for (std::size_t t = 0; t < terms.count;) {
-      std::array<std::int64_t, most_masked> places;
-      const std::size_t batch = std::min(at_once, terms.count - t);
-      for (std::size_t k = 0; k < batch; ++k) {
-        places[k] = static_cast<std::int64_t>(k * size);
-        copy(terms_buffer_ + k * size, {source + terms.offsets[t + k], along_column_.source, rows_, row},
-             masks[t + k], at);
-      }
-      if (converts) how_.types.convert(terms_buffer_, converted_, elements());
-      add_rows({converts ? converted_ : terms_buffer_, 0, 1, accumulators()}, {places.data(), batch},
-               weights + t, {});
-      t += batch;
-    }
+  /// Does the same for terms with masks, in place. Each term has one weight.
+  void add_masked(const std::byte* source, const term_offsets& terms, const double* const* weights) noexcept {
+    const std::size_t columns = columns_ * static_cast<std::size_t>(parts());
+    add_rows({source, along_column_.source, rows_, columns}, terms, weights, {});
   }
+
+  /// Makes numbers of terms, where they are, what finish() divides by. Returns whether it has: see accumulation.
+  bool list_counts(double* counts) const noexcept { return functions_->list_counts(counts, accumulators()); }
 
   /// Writes the results.
   void finish(std::byte* destination, const quotient& by) noexcept {
-    std::byte* const results = in_place() ? destination : results_;
+    std::byte* const results = in_place() ? destination : terms_buffer_;
     functions_->finish(accumulators_, results, accumulators(), by);
-    if (results == results_) scatter(results, destination);
+    if (results == terms_buffer_) scatter(results, destination);
   }
   /// Writes the results of elements without terms.
   void clear(std::byte* destination) noexcept {
-    std::byte* const results = in_place() ? destination : results_;
+    std::byte* const results = in_place() ? destination : terms_buffer_;
     std::memset(results, 0, rows_ * columns_ * static_cast<std::size_t>(result_size()));
-    if (results == results_) scatter(results, destination);
+    if (results == terms_buffer_) scatter(results, destination);
   }
 
  private:
-  /// Rows of up to so many bytes are brought together.
+  /// Rows of fewer bytes are brought together.
   static constexpr std::size_t short_row = 32;
-  /// The masked terms that are added at once, and their bytes.
-  [[gnu::visibility("hidden")]] static constexpr std::size_t most_masked = 32;
-  static constexpr std::size_t masked_bytes = most_accumulators * 32;
 
   std::int64_t term_size() const noexcept { return how_.types.terms.size; }
   std::int64_t result_size() const noexcept { return how_.types.results.size; }
@@ -314,9 +295,8 @@ class reduced_rows {
   std::size_t rows_ = 0;
   std::size_t columns_ = 0;
   alignas(64) std::byte accumulators_[accumulators_bytes];
-  alignas(64) std::byte terms_buffer_[masked_bytes];  ///< terms side by side, or with masks
+  alignas(64) std::byte terms_buffer_[most_accumulators * 16];  ///< terms or results side by side
   alignas(64) std::byte converted_[most_accumulators * 16];
-  alignas(64) std::byte results_[most_accumulators * 16];
 };
 
 }  // namespace reblock::inline REBLOCK_NAMESPACE::detail

@@ -130,7 +130,7 @@ class piece_weigher {
     }
     if (row_ == nullptr) {
       weights_[0] = w.has_products() ? product : *first;
-      return use_weights(1);
+      return use_weights(1, 1);
     }
     const std::int64_t place = begin % period_;
     const std::int64_t from = lists_period_ ? 0 : place;
@@ -140,24 +140,25 @@ class piece_weigher {
     }
     const double* const own = row_weights_ + (place - from);
     if (product == product_ && place == product_place_ && count <= product_count_) return;
-    for (std::int64_t i = 0; i < count; ++i) weights_[i] = product * own[i];
+    const std::int64_t different = std::min(count, period_);
+    for (std::int64_t i = 0; i < different; ++i) weights_[i] = product * own[i];
     product_ = product;
     product_place_ = place;
     product_count_ = count;
-    use_weights(static_cast<std::size_t>(count));
+    use_weights(static_cast<std::size_t>(count), static_cast<std::size_t>(different));
   }
 
-  /// Lists the first weights for the fastest function. The product of two floats is exact in double, so it is rounded once.
-  void use_weights(std::size_t count) noexcept {
+  /// Lists weights for the fastest function: the first `period`, repeated. The product of two floats is exact in double, so it is rounded once.
+  void use_weights(std::size_t count, std::size_t period) noexcept {
     if (exact_ != nullptr) {
-      std::copy_n(weights_, count, exact_weights_);
-      if (exact_->list_weights(exact_weights_, count)) {
+      std::copy_n(weights_, period, exact_weights_);
+      if (exact_->list_weights(exact_weights_, count, period)) {
         weigh_ = exact_->weigh;
         chosen_ = row_ == nullptr ? weights_ : exact_weights_;
         return;
       }
     }
-    if (row_ != nullptr) functions_.list_weights(weights_, count);
+    if (row_ != nullptr) functions_.list_weights(weights_, count, period);
     weigh_ = functions_.weigh;
     chosen_ = weights_;
   }

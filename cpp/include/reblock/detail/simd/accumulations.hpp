@@ -19,6 +19,7 @@
 #include <reblock/detail/lanes.hpp>
 #include <reblock/detail/registers.hpp>
 #include <reblock/detail/rounded.hpp>
+#include <reblock/detail/sum_leaves.hpp>
 #include <reblock/detail/term_values.hpp>
 #include <reblock/detail/tile.hpp>
 
@@ -28,6 +29,7 @@ namespace accumulations::baseline {
 
 inline constexpr std::size_t width = 16;
 inline constexpr std::size_t lane_bytes = 32;  // two registers
+inline constexpr bool multiplies_upper = false;
 inline constexpr bool fuses = false;
 
 #if defined(__GNUC__) && (!defined(__i386__) || defined(__SSE2__))
@@ -60,6 +62,9 @@ template <class T, class A>
 inline constexpr bool finishes_in_lanes = false;
 template <class Value>
 void keep_apart(Value&) noexcept {}
+template <class T, std::size_t N, class Lanes>
+void store_small_quotients(std::byte* to, const Lanes& sums, const Lanes& twice,
+                           const Lanes& inverses) noexcept;
 
 #endif
 
@@ -81,6 +86,14 @@ namespace accumulations::avx2 {
 inline constexpr std::size_t width = 32;
 inline constexpr std::size_t lane_bytes = width;
 inline constexpr bool fuses = false;
+inline constexpr bool multiplies_upper = true;  // whether multiply_upper has an instruction
+
+/// Makes the upper halves of products.
+[[gnu::always_inline]] inline void multiply_upper(lanes<std::uint16_t, 16>& to,
+                                                  const lanes<std::uint16_t, 16>& a,
+                                                  const lanes<std::uint16_t, 16>& b) noexcept {
+  to = (lanes<std::uint16_t, 16>)__builtin_ia32_pmulhuw256((lanes<short, 16>)a, (lanes<short, 16>)b);
+}
 
 template <std::size_t N>
 [[gnu::always_inline]] inline void load_halves(lanes<float, N>& to, const std::byte* from) noexcept {
@@ -115,6 +128,18 @@ namespace accumulations::avx512 {
 inline constexpr std::size_t width = 64;
 inline constexpr std::size_t lane_bytes = width;
 inline constexpr bool fuses = true;  // whether the set has an instruction that multiplies and adds at once
+inline constexpr bool multiplies_upper = true;
+
+[[gnu::always_inline]] inline void multiply_upper(lanes<std::uint16_t, 32>& to,
+                                                  const lanes<std::uint16_t, 32>& a,
+                                                  const lanes<std::uint16_t, 32>& b) noexcept {
+  using shorts = lanes<short, 32>;
+#if defined(__clang__)
+  to = (lanes<std::uint16_t, 32>)__builtin_ia32_pmulhuw512((shorts)a, (shorts)b);
+#else
+  to = (lanes<std::uint16_t, 32>)__builtin_ia32_pmulhuw512_mask((shorts)a, (shorts)b, shorts{}, ~0u);
+#endif
+}
 
 template <std::size_t N>
 [[gnu::always_inline]] inline void load_halves(lanes<float, N>& to, const std::byte* from) noexcept {
