@@ -384,12 +384,9 @@ template <std::size_t Count>
   }
 }
 
-/// The enum says which lanes a mover picks. The element size decides if it is `either`.
-enum class picked_lanes : std::uint8_t { bytes, words, either };
-
 /// Moves a block in Count registers: interleaves its rows or, if `Separates`, separates its columns. `Slots`: 0 for rows that
 /// fill registers. `InSteps`: see wide_slots.
-template <picked_lanes Lanes, std::size_t Count, std::size_t Slots, bool InSteps, bool Separates>
+template <std::size_t Count, std::size_t Slots, bool InSteps, bool Separates>
 [[gnu::target("avx512vl,avx512bw,avx512vbmi")]] void move_wide_streams(const stream_block& block,
                                                                        const std::byte* source,
                                                                        std::byte* destination) {
@@ -402,8 +399,7 @@ template <picked_lanes Lanes, std::size_t Count, std::size_t Slots, bool InSteps
   const wide_row<Count> row(row_bytes * (Separates ? block.columns : block.rows));
   using steps = std::conditional_t<InSteps, wide_steps<Count, Slots, Separates>, wide_step<Count>>;
   const steps all_steps(block.picks);
-  const bool are_words = Lanes == picked_lanes::words ||
-                         (Lanes == picked_lanes::either && block.element_size % sizeof(std::uint32_t) == 0);
+  const bool are_words = can_pick_words(Count) && block.element_size % sizeof(std::uint32_t) == 0;
   const std::size_t last = Slots == 0 ? row_bytes - width : 0;
   bool is_streamed = Slots == 0 && block.is_streamed;
   if constexpr (Separates) {
@@ -422,11 +418,10 @@ template <picked_lanes Lanes, std::size_t Count, std::size_t Slots, bool InSteps
         placed.load_streams(v, from, all);
       }
       keep_in_registers(v, all);
-      if constexpr (Lanes != picked_lanes::bytes) {
-        if (are_words) all_steps.template convert<std::uint32_t>(v);
-      }
-      if constexpr (Lanes != picked_lanes::words) {
-        if (!are_words) all_steps.template convert<std::uint8_t>(v);
+      if (are_words) {
+        all_steps.template convert<std::uint32_t>(v);
+      } else {
+        all_steps.template convert<std::uint8_t>(v);
       }
       if constexpr (Slots == 0) {
         std::byte* const place = to + (Separates ? at : at * Count);
@@ -448,38 +443,24 @@ template <picked_lanes Lanes, std::size_t Count, std::size_t Slots, bool InSteps
   }
 }
 
-/// Returns the mover of a shape with `Slots` streams in a register, or 0 if rows fill registers.
-template <bool Separates, std::size_t Slots, picked_lanes Lanes>
-block_mover few_wide_mover(std::size_t count) noexcept {
-  constexpr bool is_single = Slots <= 1;
-  switch (count) {
-    case 2: return move_wide_streams<Lanes, 2, Slots, is_single, Separates>;
-    case 3: return move_wide_streams<Lanes, 3, Slots, is_single, Separates>;
-    default: return move_wide_streams<Lanes, 4, Slots, is_single, Separates>;
-  }
-}
+/// Returns the mover of `count` registers with `Slots` streams each, or 0 if rows fill registers.
 template <bool Separates, std::size_t Slots>
-block_mover wide_mover_of(std::size_t count, bool are_words) noexcept {
-  constexpr auto bytes = picked_lanes::bytes;
-  if (can_pick_words(count)) {
-    if constexpr (Slots > 0) return few_wide_mover<Separates, Slots, picked_lanes::either>(count);
-    if constexpr (Slots == 0) {
-      return are_words ? few_wide_mover<Separates, 0, picked_lanes::words>(count)
-                       : few_wide_mover<Separates, 0, bytes>(count);
-    }
-  }
+block_mover wide_mover_of(std::size_t count) noexcept {
   if constexpr (Slots >= 2) {
-    if (count == 1) return move_wide_streams<bytes, 1, Slots, false, Separates>;
+    if (count == 1) return move_wide_streams<1, Slots, false, Separates>;
   }
+  if (count == 2) return move_wide_streams<2, Slots, Slots <= 1, Separates>;
+  if (count == 3) return move_wide_streams<3, Slots, Slots <= 1, Separates>;
+  if (count == 4) return move_wide_streams<4, Slots, Slots <= 1, Separates>;
   if constexpr (Slots <= 2) {
-    if (count == 5) return move_wide_streams<bytes, 5, Slots, Slots <= 1, Separates>;
-    if (count == 8) return move_wide_streams<bytes, 8, Slots, true, Separates>;
+    if (count == 5) return move_wide_streams<5, Slots, Slots <= 1, Separates>;
+    if (count == 8) return move_wide_streams<8, Slots, true, Separates>;
   }
   if constexpr (Slots <= 1) {
-    if (count == 6) return move_wide_streams<bytes, 6, Slots, true, Separates>;
-    if (count == 7) return move_wide_streams<bytes, 7, Slots, true, Separates>;
-    if (count == 9) return move_wide_streams<bytes, 9, Slots, true, Separates>;
-    if (count == 16) return move_wide_streams<bytes, 16, Slots, true, Separates>;
+    if (count == 6) return move_wide_streams<6, Slots, true, Separates>;
+    if (count == 7) return move_wide_streams<7, Slots, true, Separates>;
+    if (count == 9) return move_wide_streams<9, Slots, true, Separates>;
+    if (count == 16) return move_wide_streams<16, Slots, true, Separates>;
   }
   return nullptr;
 }
@@ -490,14 +471,12 @@ block_mover choose_wide_mover(std::size_t streams, std::size_t row_bytes, std::s
   const bool are_some = (streams >= 2 && streams <= 9) || streams == 16;
   if (element_size > 8 || !are_some) return nullptr;
   const wide_slots shape = wide_slots::of(streams, row_bytes);
-  const bool are_words = element_size % sizeof(std::uint32_t) == 0;
   switch (shape.slots) {
-    case 4: return wide_mover_of<Separates, 4>(shape.count, are_words);
-    case 2: return wide_mover_of<Separates, 2>(shape.count, are_words);
+    case 4: return wide_mover_of<Separates, 4>(shape.count);
+    case 2: return wide_mover_of<Separates, 2>(shape.count);
     default: break;
   }
-  return row_bytes < 64 ? wide_mover_of<Separates, 1>(shape.count, are_words)
-                        : wide_mover_of<Separates, 0>(shape.count, are_words);
+  return row_bytes < 64 ? wide_mover_of<Separates, 1>(shape.count) : wide_mover_of<Separates, 0>(shape.count);
 }
 
 #else
