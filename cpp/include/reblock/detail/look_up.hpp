@@ -65,17 +65,13 @@ struct lookup_shape {
     });
     return;
   }
-  const auto look_up_if = [&](auto wide, auto log_loaded, auto targets_before) {
-    constexpr std::size_t window_bytes = wide == 0 ? 16 : 32;
-    constexpr std::size_t windows = (std::size_t{64} << log_loaded) / window_bytes;
-    constexpr std::size_t targets = targets_before + 1;
-    if (shape.window_bytes == window_bytes && shape.windows == windows && shape.targets == targets) {
-      look_up_64<window_bytes, windows, targets>(shape.store, wanted, outer, inner, source, destination);
-    }
-  };
-  unrolled<2>([&](auto wide) {
-    unrolled<3>([&](auto log_loaded) {
-      unrolled<lookup_shape::most_targets>([&](auto targets) { look_up_if(wide, log_loaded, targets); });
+  const std::size_t loaded = std::size_t{shape.windows} * shape.window_bytes / width;
+  unrolled<3>([&](auto log_loaded) {
+    unrolled<lookup_shape::most_targets>([&](auto targets_before) {
+      constexpr std::size_t registers = std::size_t{1} << log_loaded;
+      constexpr std::size_t targets = targets_before + 1;
+      if (loaded == registers && shape.targets == targets)
+        look_up_64<registers, targets>(shape.store, shape.windows, wanted, outer, inner, source, destination);
     });
   });
 }
