@@ -189,22 +189,23 @@ struct held_picks {
   template <class Lane, std::size_t... K>
   [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] void convert(
       wide_bytes (&v)[Count], std::index_sequence<K...>) const noexcept {
-    const wide_bytes converted[] = {converted_at<Lane, K>(v, std::make_index_sequence<choices>{})...};
+    const wide_bytes converted[] = {converted_to<Lane>(v, places[K], std::make_index_sequence<choices>{})...};
     ((v[K] = converted[K]), ...);
   }
-  template <class Lane, std::size_t K, std::size_t... I>
-  [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] wide_bytes converted_at(
-      const wide_bytes (&v)[Count], std::index_sequence<I...>) const noexcept {
-    wide_bytes value = picked_at<Lane, K, 0>(v);
-    ((value = pick_lanes<Lane>(value, picked_at<Lane, K, I + 1>(v), places[K][I + 1])), ...);
+  /// Returns one register of the result.
+  template <class Lane, std::size_t... I>
+  [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] static wide_bytes converted_to(
+      const wide_bytes (&v)[Count], const wide_bytes (&from)[each], std::index_sequence<I...>) noexcept {
+    wide_bytes value = pick_lanes<Lane>(v[0], v[1], from[0]);
+    ((value = pick_lanes<Lane>(value, picked_from<Lane, I + 1>(v, from[0]), from[I + 1])), ...);
     return value;
   }
   /// Picks from a pair of registers, or returns the last one if it has no pair.
-  template <class Lane, std::size_t K, std::size_t Pair>
-  [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] wide_bytes picked_at(
-      const wide_bytes (&v)[Count]) const noexcept {
+  template <class Lane, std::size_t Pair>
+  [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] static wide_bytes picked_from(
+      const wide_bytes (&v)[Count], wide_bytes from) noexcept {
     if constexpr (2 * Pair + 1 < Count) {
-      return pick_lanes<Lane>(v[2 * Pair], v[2 * Pair + 1], places[K][0]);
+      return pick_lanes<Lane>(v[2 * Pair], v[2 * Pair + 1], from);
     } else {
       return v[2 * Pair];
     }
@@ -249,21 +250,21 @@ class wide_steps {
   [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] void step_of(
       wide_bytes (&v)[Count], std::index_sequence<I...>, std::index_sequence<K...>) const noexcept {
     wide_bytes converted[Count];
-    (convert_parts<Lane, Factor, I>(v, converted, std::make_index_sequence<Factor>{}), ...);
+    (convert_parts<Lane, Factor>(v, converted, I, std::make_index_sequence<Factor>{}), ...);
     ((v[K] = converted[K]), ...);
   }
-  template <class Lane, std::size_t Factor, std::size_t I, std::size_t... K>
+  template <class Lane, std::size_t Factor, std::size_t... K>
   [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] void convert_parts(
-      const wide_bytes (&v)[Count], wide_bytes (&converted)[Count],
+      const wide_bytes (&v)[Count], wide_bytes (&converted)[Count], std::size_t i,
       std::index_sequence<K...>) const noexcept {
     constexpr std::size_t apart = Count / Factor;
-    wide_bytes parts[] = {v[Separates ? I * Factor + K : K * apart + I]...};
+    wide_bytes parts[] = {v[Separates ? i * Factor + K : K * apart + i]...};
     if constexpr (Factor == first) {
       first_.template convert<Lane>(parts);
     } else {
       second_.template convert<Lane>(parts);
     }
-    ((converted[Separates ? K * apart + I : I * Factor + K] = parts[K]), ...);
+    ((converted[Separates ? K * apart + i : i * Factor + K] = parts[K]), ...);
   }
 
   /// Interleaves, or separates, the streams of each register.
@@ -399,7 +400,7 @@ template <std::size_t Count, std::size_t Slots, bool InSteps, bool Separates>
   const wide_row<Count> row(row_bytes * (Separates ? block.columns : block.rows));
   using steps = std::conditional_t<InSteps, wide_steps<Count, Slots, Separates>, wide_step<Count>>;
   const steps all_steps(block.picks);
-  const bool are_words = can_pick_words(Count) && block.element_size % sizeof(std::uint32_t) == 0;
+  [[maybe_unused]] const bool are_words = block.element_size % sizeof(std::uint32_t) == 0;
   const std::size_t last = Slots == 0 ? row_bytes - width : 0;
   bool is_streamed = Slots == 0 && block.is_streamed;
   if constexpr (Separates) {
@@ -418,8 +419,12 @@ template <std::size_t Count, std::size_t Slots, bool InSteps, bool Separates>
         placed.load_streams(v, from, all);
       }
       keep_in_registers(v, all);
-      if (are_words) {
-        all_steps.template convert<std::uint32_t>(v);
+      if constexpr (can_pick_words(Count)) {
+        if (are_words) {
+          all_steps.template convert<std::uint32_t>(v);
+        } else {
+          all_steps.template convert<std::uint8_t>(v);
+        }
       } else {
         all_steps.template convert<std::uint8_t>(v);
       }
