@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
+#include <utility>
 
 #if defined(__aarch64__)
 #include <arm_neon.h>
@@ -93,95 +94,127 @@ using longs_16 [[gnu::vector_size(16)]] = long long;
 using longs_32 [[gnu::vector_size(32)]] = long long;
 using longs_64 [[gnu::vector_size(64)]] = long long;
 
-/// Loads a register of 64 bytes in equal parts from `Count` places.
-template <std::size_t Count>
-[[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] inline signed_bytes_64 load_parts(
-    const std::byte* const (&places)[Count]) noexcept {
-  static_assert(Count == 2 || Count == 4);
-  longs_32 halves[2];
-#pragma GCC unroll 2
-  for (std::size_t half = 0; half < 2; ++half) {
-    if constexpr (Count == 2) {
-      std::memcpy(&halves[half], places[half], sizeof(longs_32));
-    } else {
-      longs_16 low;
-      longs_16 high;
-      std::memcpy(&low, places[2 * half], sizeof(low));
-      std::memcpy(&high, places[2 * half + 1], sizeof(high));
-      halves[half] = __builtin_shufflevector(low, high, 0, 1, 2, 3);
-    }
-  }
-  return (signed_bytes_64)__builtin_shufflevector(halves[0], halves[1], 0, 1, 2, 3, 4, 5, 6, 7);
+/// Loads a register of 64 bytes in halves from two places, or in quarters from four.
+[[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] inline signed_bytes_64 load_halves(
+    const std::byte* from, const std::int64_t* offsets) noexcept {
+  longs_32 low;
+  longs_32 high;
+  std::memcpy(&low, from + offsets[0], sizeof(low));
+  std::memcpy(&high, from + offsets[1], sizeof(high));
+  return (signed_bytes_64)__builtin_shufflevector(low, high, 0, 1, 2, 3, 4, 5, 6, 7);
+}
+[[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] inline signed_bytes_64 load_quarters(
+    const std::byte* from, const std::int64_t* offsets) noexcept {
+  longs_16 parts[4];
+  std::memcpy(&parts[0], from + offsets[0], sizeof(longs_16));
+  std::memcpy(&parts[1], from + offsets[1], sizeof(longs_16));
+  std::memcpy(&parts[2], from + offsets[2], sizeof(longs_16));
+  std::memcpy(&parts[3], from + offsets[3], sizeof(longs_16));
+  const longs_32 low = __builtin_shufflevector(parts[0], parts[1], 0, 1, 2, 3);
+  const longs_32 high = __builtin_shufflevector(parts[2], parts[3], 0, 1, 2, 3);
+  return (signed_bytes_64)__builtin_shufflevector(low, high, 0, 1, 2, 3, 4, 5, 6, 7);
 }
 
+/// looked_up_64 fills `Targets` registers. The windows fill `Loaded` registers, 1, 2 or 4, and two registers are a table.
+template <std::size_t Loaded, std::size_t Targets>
+struct looked_up_64 {
+  static constexpr std::size_t width = 64;
+  static constexpr std::size_t tables = Loaded == 4 ? 2 : 1;
+  static constexpr std::make_index_sequence<Targets> all{};
+
+  signed_bytes_64 places[Targets][tables];
+  std::uint64_t found[Targets][tables];  ///< a bit for each byte
+  std::int64_t offsets[4 * Loaded];
+  std::byte* targets[Targets];
+  std::size_t windows;
+  bool is_whole;  ///< whether 64 bytes of a register are stored, or else 32
+
+  template <std::size_t Target, std::size_t Table>
+  [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] void read_places(
+      const std::uint8_t* from) noexcept {
+    signed_bytes_64 read{};
+    if (is_whole) {
+      std::memcpy(&read, from + (Target * tables + Table) * width, width);
+    } else {
+      std::memcpy(&read, from + (Target * tables + Table) * width / 2, width / 2);
+    }
+    places[Target][Table] = read;
+    found[Target][Table] = ~__builtin_ia32_cvtb2mask512(read);  // by the highest bits
+  }
+  template <std::size_t... T, std::size_t... K>
+  [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] void read(
+      const lookups& wanted, std::byte* destination, std::index_sequence<T...>,
+      std::index_sequence<K...>) noexcept {
+    (read_places<T, 0>(wanted.places), ...);
+    if constexpr (tables == 2) (read_places<T, 1>(wanted.places), ...);
+    ((targets[T] = destination + wanted.targets[T]), ...);
+    ((offsets[K] = wanted.offsets[K < windows ? K : 0]), ...);
+  }
+
+  template <std::size_t... K>
+  [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] void load(
+      const std::byte* from, signed_bytes_64 (&loaded)[Loaded], std::index_sequence<K...>) const noexcept {
+    if (windows == 4 * Loaded) {
+      ((loaded[K] = load_quarters(from, offsets + 4 * K)), ...);
+    } else {
+      ((loaded[K] = load_halves(from, offsets + 2 * K)), ...);
+    }
+  }
+  template <std::size_t Target>
+  [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] signed_bytes_64 look_up(
+      const signed_bytes_64 (&loaded)[Loaded]) const noexcept {
+    signed_bytes_64 value = look_up<Target, 0>(loaded[0], loaded[Loaded == 1 ? 0 : 1]);
+    if constexpr (tables == 2) value |= look_up<Target, 1>(loaded[2], loaded[3]);
+    return value;
+  }
+  template <std::size_t Target, std::size_t Table>
+  [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] signed_bytes_64 look_up(
+      signed_bytes_64 low, signed_bytes_64 high) const noexcept {
+#if defined(__clang__)
+    return __builtin_ia32_selectb_512(found[Target][Table],
+                                      __builtin_ia32_vpermi2varqi512(low, places[Target][Table], high),
+                                      signed_bytes_64{});
+#else
+    return __builtin_ia32_vpermt2varqi512_maskz(places[Target][Table], low, high, found[Target][Table]);
+#endif
+  }
+  template <std::size_t... T>
+  [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] void store(
+      std::int64_t to, const signed_bytes_64 (&loaded)[Loaded], std::index_sequence<T...>) const noexcept {
+    (store_at(targets[T] + to, look_up<T>(loaded)), ...);
+  }
+  [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] void store_at(
+      std::byte* to, signed_bytes_64 value) const noexcept {
+    if (is_whole) {
+      std::memcpy(to, &value, width);
+    } else {
+      std::memcpy(to, &value, width / 2);
+    }
+  }
+};
+
 /// Fills `Targets` registers by the same lookups for each index of two axes, and stores the first `store` bytes of each: 32
-/// or all. The windows fill 1, 2 or 4 registers. Two registers are a table.
-template <std::size_t WindowBytes, std::size_t Windows, std::size_t Targets>
-[[gnu::target("avx512vl,avx512bw,avx512vbmi")]] void look_up_64(std::size_t store, const lookups& wanted,
-                                                                const tile_axis& outer,
+/// or all.
+template <std::size_t Loaded, std::size_t Targets>
+[[gnu::target("avx512vl,avx512bw,avx512vbmi")]] void look_up_64(std::size_t store, std::size_t windows,
+                                                                const lookups& wanted, const tile_axis& outer,
                                                                 const tile_axis& inner,
                                                                 const std::byte* source,
                                                                 std::byte* destination) noexcept {
-  constexpr std::size_t width = 64;
-  constexpr std::size_t loaded = WindowBytes * Windows / width;  // registers
-  constexpr std::size_t tables = loaded == 4 ? 2 : 1;
-  static_assert(WindowBytes == 16 || WindowBytes == 32);
-  signed_bytes_64 places[Targets][tables] = {};
-  std::uint64_t found[Targets][tables];  // a bit for each byte
-  std::int64_t offsets[Windows];
-  std::byte* targets[Targets];
-#pragma GCC unroll 4
-  for (std::size_t t = 0; t < Targets; ++t) {
-#pragma GCC unroll 2
-    for (std::size_t k = 0; k < tables; ++k) {
-      const std::uint8_t* const from = wanted.places + (t * tables + k) * store;
-      if (store == width) {
-        std::memcpy(&places[t][k], from, width);
-      } else {
-        std::memcpy(&places[t][k], from, width / 2);
-      }
-      found[t][k] = ~__builtin_ia32_cvtb2mask512(places[t][k]);  // by the highest bits
-    }
-    targets[t] = destination + wanted.targets[t];
-  }
-#pragma GCC unroll 16
-  for (std::size_t k = 0; k < Windows; ++k) offsets[k] = wanted.offsets[k];
+  using looked_up = looked_up_64<Loaded, Targets>;
+  looked_up made;
+  made.windows = windows;
+  made.is_whole = store == looked_up::width;
+  made.read(wanted, destination, looked_up::all, std::make_index_sequence<4 * Loaded>{});
   const auto [count, step_from, step_to] = inner;  // a copy, which no store to the destination can change
   std::int64_t row = 0;
   for (std::int64_t rows = outer.extent; rows > 0; --rows) {
     const std::byte* from = source;
     std::int64_t to = row;
     for (std::int64_t j = 0; j < count; ++j) {
-      signed_bytes_64 windows[loaded];
-#pragma GCC unroll 4
-      for (std::size_t i = 0; i < loaded; ++i) {
-        const std::byte* parts[width / WindowBytes];
-#pragma GCC unroll 4
-        for (std::size_t k = 0; k < width / WindowBytes; ++k) {
-          parts[k] = from + offsets[width / WindowBytes * i + k];
-        }
-        windows[i] = load_parts(parts);
-      }
-#pragma GCC unroll 4
-      for (std::size_t t = 0; t < Targets; ++t) {
-        signed_bytes_64 value{};
-#pragma GCC unroll 2
-        for (std::size_t k = 0; k < tables; ++k) {
-          const signed_bytes_64 low = windows[2 * k];
-          const signed_bytes_64 high = windows[loaded == 1 ? 0 : 2 * k + 1];
-#if defined(__clang__)
-          value = __builtin_ia32_selectb_512(found[t][k],
-                                             __builtin_ia32_vpermi2varqi512(low, places[t][k], high), value);
-#else
-          value |= __builtin_ia32_vpermt2varqi512_maskz(places[t][k], low, high, found[t][k]);
-#endif
-        }
-        if (store == width) {
-          std::memcpy(targets[t] + to, &value, width);
-        } else {
-          std::memcpy(targets[t] + to, &value, width / 2);
-        }
-      }
+      signed_bytes_64 loaded[Loaded];
+      made.load(from, loaded, std::make_index_sequence<Loaded>{});
+      made.store(to, loaded, looked_up::all);
       from += step_from;
       to += step_to;
     }
@@ -362,9 +395,9 @@ void sum_halves(const term*, std::size_t, const sum_place*, std::size_t, const s
 #endif
 
 // not called: the registers have 16 bytes
-template <std::size_t WindowBytes, std::size_t Windows, std::size_t Targets>
-void look_up_64(std::size_t, const lookups&, const tile_axis&, const tile_axis&, const std::byte*,
-                std::byte*) noexcept {}
+template <std::size_t Loaded, std::size_t Targets>
+void look_up_64(std::size_t, std::size_t, const lookups&, const tile_axis&, const tile_axis&,
+                const std::byte*, std::byte*) noexcept {}
 template <class T, masking Masks, std::size_t Count>
 void sum_wide(const term*, std::size_t, const sum_place*, std::size_t, const sum_step&, bool) noexcept {}
 

@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <type_traits>
 
 #include <reblock/detail/compiler.hpp>
 #include <reblock/detail/configuration.hpp>
@@ -46,38 +45,42 @@ struct lookup_shape {
   }
 };
 
-/// Fills the registers of one shape.
-[[gnu::always_inline]] inline void look_up_shape(std::size_t width, const lookup_shape& shape,
-                                                 const lookups& wanted, const tile_axis& outer,
-                                                 const tile_axis& inner, const std::byte* source,
-                                                 std::byte* destination) noexcept {
-  if (width < 64) {
-    unrolled<lookup_shape::most_windows_of_one>([&](auto k) {
-      if (shape.windows != k + 1) return;
-      if (shape.store == 16)
-        return registers_of_16::look_up_one<16, k + 1>(wanted, outer, inner, source, destination);
+/// A lookup_function fills one register, for each index of two axes.
+using lookup_function = void (*)(const lookups&, const tile_axis& outer, const tile_axis& inner,
+                                 const std::byte* source, std::byte* destination) noexcept;
+
+/// Returns the function for a register that is looked up alone. Its store is as wide as the register.
+inline lookup_function choose_lookup(const lookup_shape& shape) noexcept {
+  constexpr lookup_function of_16[lookup_shape::most_windows_of_one] = {
+      registers_of_16::look_up_one<16, 1>, registers_of_16::look_up_one<16, 2>,
+      registers_of_16::look_up_one<16, 3>, registers_of_16::look_up_one<16, 4>,
+      registers_of_16::look_up_one<16, 5>, registers_of_16::look_up_one<16, 6>,
+      registers_of_16::look_up_one<16, 7>, registers_of_16::look_up_one<16, 8>,
+      registers_of_16::look_up_one<16, 9>};
 #if defined(__GNUC__) && defined(__x86_64__)
-      if (shape.window_bytes == 16)
-        return avx2::look_up_one<16, k + 1>(wanted, outer, inner, source, destination);
-      if constexpr (k < lookup_shape::most_windows_of_words)
-        avx2::look_up_one<32, k + 1>(wanted, outer, inner, source, destination);
+  constexpr lookup_function of_32[lookup_shape::most_windows_of_one] = {
+      avx2::look_up_one<16, 1>, avx2::look_up_one<16, 2>, avx2::look_up_one<16, 3>,
+      avx2::look_up_one<16, 4>, avx2::look_up_one<16, 5>, avx2::look_up_one<16, 6>,
+      avx2::look_up_one<16, 7>, avx2::look_up_one<16, 8>, avx2::look_up_one<16, 9>};
+  constexpr lookup_function of_words[lookup_shape::most_windows_of_words] = {
+      avx2::look_up_one<32, 1>, avx2::look_up_one<32, 2>, avx2::look_up_one<32, 3>, avx2::look_up_one<32, 4>};
+  if (shape.store != 16) return (shape.window_bytes == 16 ? of_32 : of_words)[shape.windows - 1];
 #endif
-    });
-    return;
-  }
-  const auto look_up_if = [&](auto wide, auto log_loaded, auto targets_before) {
-    constexpr std::size_t window_bytes = wide == 0 ? 16 : 32;
-    constexpr std::size_t windows = (std::size_t{64} << log_loaded) / window_bytes;
-    constexpr std::size_t targets = targets_before + 1;
-    if (shape.window_bytes == window_bytes && shape.windows == windows && shape.targets == targets) {
-      look_up_64<window_bytes, windows, targets>(shape.store, wanted, outer, inner, source, destination);
-    }
-  };
-  unrolled<2>([&](auto wide) {
-    unrolled<3>([&](auto log_loaded) {
-      unrolled<lookup_shape::most_targets>([&](auto targets) { look_up_if(wide, log_loaded, targets); });
-    });
-  });
+  return of_16[shape.windows - 1];
+}
+
+/// Fills the registers of one shape.
+inline void look_up_shape(std::size_t width, const lookup_shape& shape, const lookups& wanted,
+                          const tile_axis& outer, const tile_axis& inner, const std::byte* source,
+                          std::byte* destination) noexcept {
+  if (width < 64) return choose_lookup(shape)(wanted, outer, inner, source, destination);
+  constexpr decltype(&look_up_64<1, 1>) functions[][lookup_shape::most_targets] = {
+      {look_up_64<1, 1>, look_up_64<1, 2>, look_up_64<1, 3>, look_up_64<1, 4>},
+      {look_up_64<2, 1>, look_up_64<2, 2>, look_up_64<2, 3>, look_up_64<2, 4>},
+      {look_up_64<4, 1>, look_up_64<4, 2>, look_up_64<4, 3>, look_up_64<4, 4>}};
+  const std::size_t loaded = std::size_t{shape.windows} * shape.window_bytes / width;  // registers
+  functions[loaded / 2][shape.targets - 1](shape.store, shape.windows, wanted, outer, inner, source,
+                                           destination);
 }
 
 /// Fills all registers of a pattern, of `width` bytes, for each index of two axes. `wanted` belongs to the first shape.

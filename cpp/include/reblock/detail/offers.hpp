@@ -102,7 +102,7 @@ class block_offers {
   }
 
   /// Tells whether a mover can write whole lines past the caches.
-  static bool writes_lines(const block_move& move) noexcept {
+  [[gnu::noinline]] static bool writes_lines(const block_move& move) noexcept {
     if (move.are_runs) return move.writes_lines;
     if (move.dense_columns) return true;
     if (!move.dense_rows) return false;
@@ -113,7 +113,7 @@ class block_offers {
     return (columns_of(move) <= 4 || columns_of(move) == 8) && places % lane_bytes == 0;
   }
 
-  void take_cheaper(block_offer& found, const block_offer& other, buffered_side buffer) const noexcept {
+  [[gnu::noinline]] void take_cheaper(block_offer& found, const block_offer& other, buffered_side buffer) const noexcept {
     const bool is_cached = is_large_ && buffer == buffered_side::none && !writes_lines(other.move);
     const double cost = other.cost + (is_cached ? bytes_ * costs_.cached_byte : 0);
     if (cost < found.cost) found = {other.move, cost};
@@ -212,7 +212,7 @@ class block_offers {
   }
 
   /// Estimates the cycles of all calls. A call repeats the innermost repeated axes by itself, unless it moves a piece.
-  double cost_of_calls(const block_move& move) const noexcept {
+  [[gnu::noinline]] double cost_of_calls(const block_move& move) const noexcept {
     double blocks = 1;
     double pieces = 1;
     for (std::size_t i = 0; i < move.repeated; ++i) blocks *= static_cast<double>(move.axes[i].extent);

@@ -67,7 +67,7 @@ class stride_sums {
   };
   static constexpr std::size_t most_terms = 2 * max_view_rank;  ///< strides of two views
 
-  constexpr overlap search(std::size_t i, std::int64_t low, std::int64_t high) noexcept {
+  [[gnu::noinline]] constexpr overlap search(std::size_t i, std::int64_t low, std::int64_t high) noexcept {
     const bounds rest = rest_[i];
     if (high < 0 || low > rest.highest) return overlap::none;
     if (low <= 0 || high >= rest.highest) return overlap::exists;  // no step, or all of them

@@ -98,15 +98,16 @@ pair_numbers() noexcept {
 }
 
 /// Keeps registers loaded: compilers would read a register from memory again instead of copying it.
-template <std::size_t Count>
+[[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] inline wide_bytes kept_in_register(
+    wide_bytes value) noexcept {
+  wide_bytes kept;
+  asm("" : "=v"(kept) : "0"(value));
+  return kept;
+}
+template <std::size_t Count, std::size_t... K>
 [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] inline void keep_in_registers(
-    wide_bytes (&v)[Count]) noexcept {
-#pragma GCC unroll 16
-  for (std::size_t k = 0; k < Count; ++k) {
-    wide_bytes value;
-    asm("" : "=v"(value) : "0"(v[k]));
-    v[k] = value;
-  }
+    wide_bytes (&v)[Count], std::index_sequence<K...>) noexcept {
+  ((v[K] = kept_in_register(v[K])), ...);
 }
 
 /// Returns a mask with a bit for each of the first `size` bytes of a register.
@@ -171,14 +172,14 @@ template <std::size_t Slots>
     return load_some(source + offsets[0], mask);
   } else {
     longs_32 halves[2];
-#pragma GCC unroll 2
-    for (std::size_t k = 0; k < 2; ++k) {
-      if constexpr (Slots == 2) {
-        halves[k] = load_half(source + offsets[k], mask);
-      } else {
-        halves[k] = __builtin_shufflevector(load_quarter(source + offsets[2 * k], mask),
-                                            load_quarter(source + offsets[2 * k + 1], mask), 0, 1, 2, 3);
-      }
+    if constexpr (Slots == 2) {
+      halves[0] = load_half(source + offsets[0], mask);
+      halves[1] = load_half(source + offsets[1], mask);
+    } else {
+      halves[0] = __builtin_shufflevector(load_quarter(source + offsets[0], mask),
+                                          load_quarter(source + offsets[1], mask), 0, 1, 2, 3);
+      halves[1] = __builtin_shufflevector(load_quarter(source + offsets[2], mask),
+                                          load_quarter(source + offsets[3], mask), 0, 1, 2, 3);
     }
     return (wide_bytes)__builtin_shufflevector(halves[0], halves[1], 0, 1, 2, 3, 4, 5, 6, 7);
   }
@@ -189,24 +190,22 @@ template <std::size_t Slots>
 [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] inline void store_slots(
     std::byte* destination, const std::int64_t (&offsets)[Slots], std::size_t count, std::uint64_t mask,
     wide_bytes value) noexcept {
+  const auto all = (longs_64)value;
+  const longs_32 low = __builtin_shufflevector(all, all, 0, 1, 2, 3);
+  const longs_32 high = __builtin_shufflevector(all, all, 4, 5, 6, 7);
   if constexpr (Slots == 1) {
     store_some(destination + offsets[0], value, mask);
+  } else if constexpr (Slots == 2) {
+    store_half(destination + offsets[0], low, mask);
+    if (count > 1) store_half(destination + offsets[1], high, mask);
   } else {
-    const auto all = (longs_64)value;
-    const longs_32 halves[] = {__builtin_shufflevector(all, all, 0, 1, 2, 3),
-                               __builtin_shufflevector(all, all, 4, 5, 6, 7)};
-#pragma GCC unroll 4
-    for (std::size_t k = 0; k < Slots; ++k) {
-      if (k >= count) break;
-      if constexpr (Slots == 2) {
-        store_half(destination + offsets[k], halves[k], mask);
-      } else {
-        const longs_32 half = halves[k / 2];
-        const longs_16 low = __builtin_shufflevector(half, half, 0, 1);
-        const longs_16 high = __builtin_shufflevector(half, half, 2, 3);
-        store_quarter(destination + offsets[k], k % 2 == 0 ? low : high, mask);
-      }
-    }
+    store_quarter(destination + offsets[0], __builtin_shufflevector(low, low, 0, 1), mask);
+    if (count == 1) return;
+    store_quarter(destination + offsets[1], __builtin_shufflevector(low, low, 2, 3), mask);
+    if (count == 2) return;
+    store_quarter(destination + offsets[2], __builtin_shufflevector(high, high, 0, 1), mask);
+    if (count == 3) return;
+    store_quarter(destination + offsets[3], __builtin_shufflevector(high, high, 2, 3), mask);
   }
 }
 

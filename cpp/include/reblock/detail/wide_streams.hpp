@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
+#include <utility>
 
 #include <reblock/detail/checked.hpp>
 #include <reblock/detail/configuration.hpp>
@@ -154,46 +155,60 @@ class made_picks {
   alignas(64) std::array<std::byte, wide_picks::bytes_of(most_in_step)> bytes_;
 };
 
+// Lists of indices, not loops, name the registers: a compiler then takes much less time.
+
 /// Holds wide_picks in registers.
 template <std::size_t Count>
 struct held_picks {
-  static constexpr std::size_t pairs = Count == 1 ? 1 : Count / 2;
   static constexpr std::size_t choices = wide_picks::choices_of(Count);
+  static constexpr std::size_t each = 1 + choices;  // places of a register
+  static constexpr std::make_index_sequence<Count> all{};
 
-  wide_bytes places[Count][1 + choices];
+  wide_bytes places[Count][each];
 
   [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] void hold(
       const std::byte* picks) noexcept {
-#pragma GCC unroll 8
-    for (std::size_t k = 0; k < Count; ++k) {
-#pragma GCC unroll 4
-      for (std::size_t i = 0; i < 1 + choices; ++i)
-        places[k][i] = load_wide(picks + (k * (1 + choices) + i) * sizeof(wide_bytes));
-    }
+    hold(picks, std::make_index_sequence<Count * each>{});
   }
-
   template <class Lane>
   [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] void convert(
       wide_bytes (&v)[Count]) const noexcept {
     if constexpr (Count == 1) {
       v[0] = pick_bytes(v[0], places[0][0]);
-      return;
+    } else {
+      convert<Lane>(v, all);
     }
-    wide_bytes converted[Count];
-#pragma GCC unroll 8
-    for (std::size_t k = 0; k < Count; ++k) {
-      converted[k] = pick_lanes<Lane>(v[0], v[Count == 1 ? 0 : 1], places[k][0]);
-#pragma GCC unroll 4
-      for (std::size_t i = 1; i <= choices; ++i) {
-        const bool is_pair = i < pairs;
-        const wide_bytes picked =
-            is_pair ? pick_lanes<Lane>(v[2 * i], v[2 * i + 1 < Count ? 2 * i + 1 : 2 * i], places[k][0])
-                    : v[2 * i];
-        converted[k] = pick_lanes<Lane>(converted[k], picked, places[k][i]);
-      }
+  }
+
+ private:
+  template <std::size_t... I>
+  [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] void hold(
+      const std::byte* picks, std::index_sequence<I...>) noexcept {
+    ((places[I / each][I % each] = load_wide(picks + I * sizeof(wide_bytes))), ...);
+  }
+  template <class Lane, std::size_t... K>
+  [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] void convert(
+      wide_bytes (&v)[Count], std::index_sequence<K...>) const noexcept {
+    const wide_bytes converted[] = {converted_to<Lane>(v, places[K], std::make_index_sequence<choices>{})...};
+    ((v[K] = converted[K]), ...);
+  }
+  /// Returns one register of the result.
+  template <class Lane, std::size_t... I>
+  [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] static wide_bytes converted_to(
+      const wide_bytes (&v)[Count], const wide_bytes (&from)[each], std::index_sequence<I...>) noexcept {
+    wide_bytes value = pick_lanes<Lane>(v[0], v[1], from[0]);
+    ((value = pick_lanes<Lane>(value, picked_from<Lane, I + 1>(v, from[0]), from[I + 1])), ...);
+    return value;
+  }
+  /// Picks from a pair of registers, or returns the last one if it has no pair.
+  template <class Lane, std::size_t Pair>
+  [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] static wide_bytes picked_from(
+      const wide_bytes (&v)[Count], wide_bytes from) noexcept {
+    if constexpr (2 * Pair + 1 < Count) {
+      return pick_lanes<Lane>(v[2 * Pair], v[2 * Pair + 1], from);
+    } else {
+      return v[2 * Pair];
     }
-#pragma GCC unroll 8
-    for (std::size_t k = 0; k < Count; ++k) v[k] = converted[k];
   }
 };
 
@@ -212,49 +227,51 @@ class wide_steps {
   template <class Lane>
   [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] void convert(
       wide_bytes (&v)[Count]) const noexcept {
-    if constexpr (!Separates) convert_slots(v);
+    if constexpr (Slots == 2 && !Separates) convert_slots(v, all);
     step<Lane, Count>(v);
-    if constexpr (Separates) convert_slots(v);
+    if constexpr (Slots == 2 && Separates) convert_slots(v, all);
   }
 
  private:
   static constexpr std::size_t first = least_factor(Count);
   static constexpr std::size_t second = Count == 6 ? 3 : 1;  // other numbers have one factor
+  static constexpr std::make_index_sequence<Count> all{};
 
   /// Does the steps that make Left registers of one, or one of Left registers.
   template <class Lane, std::size_t Left>
   [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] void step(
       wide_bytes (&v)[Count]) const noexcept {
     constexpr std::size_t factor = least_factor(Left);
-    constexpr std::size_t apart = Count / factor;
     if constexpr (Separates && Left > factor) step<Lane, Left / factor>(v);
-    wide_bytes converted[Count];
-#pragma GCC unroll 8
-    for (std::size_t i = 0; i < apart; ++i) {
-      wide_bytes parts[factor];
-#pragma GCC unroll 8
-      for (std::size_t k = 0; k < factor; ++k) parts[k] = v[Separates ? i * factor + k : k * apart + i];
-      if constexpr (factor == first) {
-        first_.template convert<Lane>(parts);
-      } else {
-        second_.template convert<Lane>(parts);
-      }
-#pragma GCC unroll 8
-      for (std::size_t k = 0; k < factor; ++k)
-        converted[Separates ? k * apart + i : i * factor + k] = parts[k];
-    }
-#pragma GCC unroll 16
-    for (std::size_t k = 0; k < Count; ++k) v[k] = converted[k];
+    step_of<Lane, factor>(v, std::make_index_sequence<Count / factor>{}, all);
     if constexpr (!Separates && Left > factor) step<Lane, Left / factor>(v);
+  }
+  template <class Lane, std::size_t Factor, std::size_t... I, std::size_t... K>
+  [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] void step_of(
+      wide_bytes (&v)[Count], std::index_sequence<I...>, std::index_sequence<K...>) const noexcept {
+    wide_bytes converted[Count];
+    (convert_parts<Lane, Factor>(v, converted, I, std::make_index_sequence<Factor>{}), ...);
+    ((v[K] = converted[K]), ...);
+  }
+  template <class Lane, std::size_t Factor, std::size_t... K>
+  [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] void convert_parts(
+      const wide_bytes (&v)[Count], wide_bytes (&converted)[Count], std::size_t i,
+      std::index_sequence<K...>) const noexcept {
+    constexpr std::size_t apart = Count / Factor;
+    wide_bytes parts[] = {v[Separates ? i * Factor + K : K * apart + i]...};
+    if constexpr (Factor == first) {
+      first_.template convert<Lane>(parts);
+    } else {
+      second_.template convert<Lane>(parts);
+    }
+    ((converted[Separates ? K * apart + i : i * Factor + K] = parts[K]), ...);
   }
 
   /// Interleaves, or separates, the streams of each register.
+  template <std::size_t... K>
   [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] void convert_slots(
-      wide_bytes (&v)[Count]) const noexcept {
-    if constexpr (Slots == 2) {
-#pragma GCC unroll 8
-      for (std::size_t k = 0; k < Count; ++k) v[k] = pick_bytes(v[k], halves_.places[0][0]);
-    }
+      wide_bytes (&v)[Count], std::index_sequence<K...>) const noexcept {
+    ((v[K] = pick_bytes(v[K], halves_.places[0][0])), ...);
   }
 
   held_picks<first> first_;
@@ -282,28 +299,39 @@ struct wide_placement {
                                         std::size_t row_bytes) noexcept
       : in_last(InSteps || (Count == 1 && Slots == 2) ? Slots : count - (Count - 1) * Slots),
         mask(first_bits(row_bytes)) {
-#pragma GCC unroll 16
-    for (std::size_t k = 0; k < Count; ++k) {
-#pragma GCC unroll 4
-      for (std::size_t slot = 0; slot < Slots; ++slot) {
-        // where a slot has no stream, it has the bytes of another
-        const std::size_t stream = InSteps ? slot * Count + k : std::min(k * Slots + slot, count - 1);
-        offsets[k][slot] = streams[stream];
-      }
-    }
+    place(streams, count, std::make_index_sequence<Count * Slots>{});
   }
 
-  /// Loads streams that do not fill registers.
+  /// Loads streams that do not fill registers, or whole registers.
+  template <std::size_t... K>
   [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] void load_streams(
-      wide_bytes (&v)[Count], const std::byte* from) const noexcept {
-#pragma GCC unroll 16
-    for (std::size_t k = 0; k < Count; ++k) v[k] = load_slots<Slots>(from, offsets[k], mask);
+      wide_bytes (&v)[Count], const std::byte* from, std::index_sequence<K...>) const noexcept {
+    ((v[K] = load_slots<Slots>(from, offsets[K], mask)), ...);
   }
+  template <std::size_t... K>
+  [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] void load_whole(
+      wide_bytes (&v)[Count], const std::byte* from, std::index_sequence<K...>) const noexcept {
+    ((v[K] = load_wide(from + offsets[K][0])), ...);
+  }
+  template <std::size_t... K>
   [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] void store_streams(
-      const wide_bytes (&v)[Count], std::byte* to) const noexcept {
-#pragma GCC unroll 16
-    for (std::size_t k = 0; k < Count; ++k)
-      store_slots<Slots>(to, offsets[k], k + 1 == Count ? in_last : Slots, mask, v[k]);
+      const wide_bytes (&v)[Count], std::byte* to, std::index_sequence<K...>) const noexcept {
+    (store_slots<Slots>(to, offsets[K], K + 1 == Count ? in_last : Slots, mask, v[K]), ...);
+  }
+  template <std::size_t... K>
+  [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] void store_whole(
+      const wide_bytes (&v)[Count], std::byte* to, std::index_sequence<K...>) const noexcept {
+    (store_wide(to + offsets[K][0], v[K]), ...);
+  }
+
+ private:
+  template <std::size_t... I>
+  [[gnu::always_inline]] void place(const std::int64_t* streams, std::size_t count,
+                                    std::index_sequence<I...>) noexcept {
+    // where a slot has no stream, it has the bytes of another
+    ((offsets[I / Slots][I % Slots] =
+          streams[InSteps ? I % Slots * Count + I / Slots : std::min(I, count - 1)]),
+     ...);
   }
 };
 
@@ -321,28 +349,35 @@ struct wide_row {
     }
   }
 
+  template <std::size_t... K>
   [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] void load(
-      wide_bytes (&v)[Count], const std::byte* from) const noexcept {
-#pragma GCC unroll 16
-    for (std::size_t k = 0; k < Count; ++k)
-      v[k] = k == 0 || masks[k] != 0 ? load_some(from + k * width, masks[k]) : wide_bytes{};
+      wide_bytes (&v)[Count], const std::byte* from, std::index_sequence<K...>) const noexcept {
+    ((v[K] = K == 0 || masks[K] != 0 ? load_some(from + K * width, masks[K]) : wide_bytes{}), ...);
   }
+  template <std::size_t... K>
   [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] void store(
-      const wide_bytes (&v)[Count], std::byte* to) const noexcept {
-#pragma GCC unroll 16
-    for (std::size_t k = 0; k < Count; ++k) {
-      if (k == 0 || masks[k] != 0) store_some(to + k * width, v[k], masks[k]);
-    }
+      const wide_bytes (&v)[Count], std::byte* to, std::index_sequence<K...>) const noexcept {
+    ((K == 0 || masks[K] != 0 ? store_some(to + K * width, v[K], masks[K]) : void()), ...);
   }
 };
+
+template <std::size_t Count, std::size_t... K>
+[[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] inline void load_row(
+    wide_bytes (&v)[Count], const std::byte* from, std::index_sequence<K...>) noexcept {
+  ((v[K] = load_wide(from + K * sizeof(wide_bytes))), ...);
+}
+template <std::size_t Count, std::size_t... K>
+[[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] inline void store_row(
+    const wide_bytes (&v)[Count], std::byte* to, std::index_sequence<K...>) noexcept {
+  (store_wide(to + K * sizeof(wide_bytes), v[K]), ...);
+}
 
 /// Stores registers past the caches, at multiples of 16 bytes. A loop takes less code.
 template <std::size_t Count>
 [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] inline void stream_registers(
     const wide_bytes (&v)[Count], std::byte* to, const std::int64_t* offsets) noexcept {
   alignas(64) std::byte stored[Count * sizeof(wide_bytes)];
-#pragma GCC unroll 16
-  for (std::size_t k = 0; k < Count; ++k) store_wide(stored + k * sizeof(wide_bytes), v[k]);
+  store_row(v, stored, std::make_index_sequence<Count>{});
 #pragma GCC unroll 1
   for (std::size_t k = 0; k < Count; ++k) {
     const auto next = static_cast<std::int64_t>(k * sizeof(wide_bytes));
@@ -350,12 +385,9 @@ template <std::size_t Count>
   }
 }
 
-/// The enum says which lanes a mover picks. The element size decides if it is `either`.
-enum class picked_lanes : std::uint8_t { bytes, words, either };
-
 /// Moves a block in Count registers: interleaves its rows or, if `Separates`, separates its columns. `Slots`: 0 for rows that
 /// fill registers. `InSteps`: see wide_slots.
-template <picked_lanes Lanes, std::size_t Count, std::size_t Slots, bool InSteps, bool Separates>
+template <std::size_t Count, std::size_t Slots, bool InSteps, bool Separates>
 [[gnu::target("avx512vl,avx512bw,avx512vbmi")]] void move_wide_streams(const stream_block& block,
                                                                        const std::byte* source,
                                                                        std::byte* destination) {
@@ -364,11 +396,11 @@ template <picked_lanes Lanes, std::size_t Count, std::size_t Slots, bool InSteps
   const std::int64_t* const streams = Separates ? block.destinations : block.sources;
   const wide_placement<Count, Slots == 0 ? 1 : Slots, InSteps> placed(
       streams, Separates ? block.columns : block.rows, row_bytes);
+  constexpr std::make_index_sequence<Count> all{};
   const wide_row<Count> row(row_bytes * (Separates ? block.columns : block.rows));
   using steps = std::conditional_t<InSteps, wide_steps<Count, Slots, Separates>, wide_step<Count>>;
   const steps all_steps(block.picks);
-  const bool are_words = Lanes == picked_lanes::words ||
-                         (Lanes == picked_lanes::either && block.element_size % sizeof(std::uint32_t) == 0);
+  [[maybe_unused]] const bool are_words = block.element_size % sizeof(std::uint32_t) == 0;
   const std::size_t last = Slots == 0 ? row_bytes - width : 0;
   bool is_streamed = Slots == 0 && block.is_streamed;
   if constexpr (Separates) {
@@ -377,35 +409,38 @@ template <picked_lanes Lanes, std::size_t Count, std::size_t Slots, bool InSteps
   for (const auto [from, to] : repeated_places(block, source, destination)) {
     for (std::size_t at = 0;;) {
       wide_bytes v[Count];
-      if constexpr (Slots == 0) {
-#pragma GCC unroll 16
-        for (std::size_t k = 0; k < Count; ++k)
-          v[k] = load_wide(Separates ? from + at * Count + k * width : from + placed.offsets[k][0] + at);
+      if constexpr (Slots == 0 && Separates) {
+        load_row(v, from + at * Count, all);
+      } else if constexpr (Slots == 0) {
+        placed.load_whole(v, from + at, all);
       } else if constexpr (Separates) {
-        row.load(v, from);
+        row.load(v, from, all);
       } else {
-        placed.load_streams(v, from);
+        placed.load_streams(v, from, all);
       }
-      keep_in_registers(v);
-      if constexpr (Lanes != picked_lanes::bytes) {
-        if (are_words) all_steps.template convert<std::uint32_t>(v);
-      }
-      if constexpr (Lanes != picked_lanes::words) {
-        if (!are_words) all_steps.template convert<std::uint8_t>(v);
+      keep_in_registers(v, all);
+      if constexpr (can_pick_words(Count)) {
+        if (are_words) {
+          all_steps.template convert<std::uint32_t>(v);
+        } else {
+          all_steps.template convert<std::uint8_t>(v);
+        }
+      } else {
+        all_steps.template convert<std::uint8_t>(v);
       }
       if constexpr (Slots == 0) {
         std::byte* const place = to + (Separates ? at : at * Count);
         if (is_streamed && address_of(place) % 16 == 0) {
           stream_registers(v, place, Separates ? streams : nullptr);
+        } else if constexpr (Separates) {
+          placed.store_whole(v, place, all);
         } else {
-#pragma GCC unroll 16
-          for (std::size_t k = 0; k < Count; ++k)
-            store_wide(Separates ? to + placed.offsets[k][0] + at : place + k * width, v[k]);
+          store_row(v, place, all);
         }
       } else if constexpr (Separates) {
-        placed.store_streams(v, to);
+        placed.store_streams(v, to, all);
       } else {
-        row.store(v, to);
+        row.store(v, to, all);
       }
       if (at == last) break;
       at = at + width < last ? at + width : last;  // the last step overlaps the step before
@@ -413,38 +448,24 @@ template <picked_lanes Lanes, std::size_t Count, std::size_t Slots, bool InSteps
   }
 }
 
-/// Returns the mover of a shape with `Slots` streams in a register, or 0 if rows fill registers.
-template <bool Separates, std::size_t Slots, picked_lanes Lanes>
-block_mover few_wide_mover(std::size_t count) noexcept {
-  constexpr bool is_single = Slots <= 1;
-  switch (count) {
-    case 2: return move_wide_streams<Lanes, 2, Slots, is_single, Separates>;
-    case 3: return move_wide_streams<Lanes, 3, Slots, is_single, Separates>;
-    default: return move_wide_streams<Lanes, 4, Slots, is_single, Separates>;
-  }
-}
+/// Returns the mover of `count` registers with `Slots` streams each, or 0 if rows fill registers.
 template <bool Separates, std::size_t Slots>
-block_mover wide_mover_of(std::size_t count, bool are_words) noexcept {
-  constexpr auto bytes = picked_lanes::bytes;
-  if (can_pick_words(count)) {
-    if constexpr (Slots > 0) return few_wide_mover<Separates, Slots, picked_lanes::either>(count);
-    if constexpr (Slots == 0) {
-      return are_words ? few_wide_mover<Separates, 0, picked_lanes::words>(count)
-                       : few_wide_mover<Separates, 0, bytes>(count);
-    }
-  }
+block_mover wide_mover_of(std::size_t count) noexcept {
   if constexpr (Slots >= 2) {
-    if (count == 1) return move_wide_streams<bytes, 1, Slots, false, Separates>;
+    if (count == 1) return move_wide_streams<1, Slots, false, Separates>;
   }
+  if (count == 2) return move_wide_streams<2, Slots, Slots <= 1, Separates>;
+  if (count == 3) return move_wide_streams<3, Slots, Slots <= 1, Separates>;
+  if (count == 4) return move_wide_streams<4, Slots, Slots <= 1, Separates>;
   if constexpr (Slots <= 2) {
-    if (count == 5) return move_wide_streams<bytes, 5, Slots, Slots <= 1, Separates>;
-    if (count == 8) return move_wide_streams<bytes, 8, Slots, true, Separates>;
+    if (count == 5) return move_wide_streams<5, Slots, Slots <= 1, Separates>;
+    if (count == 8) return move_wide_streams<8, Slots, true, Separates>;
   }
   if constexpr (Slots <= 1) {
-    if (count == 6) return move_wide_streams<bytes, 6, Slots, true, Separates>;
-    if (count == 7) return move_wide_streams<bytes, 7, Slots, true, Separates>;
-    if (count == 9) return move_wide_streams<bytes, 9, Slots, true, Separates>;
-    if (count == 16) return move_wide_streams<bytes, 16, Slots, true, Separates>;
+    if (count == 6) return move_wide_streams<6, Slots, true, Separates>;
+    if (count == 7) return move_wide_streams<7, Slots, true, Separates>;
+    if (count == 9) return move_wide_streams<9, Slots, true, Separates>;
+    if (count == 16) return move_wide_streams<16, Slots, true, Separates>;
   }
   return nullptr;
 }
@@ -455,14 +476,12 @@ block_mover choose_wide_mover(std::size_t streams, std::size_t row_bytes, std::s
   const bool are_some = (streams >= 2 && streams <= 9) || streams == 16;
   if (element_size > 8 || !are_some) return nullptr;
   const wide_slots shape = wide_slots::of(streams, row_bytes);
-  const bool are_words = element_size % sizeof(std::uint32_t) == 0;
   switch (shape.slots) {
-    case 4: return wide_mover_of<Separates, 4>(shape.count, are_words);
-    case 2: return wide_mover_of<Separates, 2>(shape.count, are_words);
+    case 4: return wide_mover_of<Separates, 4>(shape.count);
+    case 2: return wide_mover_of<Separates, 2>(shape.count);
     default: break;
   }
-  return row_bytes < 64 ? wide_mover_of<Separates, 1>(shape.count, are_words)
-                        : wide_mover_of<Separates, 0>(shape.count, are_words);
+  return row_bytes < 64 ? wide_mover_of<Separates, 1>(shape.count) : wide_mover_of<Separates, 0>(shape.count);
 }
 
 #else
