@@ -9,19 +9,25 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <type_traits>
+#include <utility>
 
+#include <reblock/detail/axis_order.hpp>
 #include <reblock/detail/blocks.hpp>
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/conversion_request.hpp>
+#include <reblock/detail/costs.hpp>
 #include <reblock/detail/element_type.hpp>
 #include <reblock/detail/engine.hpp>
 #include <reblock/detail/factor_table.hpp>
+#include <reblock/detail/instruction_set.hpp>
 #include <reblock/detail/layout.hpp>
-#include <reblock/detail/move_plan.hpp>
+#include <reblock/detail/lookup_move.hpp>
 #include <reblock/detail/offers.hpp>
 #include <reblock/detail/plan_blocks.hpp>
+#include <reblock/detail/result_tables.hpp>
 #include <reblock/detail/run_conversion.hpp>
 #include <reblock/detail/simplify.hpp>
 
@@ -42,12 +48,7 @@ class converted_move {
         empty_(detail::is_empty(request.moves, 1)) {
     if (empty_) return;
     set_out_axes(request);
-    // The buffer of the side that is shuffled decides how large a box is, unless the other side needs one as well.
-    const std::int64_t shuffled = std::min(from_size_, to_size_);
-    set_out_box(shuffled);
-    if (std::max(from_size_, to_size_) > shuffled && needs_both_buffers())
-      set_out_box(std::max(from_size_, to_size_));
-    set_out_runs();
+    set_out_boxes();
   }
 
   bool is_empty() const noexcept { return empty_; }
@@ -87,69 +88,177 @@ class converted_move {
     return axis.bound == (are_together_ ? scale_mark : bias_mark);
   }
 
-  void set_out_box(std::int64_t element_size) noexcept {
+  /// Finds the cheapest way of a box: the order of its elements in the buffers, and which sides have one.
+  void set_out_boxes() noexcept {
     const axis_order by_source = order_of(axes_, &layout_axis::source_stride);
     const axis_order by_destination = order_of(axes_, &layout_axis::destination_stride);
-    const block_extents box(axes_, element_size, by_source, by_destination);
-    at_once_ = box.at_once;
-    order_ = to_size_ < from_size_ ? by_source : by_destination;  // the shuffles move the smaller elements
-    elements_ = 1;
-    for (std::size_t k = 0; k < order_.count; ++k) elements_ *= at_once_[order_.axes[k]];
-    constexpr std::int64_t enough = 64;  // elements
-    const auto is_long = [this](std::int64_t run) { return run == elements_ || run >= enough; };
-    source_run_ = contiguous(&layout_axis::source_stride, from_size_);
-    destination_run_ = contiguous(&layout_axis::destination_stride, to_size_);
-    is_gathered_ = swaps_source_ || !is_long(source_run_);
-    is_scattered_ = swaps_destination_ || !is_long(destination_run_);
-  }
-  /// Whether the elements of the wider type need a buffer.
-  bool needs_both_buffers() const noexcept { return to_size_ > from_size_ ? is_scattered_ : is_gathered_; }
-
-  /// Counts the elements of a box that are contiguous on a side, in the order of the buffers.
-  std::int64_t contiguous(std::int64_t layout_axis::* stride, std::int64_t size) const noexcept {
-    std::int64_t run = 1;
-    for (std::size_t k = 0; k < order_.count; ++k) {
-      const std::size_t i = order_.axes[k];
-      if (at_once_[i] == 1) continue;
-      if (axes_.axes[i].*stride != run * size) break;
-      run *= at_once_[i];
+    const std::int64_t narrow = std::min(from_size_, to_size_);
+    const std::int64_t wide = std::max(from_size_, to_size_);
+    for (const std::int64_t element_size : {narrow, wide}) {
+      const block_extents box(axes_, element_size, by_source, by_destination);
+      for (const auto& [first, then] :
+           {std::pair(&by_destination, &by_source), std::pair(&by_source, &by_destination)}) {
+        offer_box(box, join_orders(box, *first, max_axes, *then), true);
+        if (cost_ < mover_costs{}.search) continue;
+        for (std::size_t k = 1; k <= 2; ++k) offer_box(box, join_orders(box, *first, k, *then));
+        offer_box(box, with_factors_last(join_orders(box, *first, max_axes, *then)));
+      }
+      if (narrow == wide) break;
     }
-    return run;
+    set_out_runs();
   }
 
-  /// Plans the moves of a box. A side without long runs has a buffer.
-  void set_out_runs() noexcept {
-    run_ = std::min(is_gathered_ ? elements_ : source_run_, is_scattered_ ? elements_ : destination_run_);
+  axis_order with_factors_last(axis_order order) const noexcept {
+    std::stable_partition(order.axes.begin(), order.axes.begin() + order.count,
+                          [this](std::uint8_t axis) { return !axes_.axes[axis].bounded(); });
+    return order;
+  }
+
+  /// Takes a box and an order of its elements if they are cheaper than what is known. A side without a buffer is read or
+  /// written in runs.
+  void offer_box(const block_extents& box, const axis_order& order, bool may_look_up = false) noexcept {
+    double boxes = 1;
+    for (std::size_t i = 0; i < axes_.rank; ++i)
+      boxes *= static_cast<double>((axes_.axes[i].extent - 1) / box.at_once[i] + 1);
     layout in;
     layout out;
     in.source_run = axes_.source_run;
-    out.source_run = elements_ * to_size_;
+    std::int64_t elements = 1;
+    for (std::size_t k = 0; k < order.count; ++k) {
+      const layout_axis& axis = axes_.axes[order.axes[k]];
+      const std::int64_t extent = box.at_once[order.axes[k]];
+      in.add({extent, axis.source_stride, elements * from_size_});
+      out.add({extent, elements * to_size_, axis.destination_stride});
+      elements *= extent;
+    }
+    out.source_run = elements * to_size_;
+    const std::int64_t source_run = contiguous(in, &layout_axis::source_stride, from_size_);
+    const std::int64_t destination_run = contiguous(out, &layout_axis::destination_stride, to_size_);
+    shuffle gather{in, from_size_, buffered_side::destination};
+    shuffle scatter{out, to_size_, buffered_side::source};
+    for (const auto [gathers, scatters] :
+         {std::pair(false, false), std::pair(true, false), std::pair(false, true), std::pair(true, true)}) {
+      if (gathers ? elements * from_size_ > block_buffer_bytes : swaps_source_) continue;
+      if (scatters ? elements * to_size_ > block_buffer_bytes : swaps_destination_) continue;
+      const std::int64_t run =
+          std::min(gathers ? elements : source_run, scatters ? elements : destination_run);
+      const double conversion = boxes * cost_of_conversion(box, order, elements, run);
+      double cost = conversion;
+      if (gathers && cost < cost_) cost += boxes * gather.cost(axes_);
+      if (scatters && cost < cost_) cost += boxes * scatter.cost(axes_);
+      bool looks_up = false;
+      if (may_look_up && gathers != scatters) {
+        shuffle& only = gathers ? gather : scatter;
+        const double known = std::min(cost, cost_);
+        const auto bytes = boxes * static_cast<double>(elements * (gathers ? from_size_ : to_size_));
+        if (mover_costs{}.is_worth_table(known - conversion, bytes)) {
+          lookup_move lookups;
+          static_cast<void>(only.cost(axes_));
+          const double by_lookups =
+              conversion + boxes * lookups.plan(only.moves, only.element_size, usable_instruction_set());
+          looks_up = by_lookups < known;
+          if (looks_up) {
+            cost = by_lookups;
+            lookups_ = lookups;
+          }
+        }
+      }
+      if (cost >= cost_) continue;
+      cost_ = cost;
+      at_once_ = box.at_once;
+      order_ = order;
+      elements_ = elements;
+      run_ = run;
+      is_gathered_ = gathers;
+      is_scattered_ = scatters;
+      looks_up_ = looks_up;
+      if (gathers && !looks_up) gather_ = gather.offer.move;
+      if (scatters && !looks_up) scatter_ = scatter.offer.move;
+    }
+  }
+
+  /// The moves of a box into a buffer, or out of it.
+  struct shuffle {
+    layout& moves;
+    std::int64_t element_size;
+    buffered_side side;
+    block_offer offer{};
+    bool is_planned = false;
+
+    double cost(const layout& whole) noexcept {
+      if (is_planned) return offer.cost;
+      is_planned = true;
+      moves.whole_bytes = total_bytes(whole, element_size);
+      element_size = simplify(moves, element_size);
+      offer = offer_block(moves, element_size, usable_instruction_set(), side);
+      return offer.cost;
+    }
+  };
+
+  /// Counts the elements of a box that are contiguous on a side, in the order of the buffers.
+  static std::int64_t contiguous(const layout& box, std::int64_t layout_axis::* stride,
+                                 std::int64_t size) noexcept {
+    std::int64_t run = 1;
+    for (std::size_t i = 0; i < box.rank && box.axes[i].*stride == run * size; ++i) run *= box.axes[i].extent;
+    return run;
+  }
+
+  /// Estimates the cycles of converting a box in runs.
+  double cost_of_conversion(const block_extents& box, const axis_order& order, std::int64_t elements,
+                            std::int64_t run) const noexcept {
+    const conversion_costs costs = conversion_.costs();
+    std::int64_t before = 1;
+    std::int64_t same = run;   // elements with the same factors
+    std::int64_t period = 1;   // elements after which the factors of a run repeat
+    std::int64_t factors = 1;  // of the whole layout
+    bool differ = false;       // whether boxes have other factors
+    for (std::size_t i = 0; i < axes_.rank; ++i) {
+      if (!axes_.axes[i].bounded()) continue;
+      factors = std::max(factors, axes_.axes[i].extent);
+      differ = differ || box.at_once[i] < axes_.axes[i].extent;
+    }
+    for (std::size_t k = 0; k < order.count; ++k) {
+      if (axes_.axes[order.axes[k]].bounded() && before < run) {
+        same = std::min(same, before);
+        period = before * box.at_once[order.axes[k]];
+      }
+      before *= box.at_once[order.axes[k]];
+    }
+    const auto all = static_cast<double>(elements);
+    if (same == run || same >= factor_table::least_stretch) {
+      const bool looks_up = conversion_.can_look_up() && same >= factor_table::least_lookups &&
+                            factors <= result_tables::most &&
+                            total_bytes(axes_, 1) >= 2 * factors * result_tables::least_elements;
+      return all * (looks_up ? costs.lookup : costs.element) + all / static_cast<double>(same) * costs.run;
+    }
+    const bool fits = period <= factor_table::most_factors(conversion_);
+    const double filled = !fits ? all : differ ? static_cast<double>(period) : 0;
+    return all * (costs.element + costs.factor) + filled * costs.filled_factor +
+           all / static_cast<double>(run) * costs.run;
+  }
+
+  /// Sets the axes of a run and those around it.
+  void set_out_runs() noexcept {
     std::int64_t before = 1;  // elements
     for (std::size_t k = 0; k < order_.count; ++k) {
       const std::size_t i = order_.axes[k];
       const layout_axis& axis = axes_.axes[i];
       const std::int64_t extent = at_once_[i];
-      in.add({extent, axis.source_stride, before * from_size_});
-      out.add({extent, before * to_size_, axis.destination_stride});
-      const bool is_in_run = before < run_ && extent > 1;
-      if (!is_in_run && extent > 1) {
+      if (before >= run_) {
         outer_[outer_count_++] = {extent, is_gathered_ ? before * from_size_ : axis.source_stride,
                                   is_scattered_ ? before * to_size_ : axis.destination_stride, axis.bound,
                                   axis.bound_step};
+      } else {
+        if (has_scale(axis)) in_run_[0] = {1, before, extent};
+        if (has_bias(axis)) in_run_[1] = {1, before, extent};
       }
-      if (is_in_run && has_scale(axis)) in_run_[0] = {1, before, extent};
-      if (is_in_run && has_bias(axis)) in_run_[1] = {1, before, extent};
       before *= extent;
     }
-    if (is_gathered_ && is_scattered_) plan_unbounded(scatter_, out, to_size_);
-    if (is_gathered_) {
-      plan_shuffle(in, from_size_);
-    } else if (is_scattered_) {
-      plan_shuffle(out, to_size_);
-    }
-  }
-  [[gnu::noinline]] void plan_shuffle(const layout& moves, std::int64_t element_size) noexcept {
-    shuffle_.emplace(moves, element_size);
+    // The table walks the innermost axis: the longest one.
+    const auto longest =
+        std::max_element(outer_.begin(), outer_.begin() + outer_count_,
+                         [](const layout_axis& a, const layout_axis& b) { return a.extent < b.extent; });
+    if (outer_count_ > 1) std::rotate(outer_.begin(), longest, longest + 1);
   }
 
   run_conversion conversion_;
@@ -165,17 +274,17 @@ class converted_move {
   bool is_scattered_ = false;
   layout axes_;
   std::array<std::int64_t, max_axes> at_once_;
-  axis_order order_;             ///< of the buffers
-  std::int64_t elements_ = 1;    ///< of a box
-  std::int64_t run_ = 1;         ///< elements that are contiguous wherever they are read and written
-  std::int64_t source_run_ = 1;  ///< elements of a box that are contiguous
-  std::int64_t destination_run_ = 1;
+  double cost_ = std::numeric_limits<double>::infinity();  ///< cycles
+  axis_order order_;                                       ///< of the axes that a box has, in the buffers
+  std::int64_t elements_ = 1;                              ///< of a box
+  std::int64_t run_ = 1;               ///< elements that are contiguous wherever they are read and written
   std::array<factor_axis, 2> in_run_;  ///< of a scale and a bias
   std::array<layout_axis, max_axes> outer_;
   std::size_t outer_count_ = 0;
-  std::optional<move_plan>
-      shuffle_;          ///< from the source into a buffer, or else from a buffer into the destination
-  staged_move scatter_;  ///< from a second buffer into the destination
+  lookup_move lookups_;  ///< into the only buffer, or out of it
+  bool looks_up_ = false;
+  block_move gather_;   ///< from the source into a buffer
+  block_move scatter_;  ///< from a buffer into the destination
 };
 static_assert(std::is_trivially_copyable_v<converted_move>);
 
@@ -184,29 +293,47 @@ class converted_runner {
   explicit converted_runner(const converted_move& move) noexcept
       : move_(move),
         table_(move.conversion_, {move.scale_.values(), move.bias_.values()}, move.in_run_,
-               move.outer_count_ == 0 ? factor_places{} : moved({}, move.outer_[0], 1)) {}
+               move.outer_count_ == 0 ? factor_places{} : moved({}, move.outer_[0], 1)) {
+    if (move.looks_up_) return;
+    if (move.is_gathered_) gather_.emplace(move.gather_);
+    if (move.is_scattered_) scatter_.emplace(move.scatter_);
+  }
   converted_runner(const converted_runner&) = delete;
 
   void run(const std::byte* source, std::byte* destination) noexcept {
     const layout& axes = move_.axes_;
+    const index_range readable = readable_bytes(axes, move_.from_size_);
+    readable_end_ = readable.begin == readable.end ? nullptr : source + readable.end;
     const std::int64_t first = axes.bounds[converted_move::scale_mark].offset;
     const std::int64_t first_bias = axes.bounds[converted_move::bias_mark].offset;
-    walk(0, source + axes.source_offset, destination + axes.destination_offset,
-         {first, move_.are_together_ ? first : first_bias});
+    walk(0, {source + axes.source_offset,
+             destination + axes.destination_offset,
+             {first, move_.are_together_ ? first : first_bias}});
+    convert_box(next_);
   }
 
  private:
-  void walk(std::size_t i, const std::byte* source, std::byte* destination,
-            const factor_places& first) noexcept {
-    if (i == move_.axes_.rank) return convert_box(source, destination, first);
+  struct box_place {
+    const std::byte* source = nullptr;
+    std::byte* destination = nullptr;
+    factor_places factors{};  ///< of the first element
+  };
+
+  void walk(std::size_t i, const box_place& place) noexcept {
+    if (i == move_.axes_.rank) return take_next(place);
     const layout_axis& axis = move_.axes_.axes[i];
     const cut_axis cut({axis.extent, axis.source_stride, axis.destination_stride}, move_.at_once_[i]);
     const std::int64_t pieces = cut.pieces();
     for (std::int64_t k = 0; k < pieces; ++k) {
       const std::int64_t index = cut.piece(k);
-      walk(i + 1, source + index * axis.source_stride, destination + index * axis.destination_stride,
-           moved(first, axis, index));
+      walk(i + 1, {place.source + index * axis.source_stride,
+                   place.destination + index * axis.destination_stride, moved(place.factors, axis, index)});
     }
+  }
+  void take_next(const box_place& place) noexcept {
+    const box_place box = next_;
+    next_ = place;
+    if (box.source != nullptr) convert_box(box);
   }
   factor_places moved(factor_places first, const layout_axis& axis, std::int64_t index) const noexcept {
     if (move_.has_scale(axis)) first[0] += index;
@@ -214,21 +341,22 @@ class converted_runner {
     return first;
   }
 
-  void convert_box(const std::byte* source, std::byte* destination, const factor_places& first) noexcept {
-    const std::byte* from = source;
-    std::byte* to = destination;
+  void convert_box(const box_place& box) noexcept {
+    const std::byte* from = box.source;
+    std::byte* to = box.destination;
     if (move_.is_gathered_) {
-      move_.shuffle_->run(source, gathered_.data());
+      move_.looks_up_ ? move_.lookups_.run(from, gathered_.data())
+                      : gather_->run(from, gathered_.data(), readable_end_);
       if (move_.swaps_source_) swap_bytes(gathered_.data(), move_.elements_, move_.conversion_.source_size());
       from = gathered_.data();
     }
     if (move_.is_scattered_) to = converted_.data();
-    convert_runs(move_.outer_count_, from, to, first);
+    convert_runs(move_.outer_count_, from, to, box.factors);
     if (!move_.is_scattered_) return;
     if (move_.swaps_destination_)
       swap_bytes(converted_.data(), move_.elements_, move_.conversion_.destination_size());
-    if (!move_.is_gathered_) return move_.shuffle_->run(converted_.data(), destination);
-    move_.scatter_.run(converted_.data(), destination);
+    if (move_.looks_up_) return move_.lookups_.run(converted_.data(), box.destination);
+    scatter_->run(converted_.data(), box.destination, converted_.data() + buffer_bytes);
   }
 
   /// Walks the axes of a box that are not in a run, from axis `count` - 1 inwards. The table walks the innermost one.
@@ -255,6 +383,10 @@ class converted_runner {
 
   const converted_move& move_;
   factor_table table_;
+  std::optional<block_runner> gather_;
+  std::optional<block_runner> scatter_;
+  const std::byte* readable_end_ = nullptr;
+  box_place next_;
   alignas(64) std::array<std::byte, buffer_bytes> gathered_;
   alignas(64) std::array<std::byte, buffer_bytes> converted_;
 };

@@ -126,6 +126,16 @@ struct mover_costs {
   }
 };
 
+/// Costs of conversions: an element, an element whose result is looked up, the own factors of an element, a factor that is
+/// put into a table, and a run of elements.
+struct conversion_costs {
+  double element = 0.25;
+  double lookup = 0.12;
+  double factor = 0.08;
+  double filled_factor = 1.5;
+  double run = 9;
+};
+
 /// Limits and weights of fold, measured in the same way.
 struct sum_costs {
   /// Columns are summed in place by runs of so many bytes: offsets that have a position for themselves, offsets of windows

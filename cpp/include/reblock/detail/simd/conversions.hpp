@@ -44,6 +44,7 @@ using half_floats [[gnu::vector_size(16)]] = float;
 using half_words [[gnu::vector_size(16)]] = std::int32_t;
 using pairs [[gnu::vector_size(16)]] = std::uint16_t;
 using bytes [[gnu::vector_size(8)]] = std::uint8_t;
+using signed_bytes [[gnu::vector_size(8)]] = std::int8_t;
 using ints [[gnu::vector_size(32)]] = int;
 using wide_pairs [[gnu::vector_size(32)]] = std::uint16_t;
 using wide_shorts [[gnu::vector_size(32)]] = short;
@@ -69,6 +70,23 @@ template <class Register>
 #else
   using shorts [[gnu::vector_size(16)]] = short;
   return (words)__builtin_ia32_pmovzxwd256(load_as<shorts>(source));
+#endif
+}
+[[gnu::always_inline]] inline signed_words widen_signed_bytes(const std::byte* source) noexcept {
+#if defined(__clang__)
+  return __builtin_convertvector((signed_bytes)load_as<bytes>(source), signed_words);
+#else
+  using register_chars [[gnu::vector_size(16)]] = char;
+  using half_longs [[gnu::vector_size(16)]] = long long;
+  return (signed_words)__builtin_ia32_pmovsxbd256((register_chars)half_longs{read<long long>(source), 0});
+#endif
+}
+[[gnu::always_inline]] inline signed_words widen_signed_pairs(const std::byte* source) noexcept {
+  using shorts [[gnu::vector_size(16)]] = short;
+#if defined(__clang__)
+  return __builtin_convertvector(load_as<shorts>(source), signed_words);
+#else
+  return (signed_words)__builtin_ia32_pmovsxwd256(load_as<shorts>(source));
 #endif
 }
 [[gnu::always_inline]] inline floats widen_halves(const std::byte* source) noexcept {
@@ -169,6 +187,7 @@ using half_floats [[gnu::vector_size(32)]] = float;
 using half_words [[gnu::vector_size(32)]] = std::int32_t;
 using pairs [[gnu::vector_size(32)]] = std::uint16_t;
 using bytes [[gnu::vector_size(16)]] = std::uint8_t;
+using signed_bytes [[gnu::vector_size(16)]] = std::int8_t;
 using shorts [[gnu::vector_size(32)]] = short;
 using wide_pairs [[gnu::vector_size(64)]] = std::uint16_t;
 #if !defined(__clang__)
@@ -196,6 +215,20 @@ template <class Register>
   return __builtin_convertvector(load_as<pairs>(source), words);
 #else
   return (words)__builtin_ia32_pmovzxwd512_mask(load_as<shorts>(source), ints{}, 0xffff);
+#endif
+}
+[[gnu::always_inline]] inline signed_words widen_signed_bytes(const std::byte* source) noexcept {
+#if defined(__clang__)
+  return __builtin_convertvector((signed_bytes)load_as<bytes>(source), signed_words);
+#else
+  return (signed_words)__builtin_ia32_pmovsxbd512_mask(load_as<register_chars>(source), ints{}, 0xffff);
+#endif
+}
+[[gnu::always_inline]] inline signed_words widen_signed_pairs(const std::byte* source) noexcept {
+#if defined(__clang__)
+  return __builtin_convertvector(load_as<shorts>(source), signed_words);
+#else
+  return (signed_words)__builtin_ia32_pmovsxwd512_mask(load_as<shorts>(source), ints{}, 0xffff);
 #endif
 }
 [[gnu::always_inline]] inline floats widen_halves(const std::byte* source) noexcept {
