@@ -11,10 +11,12 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <span>
 #include <type_traits>
 #include <utility>
 
 #include <reblock/detail/axis_order.hpp>
+#include <reblock/detail/block_lines.hpp>
 #include <reblock/detail/blocks.hpp>
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/conversion_request.hpp>
@@ -24,7 +26,7 @@
 #include <reblock/detail/factor_table.hpp>
 #include <reblock/detail/instruction_set.hpp>
 #include <reblock/detail/layout.hpp>
-#include <reblock/detail/lookup_move.hpp>
+#include <reblock/detail/move_plan.hpp>
 #include <reblock/detail/offers.hpp>
 #include <reblock/detail/plan_blocks.hpp>
 #include <reblock/detail/result_tables.hpp>
@@ -49,6 +51,7 @@ class converted_move {
     if (empty_) return;
     set_out_axes(request);
     set_out_boxes();
+    is_large_ = static_cast<double>(total_bytes(axes_, from_size_ + to_size_)) > cache_sizes::outer_level;
   }
 
   bool is_empty() const noexcept { return empty_; }
@@ -116,7 +119,7 @@ class converted_move {
 
   /// Takes a box and an order of its elements if they are cheaper than what is known. A side without a buffer is read or
   /// written in runs.
-  void offer_box(const block_extents& box, const axis_order& order, bool may_look_up = false) noexcept {
+  void offer_box(const block_extents& box, const axis_order& order, bool may_shuffle = false) noexcept {
     double boxes = 1;
     for (std::size_t i = 0; i < axes_.rank; ++i)
       boxes *= static_cast<double>((axes_.axes[i].extent - 1) / box.at_once[i] + 1);
@@ -146,21 +149,18 @@ class converted_move {
       double cost = conversion;
       if (gathers && cost < cost_) cost += boxes * gather.cost(axes_);
       if (scatters && cost < cost_) cost += boxes * scatter.cost(axes_);
-      bool looks_up = false;
-      if (may_look_up && gathers != scatters) {
-        shuffle& only = gathers ? gather : scatter;
-        const double known = std::min(cost, cost_);
-        const auto bytes = boxes * static_cast<double>(elements * (gathers ? from_size_ : to_size_));
-        if (mover_costs{}.is_worth_table(known - conversion, bytes)) {
-          lookup_move lookups;
-          static_cast<void>(only.cost(axes_));
-          const double by_lookups =
-              conversion + boxes * lookups.plan(only.moves, only.element_size, usable_instruction_set());
-          looks_up = by_lookups < known;
-          if (looks_up) {
-            cost = by_lookups;
-            lookups_ = lookups;
-          }
+      bool is_shuffled = false;
+      if (may_shuffle && gathers != scatters &&
+          mover_costs{}.is_worth_search(
+              std::min(cost, cost_) - conversion,
+              boxes * static_cast<double>(elements * std::min(from_size_, to_size_)))) {
+        const shuffle& only = gathers ? gather : scatter;
+        const move_plan plan(only.moves, only.element_size, usable_instruction_set(), boxes);
+        const double planned = conversion + boxes * plan.cost();
+        is_shuffled = planned < std::min(cost, cost_);
+        if (is_shuffled) {
+          cost = planned;
+          shuffle_.emplace(plan);
         }
       }
       if (cost >= cost_) continue;
@@ -171,9 +171,9 @@ class converted_move {
       run_ = run;
       is_gathered_ = gathers;
       is_scattered_ = scatters;
-      looks_up_ = looks_up;
-      if (gathers && !looks_up) gather_ = gather.offer.move;
-      if (scatters && !looks_up) scatter_ = scatter.offer.move;
+      is_shuffled_ = is_shuffled;
+      if (gathers && !is_shuffled) gather_ = gather.offer.move;
+      if (scatters && !is_shuffled) scatter_ = scatter.offer.move;
     }
   }
 
@@ -281,10 +281,11 @@ class converted_move {
   std::array<factor_axis, 2> in_run_;  ///< of a scale and a bias
   std::array<layout_axis, max_axes> outer_;
   std::size_t outer_count_ = 0;
-  lookup_move lookups_;  ///< into the only buffer, or out of it
-  bool looks_up_ = false;
-  block_move gather_;   ///< from the source into a buffer
-  block_move scatter_;  ///< from a buffer into the destination
+  bool is_shuffled_ = false;
+  bool is_large_ = false;             ///< whether the lines of the next box are asked for
+  std::optional<move_plan> shuffle_;  ///< into the only buffer, or out of it
+  block_move gather_;                 ///< from the source into a buffer
+  block_move scatter_;                ///< from a buffer into the destination
 };
 static_assert(std::is_trivially_copyable_v<converted_move>);
 
@@ -292,9 +293,11 @@ class converted_runner {
  public:
   explicit converted_runner(const converted_move& move) noexcept
       : move_(move),
+        source_lines_(lines(&tile_axis::source_stride, move.from_size_)),
+        destination_lines_(lines(&tile_axis::destination_stride, move.to_size_)),
         table_(move.conversion_, {move.scale_.values(), move.bias_.values()}, move.in_run_,
                move.outer_count_ == 0 ? factor_places{} : moved({}, move.outer_[0], 1)) {
-    if (move.looks_up_) return;
+    if (move.is_shuffled_) return;
     if (move.is_gathered_) gather_.emplace(move.gather_);
     if (move.is_scattered_) scatter_.emplace(move.scatter_);
   }
@@ -333,7 +336,23 @@ class converted_runner {
   void take_next(const box_place& place) noexcept {
     const box_place box = next_;
     next_ = place;
-    if (box.source != nullptr) convert_box(box);
+    if (box.source == nullptr) return;
+    if (move_.is_large_) {
+      source_lines_.prefetch_at<2>(place.source);
+      destination_lines_.prefetch_at<2>(place.destination);
+    }
+    convert_box(box);
+  }
+  block_lines lines(std::int64_t tile_axis::* stride, std::int64_t element_size) const noexcept {
+    std::array<cut_axis, max_axes> axes;
+    std::size_t count = 0;
+    if (move_.is_large_) {
+      for (; count < move_.axes_.rank; ++count) {
+        const layout_axis& axis = move_.axes_.axes[count];
+        axes[count] = {{axis.extent, axis.source_stride, axis.destination_stride}, move_.at_once_[count]};
+      }
+    }
+    return {std::span<const cut_axis>(axes).first(count), element_size, stride};
   }
   factor_places moved(factor_places first, const layout_axis& axis, std::int64_t index) const noexcept {
     if (move_.has_scale(axis)) first[0] += index;
@@ -345,8 +364,8 @@ class converted_runner {
     const std::byte* from = box.source;
     std::byte* to = box.destination;
     if (move_.is_gathered_) {
-      move_.looks_up_ ? move_.lookups_.run(from, gathered_.data())
-                      : gather_->run(from, gathered_.data(), readable_end_);
+      move_.is_shuffled_ ? move_.shuffle_->run(from, gathered_.data())
+                         : gather_->run(from, gathered_.data(), readable_end_);
       if (move_.swaps_source_) swap_bytes(gathered_.data(), move_.elements_, move_.conversion_.source_size());
       from = gathered_.data();
     }
@@ -355,7 +374,7 @@ class converted_runner {
     if (!move_.is_scattered_) return;
     if (move_.swaps_destination_)
       swap_bytes(converted_.data(), move_.elements_, move_.conversion_.destination_size());
-    if (move_.looks_up_) return move_.lookups_.run(converted_.data(), box.destination);
+    if (move_.is_shuffled_) return move_.shuffle_->run(converted_.data(), box.destination);
     scatter_->run(converted_.data(), box.destination, converted_.data() + buffer_bytes);
   }
 
@@ -382,6 +401,8 @@ class converted_runner {
   static constexpr std::size_t buffer_bytes = block_buffer_bytes + readable_slack;
 
   const converted_move& move_;
+  block_lines source_lines_;
+  block_lines destination_lines_;
   factor_table table_;
   std::optional<block_runner> gather_;
   std::optional<block_runner> scatter_;
