@@ -22,6 +22,7 @@ class block_lines {
   block_lines(std::span<const cut_axis> axes, std::int64_t element_size,
               std::int64_t tile_axis::* stride) noexcept
       : run_(element_size) {
+    places_[0] = 0;
     std::array<bool, max_axes> is_in_run{};
     for (bool grows = true; grows;) {
       grows = false;
@@ -55,7 +56,7 @@ class block_lines {
 
   std::int64_t run_;  ///< bytes
   std::size_t runs_ = 1;
-  std::array<std::int64_t, most_runs> places_{};  ///< of the runs, bytes
+  std::array<std::int64_t, most_runs> places_;  ///< of the runs, bytes
 };
 
 }  // namespace reblock::inline REBLOCK_NAMESPACE::detail

@@ -95,18 +95,24 @@ class converted_move {
   void set_out_boxes() noexcept {
     const axis_order by_source = order_of(axes_, &layout_axis::source_stride);
     const axis_order by_destination = order_of(axes_, &layout_axis::destination_stride);
-    const std::int64_t narrow = std::min(from_size_, to_size_);
-    const std::int64_t wide = std::max(from_size_, to_size_);
-    for (const std::int64_t element_size : {narrow, wide}) {
-      const block_extents box(axes_, element_size, by_source, by_destination);
+    const block_extents box(axes_, std::min(from_size_, to_size_), by_source, by_destination);
+    offer_box(box, join_orders(box, by_destination, max_axes, by_source));
+    offer_box(box, join_orders(box, by_source, max_axes, by_destination));
+    // longer moves are worth a longer search
+    constexpr double search = mover_costs{}.search;
+    if (cost_ > 5 * search) {
+      const block_extents small_box(axes_, std::max(from_size_, to_size_), by_source, by_destination);
       for (const auto& [first, then] :
            {std::pair(&by_destination, &by_source), std::pair(&by_source, &by_destination)}) {
         offer_box(box, join_orders(box, *first, max_axes, *then), true);
-        if (cost_ < mover_costs{}.search) continue;
-        for (std::size_t k = 1; k <= 2; ++k) offer_box(box, join_orders(box, *first, k, *then));
-        offer_box(box, with_factors_last(join_orders(box, *first, max_axes, *then)));
+        if (from_size_ != to_size_) offer_box(small_box, join_orders(small_box, *first, max_axes, *then));
+        if (cost_ < 50 * search) continue;
+        for (const block_extents* extents : {&box, &small_box}) {
+          for (std::size_t k = 1; k <= 2; ++k) offer_box(*extents, join_orders(*extents, *first, k, *then));
+          offer_box(*extents, with_factors_last(join_orders(*extents, *first, max_axes, *then)));
+          if (from_size_ == to_size_) break;
+        }
       }
-      if (narrow == wide) break;
     }
     set_out_runs();
   }
@@ -139,7 +145,7 @@ class converted_move {
     const std::int64_t destination_run = contiguous(out, &layout_axis::destination_stride, to_size_);
     shuffle gather{in, from_size_, buffered_side::destination};
     shuffle scatter{out, to_size_, buffered_side::source};
-    for (const auto [gathers, scatters] :
+    for (const auto& [gathers, scatters] :
          {std::pair(false, false), std::pair(true, false), std::pair(false, true), std::pair(true, true)}) {
       if (gathers ? elements * from_size_ > block_buffer_bytes : swaps_source_) continue;
       if (scatters ? elements * to_size_ > block_buffer_bytes : swaps_destination_) continue;

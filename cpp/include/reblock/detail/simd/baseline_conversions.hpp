@@ -147,6 +147,7 @@ template <class Register>
   return __builtin_convertvector(v, half_floats);
 }
 
+inline constexpr bool has_saturation = false;
 [[gnu::visibility("hidden")]] inline constexpr std::array<lookup_step, 2> result_lookups{};
 
 #include <reblock/detail/simd/conversion.inc>
