@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // These classes move elements and convert them on the way. The destination is cut into boxes that fit the first-level
-// cache. The movers bring a box into a buffer where its elements are contiguous, and runs are converted from there.
+// cache. A box is moved into a buffer, converted in runs, and moved out of another buffer. A side with long runs has no buffer.
 // Layouts with bounds are those of unfold: padded_runner.hpp converts them.
 #pragma once
 
