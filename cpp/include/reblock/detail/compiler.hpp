@@ -474,14 +474,16 @@ inline void finish_streams() noexcept {}
 
 #endif
 
-/// Asks for the memory `offset` bytes from `place` to be read into the caches. The address may be invalid.
-inline void prefetch(const std::byte* place, std::int64_t offset) noexcept {
+/// Asks for the memory `offset` bytes from `place` to be read into the caches, up to the first or the second level. The
+/// address may be invalid.
+template <int Level = 1>
+void prefetch(const std::byte* place, std::int64_t offset) noexcept {
   // computes with integers, because a pointer must not leave its array
   const auto address = std::bit_cast<std::uintptr_t>(place) + static_cast<std::uintptr_t>(offset);
 #if defined(__GNUC__)
-  __builtin_prefetch(std::bit_cast<const void*>(address));
+  __builtin_prefetch(std::bit_cast<const void*>(address), 0, 4 - Level);
 #elif defined(_MSC_VER) && defined(_M_X64)
-  _mm_prefetch(std::bit_cast<const char*>(address), _MM_HINT_T0);
+  _mm_prefetch(std::bit_cast<const char*>(address), Level == 1 ? _MM_HINT_T0 : _MM_HINT_T1);
 #else
   static_cast<void>(address);
 #endif

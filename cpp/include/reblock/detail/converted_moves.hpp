@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // These classes move elements and convert them on the way. The destination is cut into boxes that fit the first-level
-// cache. The movers bring a box into a buffer where its elements are contiguous, and runs are converted from there.
+// cache. A box is moved into a buffer, converted in runs, and moved out of another buffer. A side with long runs has no buffer.
 // Layouts with bounds are those of unfold: padded_runner.hpp converts them.
 #pragma once
 
@@ -9,19 +9,27 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
+#include <span>
 #include <type_traits>
+#include <utility>
 
+#include <reblock/detail/axis_order.hpp>
+#include <reblock/detail/block_lines.hpp>
 #include <reblock/detail/blocks.hpp>
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/conversion_request.hpp>
+#include <reblock/detail/costs.hpp>
 #include <reblock/detail/element_type.hpp>
 #include <reblock/detail/engine.hpp>
 #include <reblock/detail/factor_table.hpp>
+#include <reblock/detail/instruction_set.hpp>
 #include <reblock/detail/layout.hpp>
 #include <reblock/detail/move_plan.hpp>
 #include <reblock/detail/offers.hpp>
 #include <reblock/detail/plan_blocks.hpp>
+#include <reblock/detail/result_tables.hpp>
 #include <reblock/detail/run_conversion.hpp>
 #include <reblock/detail/simplify.hpp>
 
@@ -42,12 +50,8 @@ class converted_move {
         empty_(detail::is_empty(request.moves, 1)) {
     if (empty_) return;
     set_out_axes(request);
-    // The buffer of the side that is shuffled decides how large a box is, unless the other side needs one as well.
-    const std::int64_t shuffled = std::min(from_size_, to_size_);
-    set_out_box(shuffled);
-    if (std::max(from_size_, to_size_) > shuffled && needs_both_buffers())
-      set_out_box(std::max(from_size_, to_size_));
-    set_out_runs();
+    set_out_boxes();
+    is_large_ = static_cast<double>(total_bytes(axes_, from_size_ + to_size_)) > cache_sizes::outer_level;
   }
 
   bool is_empty() const noexcept { return empty_; }
@@ -87,69 +91,180 @@ class converted_move {
     return axis.bound == (are_together_ ? scale_mark : bias_mark);
   }
 
-  void set_out_box(std::int64_t element_size) noexcept {
+  /// Finds the cheapest way of a box: the order of its elements in the buffers, and which sides have one.
+  void set_out_boxes() noexcept {
     const axis_order by_source = order_of(axes_, &layout_axis::source_stride);
     const axis_order by_destination = order_of(axes_, &layout_axis::destination_stride);
-    const block_extents box(axes_, element_size, by_source, by_destination);
-    at_once_ = box.at_once;
-    order_ = to_size_ < from_size_ ? by_source : by_destination;  // the shuffles move the smaller elements
-    elements_ = 1;
-    for (std::size_t k = 0; k < order_.count; ++k) elements_ *= at_once_[order_.axes[k]];
-    constexpr std::int64_t enough = 64;  // elements
-    const auto is_long = [this](std::int64_t run) { return run == elements_ || run >= enough; };
-    source_run_ = contiguous(&layout_axis::source_stride, from_size_);
-    destination_run_ = contiguous(&layout_axis::destination_stride, to_size_);
-    is_gathered_ = swaps_source_ || !is_long(source_run_);
-    is_scattered_ = swaps_destination_ || !is_long(destination_run_);
-  }
-  /// Whether the elements of the wider type need a buffer.
-  bool needs_both_buffers() const noexcept { return to_size_ > from_size_ ? is_scattered_ : is_gathered_; }
-
-  /// Counts the elements of a box that are contiguous on a side, in the order of the buffers.
-  std::int64_t contiguous(std::int64_t layout_axis::* stride, std::int64_t size) const noexcept {
-    std::int64_t run = 1;
-    for (std::size_t k = 0; k < order_.count; ++k) {
-      const std::size_t i = order_.axes[k];
-      if (at_once_[i] == 1) continue;
-      if (axes_.axes[i].*stride != run * size) break;
-      run *= at_once_[i];
+    const block_extents box(axes_, std::min(from_size_, to_size_), by_source, by_destination);
+    offer_box(box, join_orders(box, by_destination, max_axes, by_source));
+    offer_box(box, join_orders(box, by_source, max_axes, by_destination));
+    // longer moves are worth a longer search
+    constexpr double search = mover_costs{}.search;
+    if (cost_ > 5 * search) {
+      const block_extents small_box(axes_, std::max(from_size_, to_size_), by_source, by_destination);
+      for (const auto& [first, then] :
+           {std::pair(&by_destination, &by_source), std::pair(&by_source, &by_destination)}) {
+        offer_box(box, join_orders(box, *first, max_axes, *then), true);
+        if (from_size_ != to_size_) offer_box(small_box, join_orders(small_box, *first, max_axes, *then));
+        if (cost_ < 50 * search) continue;
+        for (const block_extents* extents : {&box, &small_box}) {
+          for (std::size_t k = 1; k <= 2; ++k) offer_box(*extents, join_orders(*extents, *first, k, *then));
+          offer_box(*extents, with_factors_last(join_orders(*extents, *first, max_axes, *then)));
+          if (from_size_ == to_size_) break;
+        }
+      }
     }
-    return run;
+    set_out_runs();
   }
 
-  /// Plans the moves of a box. A side without long runs has a buffer.
-  void set_out_runs() noexcept {
-    run_ = std::min(is_gathered_ ? elements_ : source_run_, is_scattered_ ? elements_ : destination_run_);
+  axis_order with_factors_last(axis_order order) const noexcept {
+    std::stable_partition(order.axes.begin(), order.axes.begin() + order.count,
+                          [this](std::uint8_t axis) { return !axes_.axes[axis].bounded(); });
+    return order;
+  }
+
+  /// Takes a box and an order of its elements if they are cheaper than what is known. A side without a buffer is read or
+  /// written in runs.
+  void offer_box(const block_extents& box, const axis_order& order, bool may_shuffle = false) noexcept {
+    double boxes = 1;
+    for (std::size_t i = 0; i < axes_.rank; ++i)
+      boxes *= static_cast<double>((axes_.axes[i].extent - 1) / box.at_once[i] + 1);
     layout in;
     layout out;
     in.source_run = axes_.source_run;
-    out.source_run = elements_ * to_size_;
+    std::int64_t elements = 1;
+    for (std::size_t k = 0; k < order.count; ++k) {
+      const layout_axis& axis = axes_.axes[order.axes[k]];
+      const std::int64_t extent = box.at_once[order.axes[k]];
+      in.add({extent, axis.source_stride, elements * from_size_});
+      out.add({extent, elements * to_size_, axis.destination_stride});
+      elements *= extent;
+    }
+    out.source_run = elements * to_size_;
+    const std::int64_t source_run = contiguous(in, &layout_axis::source_stride, from_size_);
+    const std::int64_t destination_run = contiguous(out, &layout_axis::destination_stride, to_size_);
+    shuffle gather{in, from_size_, buffered_side::destination};
+    shuffle scatter{out, to_size_, buffered_side::source};
+    for (const auto& [gathers, scatters] :
+         {std::pair(false, false), std::pair(true, false), std::pair(false, true), std::pair(true, true)}) {
+      if (gathers ? elements * from_size_ > block_buffer_bytes : swaps_source_) continue;
+      if (scatters ? elements * to_size_ > block_buffer_bytes : swaps_destination_) continue;
+      const std::int64_t run =
+          std::min(gathers ? elements : source_run, scatters ? elements : destination_run);
+      const double conversion = boxes * cost_of_conversion(box, order, elements, run);
+      double cost = conversion;
+      if (gathers && cost < cost_) cost += boxes * gather.cost(axes_);
+      if (scatters && cost < cost_) cost += boxes * scatter.cost(axes_);
+      bool is_shuffled = false;
+      if (may_shuffle && gathers != scatters &&
+          mover_costs{}.is_worth_search(
+              std::min(cost, cost_) - conversion,
+              boxes * static_cast<double>(elements * std::min(from_size_, to_size_)))) {
+        const shuffle& only = gathers ? gather : scatter;
+        const move_plan plan(only.moves, only.element_size, usable_instruction_set(), boxes);
+        const double planned = conversion + boxes * plan.cost();
+        is_shuffled = planned < std::min(cost, cost_);
+        if (is_shuffled) {
+          cost = planned;
+          shuffle_.emplace(plan);
+        }
+      }
+      if (cost >= cost_) continue;
+      cost_ = cost;
+      at_once_ = box.at_once;
+      order_ = order;
+      elements_ = elements;
+      run_ = run;
+      is_gathered_ = gathers;
+      is_scattered_ = scatters;
+      is_shuffled_ = is_shuffled;
+      if (gathers && !is_shuffled) gather_ = gather.offer.move;
+      if (scatters && !is_shuffled) scatter_ = scatter.offer.move;
+    }
+  }
+
+  /// The moves of a box into a buffer, or out of it.
+  struct shuffle {
+    layout& moves;
+    std::int64_t element_size;
+    buffered_side side;
+    block_offer offer{};
+    bool is_planned = false;
+
+    double cost(const layout& whole) noexcept {
+      if (is_planned) return offer.cost;
+      is_planned = true;
+      moves.whole_bytes = total_bytes(whole, element_size);
+      element_size = simplify(moves, element_size);
+      offer = offer_block(moves, element_size, usable_instruction_set(), side);
+      return offer.cost;
+    }
+  };
+
+  /// Counts the elements of a box that are contiguous on a side, in the order of the buffers.
+  static std::int64_t contiguous(const layout& box, std::int64_t layout_axis::* stride,
+                                 std::int64_t size) noexcept {
+    std::int64_t run = 1;
+    for (std::size_t i = 0; i < box.rank && box.axes[i].*stride == run * size; ++i) run *= box.axes[i].extent;
+    return run;
+  }
+
+  /// Estimates the cycles of converting a box in runs.
+  double cost_of_conversion(const block_extents& box, const axis_order& order, std::int64_t elements,
+                            std::int64_t run) const noexcept {
+    const conversion_costs costs = conversion_.costs();
+    std::int64_t before = 1;
+    std::int64_t same = run;   // elements with the same factors
+    std::int64_t period = 1;   // elements after which the factors of a run repeat
+    std::int64_t factors = 1;  // of the whole layout
+    bool differ = false;       // whether boxes have other factors
+    for (std::size_t i = 0; i < axes_.rank; ++i) {
+      if (!axes_.axes[i].bounded()) continue;
+      factors = std::max(factors, axes_.axes[i].extent);
+      differ = differ || box.at_once[i] < axes_.axes[i].extent;
+    }
+    for (std::size_t k = 0; k < order.count; ++k) {
+      if (axes_.axes[order.axes[k]].bounded() && before < run) {
+        same = std::min(same, before);
+        period = before * box.at_once[order.axes[k]];
+      }
+      before *= box.at_once[order.axes[k]];
+    }
+    const auto all = static_cast<double>(elements);
+    if (same == run || same >= factor_table::least_stretch) {
+      const bool looks_up = conversion_.can_look_up() && same >= factor_table::least_lookups &&
+                            factors <= result_tables::most &&
+                            total_bytes(axes_, 1) >= 2 * factors * result_tables::least_elements;
+      return all * (looks_up ? costs.lookup : costs.element) + all / static_cast<double>(same) * costs.run;
+    }
+    const bool fits = period <= factor_table::most_factors(conversion_);
+    const double filled = !fits ? all : differ ? static_cast<double>(period) : 0;
+    return all * (costs.element + costs.factor) + filled * costs.filled_factor +
+           all / static_cast<double>(run) * costs.run;
+  }
+
+  /// Sets the axes of a run and those around it.
+  void set_out_runs() noexcept {
     std::int64_t before = 1;  // elements
     for (std::size_t k = 0; k < order_.count; ++k) {
       const std::size_t i = order_.axes[k];
       const layout_axis& axis = axes_.axes[i];
       const std::int64_t extent = at_once_[i];
-      in.add({extent, axis.source_stride, before * from_size_});
-      out.add({extent, before * to_size_, axis.destination_stride});
-      const bool is_in_run = before < run_ && extent > 1;
-      if (!is_in_run && extent > 1) {
+      if (before >= run_) {
         outer_[outer_count_++] = {extent, is_gathered_ ? before * from_size_ : axis.source_stride,
                                   is_scattered_ ? before * to_size_ : axis.destination_stride, axis.bound,
                                   axis.bound_step};
+      } else {
+        if (has_scale(axis)) in_run_[0] = {1, before, extent};
+        if (has_bias(axis)) in_run_[1] = {1, before, extent};
       }
-      if (is_in_run && has_scale(axis)) in_run_[0] = {1, before, extent};
-      if (is_in_run && has_bias(axis)) in_run_[1] = {1, before, extent};
       before *= extent;
     }
-    if (is_gathered_ && is_scattered_) plan_unbounded(scatter_, out, to_size_);
-    if (is_gathered_) {
-      plan_shuffle(in, from_size_);
-    } else if (is_scattered_) {
-      plan_shuffle(out, to_size_);
-    }
-  }
-  [[gnu::noinline]] void plan_shuffle(const layout& moves, std::int64_t element_size) noexcept {
-    shuffle_.emplace(moves, element_size);
+    // The table walks the innermost axis: the longest one.
+    const auto longest =
+        std::max_element(outer_.begin(), outer_.begin() + outer_count_,
+                         [](const layout_axis& a, const layout_axis& b) { return a.extent < b.extent; });
+    if (outer_count_ > 1) std::rotate(outer_.begin(), longest, longest + 1);
   }
 
   run_conversion conversion_;
@@ -165,17 +280,18 @@ class converted_move {
   bool is_scattered_ = false;
   layout axes_;
   std::array<std::int64_t, max_axes> at_once_;
-  axis_order order_;             ///< of the buffers
-  std::int64_t elements_ = 1;    ///< of a box
-  std::int64_t run_ = 1;         ///< elements that are contiguous wherever they are read and written
-  std::int64_t source_run_ = 1;  ///< elements of a box that are contiguous
-  std::int64_t destination_run_ = 1;
+  double cost_ = std::numeric_limits<double>::infinity();  ///< cycles
+  axis_order order_;                                       ///< of the axes that a box has, in the buffers
+  std::int64_t elements_ = 1;                              ///< of a box
+  std::int64_t run_ = 1;               ///< elements that are contiguous wherever they are read and written
   std::array<factor_axis, 2> in_run_;  ///< of a scale and a bias
   std::array<layout_axis, max_axes> outer_;
   std::size_t outer_count_ = 0;
-  std::optional<move_plan>
-      shuffle_;          ///< from the source into a buffer, or else from a buffer into the destination
-  staged_move scatter_;  ///< from a second buffer into the destination
+  bool is_shuffled_ = false;
+  bool is_large_ = false;             ///< whether the lines of the next box are asked for
+  std::optional<move_plan> shuffle_;  ///< into the only buffer, or out of it
+  block_move gather_;                 ///< from the source into a buffer
+  block_move scatter_;                ///< from a buffer into the destination
 };
 static_assert(std::is_trivially_copyable_v<converted_move>);
 
@@ -183,30 +299,66 @@ class converted_runner {
  public:
   explicit converted_runner(const converted_move& move) noexcept
       : move_(move),
+        source_lines_(lines(&tile_axis::source_stride, move.from_size_)),
+        destination_lines_(lines(&tile_axis::destination_stride, move.to_size_)),
         table_(move.conversion_, {move.scale_.values(), move.bias_.values()}, move.in_run_,
-               move.outer_count_ == 0 ? factor_places{} : moved({}, move.outer_[0], 1)) {}
+               move.outer_count_ == 0 ? factor_places{} : moved({}, move.outer_[0], 1)) {
+    if (move.is_shuffled_) return;
+    if (move.is_gathered_) gather_.emplace(move.gather_);
+    if (move.is_scattered_) scatter_.emplace(move.scatter_);
+  }
   converted_runner(const converted_runner&) = delete;
 
   void run(const std::byte* source, std::byte* destination) noexcept {
     const layout& axes = move_.axes_;
+    const index_range readable = readable_bytes(axes, move_.from_size_);
+    readable_end_ = readable.begin == readable.end ? nullptr : source + readable.end;
     const std::int64_t first = axes.bounds[converted_move::scale_mark].offset;
     const std::int64_t first_bias = axes.bounds[converted_move::bias_mark].offset;
-    walk(0, source + axes.source_offset, destination + axes.destination_offset,
-         {first, move_.are_together_ ? first : first_bias});
+    walk(0, {source + axes.source_offset,
+             destination + axes.destination_offset,
+             {first, move_.are_together_ ? first : first_bias}});
+    convert_box(next_);
   }
 
  private:
-  void walk(std::size_t i, const std::byte* source, std::byte* destination,
-            const factor_places& first) noexcept {
-    if (i == move_.axes_.rank) return convert_box(source, destination, first);
+  struct box_place {
+    const std::byte* source = nullptr;
+    std::byte* destination = nullptr;
+    factor_places factors{};  ///< of the first element
+  };
+
+  void walk(std::size_t i, const box_place& place) noexcept {
+    if (i == move_.axes_.rank) return take_next(place);
     const layout_axis& axis = move_.axes_.axes[i];
     const cut_axis cut({axis.extent, axis.source_stride, axis.destination_stride}, move_.at_once_[i]);
     const std::int64_t pieces = cut.pieces();
     for (std::int64_t k = 0; k < pieces; ++k) {
       const std::int64_t index = cut.piece(k);
-      walk(i + 1, source + index * axis.source_stride, destination + index * axis.destination_stride,
-           moved(first, axis, index));
+      walk(i + 1, {place.source + index * axis.source_stride,
+                   place.destination + index * axis.destination_stride, moved(place.factors, axis, index)});
     }
+  }
+  void take_next(const box_place& place) noexcept {
+    const box_place box = next_;
+    next_ = place;
+    if (box.source == nullptr) return;
+    if (move_.is_large_) {
+      source_lines_.prefetch_at<2>(place.source);
+      destination_lines_.prefetch_at<2>(place.destination);
+    }
+    convert_box(box);
+  }
+  block_lines lines(std::int64_t tile_axis::* stride, std::int64_t element_size) const noexcept {
+    std::array<cut_axis, max_axes> axes;
+    std::size_t count = 0;
+    if (move_.is_large_) {
+      for (; count < move_.axes_.rank; ++count) {
+        const layout_axis& axis = move_.axes_.axes[count];
+        axes[count] = {{axis.extent, axis.source_stride, axis.destination_stride}, move_.at_once_[count]};
+      }
+    }
+    return {std::span<const cut_axis>(axes).first(count), element_size, stride};
   }
   factor_places moved(factor_places first, const layout_axis& axis, std::int64_t index) const noexcept {
     if (move_.has_scale(axis)) first[0] += index;
@@ -214,21 +366,22 @@ class converted_runner {
     return first;
   }
 
-  void convert_box(const std::byte* source, std::byte* destination, const factor_places& first) noexcept {
-    const std::byte* from = source;
-    std::byte* to = destination;
+  void convert_box(const box_place& box) noexcept {
+    const std::byte* from = box.source;
+    std::byte* to = box.destination;
     if (move_.is_gathered_) {
-      move_.shuffle_->run(source, gathered_.data());
+      move_.is_shuffled_ ? move_.shuffle_->run(from, gathered_.data())
+                         : gather_->run(from, gathered_.data(), readable_end_);
       if (move_.swaps_source_) swap_bytes(gathered_.data(), move_.elements_, move_.conversion_.source_size());
       from = gathered_.data();
     }
     if (move_.is_scattered_) to = converted_.data();
-    convert_runs(move_.outer_count_, from, to, first);
+    convert_runs(move_.outer_count_, from, to, box.factors);
     if (!move_.is_scattered_) return;
     if (move_.swaps_destination_)
       swap_bytes(converted_.data(), move_.elements_, move_.conversion_.destination_size());
-    if (!move_.is_gathered_) return move_.shuffle_->run(converted_.data(), destination);
-    move_.scatter_.run(converted_.data(), destination);
+    if (move_.is_shuffled_) return move_.shuffle_->run(converted_.data(), box.destination);
+    scatter_->run(converted_.data(), box.destination, converted_.data() + buffer_bytes);
   }
 
   /// Walks the axes of a box that are not in a run, from axis `count` - 1 inwards. The table walks the innermost one.
@@ -254,7 +407,13 @@ class converted_runner {
   static constexpr std::size_t buffer_bytes = block_buffer_bytes + readable_slack;
 
   const converted_move& move_;
+  block_lines source_lines_;
+  block_lines destination_lines_;
   factor_table table_;
+  std::optional<block_runner> gather_;
+  std::optional<block_runner> scatter_;
+  const std::byte* readable_end_ = nullptr;
+  box_place next_;
   alignas(64) std::array<std::byte, buffer_bytes> gathered_;
   alignas(64) std::array<std::byte, buffer_bytes> converted_;
 };

@@ -17,7 +17,8 @@ namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
 /// Estimates assume these sizes of caches: bytes of a line, and bytes between lines that share a set of the first level. The
 /// first level has room for both sides of a move of some bytes, or for some lines of one side. Addresses of some pages are
-/// known at a time. The second level has room for a move of some more bytes.
+/// known at a time. The second level has room for a move of some more bytes. Of moves of still more bytes, the outer levels
+/// are slow.
 struct [[gnu::visibility("hidden")]] cache_sizes {
   static constexpr std::int64_t line = 64;
   static constexpr std::int64_t page = 4096;
@@ -25,6 +26,7 @@ struct [[gnu::visibility("hidden")]] cache_sizes {
   static constexpr std::int64_t near_lines = 128;
   static constexpr double near_pages = 48;
   static constexpr double second_level = 1024 * 1024;
+  static constexpr double outer_level = 8 * 1024 * 1024;
 };
 
 /// Bytes of the narrowest registers that move squares and streams.
@@ -124,6 +126,16 @@ struct mover_costs {
     }
     return costs;
   }
+};
+
+/// Costs of conversions: an element, an element whose result is looked up, the own factors of an element, a factor that is
+/// put into a table, and a run of elements.
+struct conversion_costs {
+  double element = 0.25;
+  double lookup = 0.12;
+  double factor = 0.08;
+  double filled_factor = 1.5;
+  double run = 9;
 };
 
 /// Limits and weights of fold, measured in the same way.

@@ -54,6 +54,16 @@ using factor_places = std::array<std::int64_t, 2>;
 /// first. The factor of an element is values[first + run * run_steps + index * step], with its index on the factor's axis.
 class factor_table {
  public:
+  /// From so many elements on with the same factors, a stretch, one factor is faster than a table of all.
+  static constexpr std::int64_t least_stretch = 32;
+  /// Runs of fewer elements are not worth a look for a table of results.
+  static constexpr std::int64_t least_lookups = 64;
+  static constexpr std::int64_t room = 2048;  ///< bytes of the factors in a table
+  /// Returns how many factors a table holds.
+  static constexpr std::int64_t most_factors(const run_conversion& conversion) noexcept {
+    return room / (conversion.is_double() ? 8 : 4);
+  }
+
   /// `run_steps` are the places from the factors of a run to those of the next.
   factor_table(const run_conversion& conversion, const std::array<const double*, 2>& values,
                const std::array<factor_axis, 2>& axes, const factor_places& run_steps = {0, 0}) noexcept
@@ -63,7 +73,7 @@ class factor_table {
       period_ = std::max(period_, f.inner * f.extent);
       same_ = std::min(same_, f.inner);
     }
-    if (same_ >= enough) kept_ = std::min(period_ / same_, most_kept);
+    if (same_ >= least_stretch) kept_ = std::min(period_ / same_, most_kept);
   }
 
   /// Converts a run. `first` has the places of its first element's factors in their values.
@@ -79,7 +89,7 @@ class factor_table {
     const std::int64_t limit = room / value_size();
     const std::int64_t whole = period_ > limit ? limit : limit / period_ * period_;
     if (period_ == 1) return convert_same(conversion, source, destination, runs, first, differ);
-    if (same_ < enough && count <= whole && !differ) {
+    if (same_ < least_stretch && count <= whole && !differ) {
       fill(first, 0, count);
       return run(conversion, source, destination, runs, 0, {value_size(), 0});
     }
@@ -87,7 +97,7 @@ class factor_table {
       const std::byte* const from = source + runs.source(r);
       std::byte* const to = destination + runs.destination(r);
       const factor_places places = run_places(first, static_cast<std::int64_t>(r));
-      if (same_ >= enough) {
+      if (same_ >= least_stretch) {
         convert_stretches(conversion, from, to, count, places);
       } else {
         convert_batches(conversion, from, to, count, whole, places);
@@ -96,11 +106,6 @@ class factor_table {
   }
 
  private:
-  /// From so many elements on with the same factors, a stretch, one factor is faster than a table of all.
-  static constexpr std::int64_t enough = 32;
-  /// Runs of fewer elements are not worth a look for a table of results.
-  static constexpr std::size_t least_lookups = 64;
-  static constexpr std::int64_t room = 2048;  // bytes of the factors in a table
   /// So many copies of a factor are written at once. The last ones may be behind the others.
   static constexpr std::int64_t at_once = 4;
   static constexpr std::int64_t most_kept = room / 8;  // factors of stretches, or of runs
@@ -194,7 +199,8 @@ class factor_table {
   /// Converts runs that have one factor each. `step` is 0 if all have the same.
   void run_stretches(const run_conversion& conversion, const std::byte* source, std::byte* destination,
                      const even_runs& runs, std::int64_t place, std::int64_t step) noexcept {
-    if (!conversion.can_look_up() || runs.count < least_lookups || !results_.are_useful())
+    if (!conversion.can_look_up() || static_cast<std::int64_t>(runs.count) < least_lookups ||
+        !results_.are_useful())
       return run(conversion, source, destination, runs, place, {0, step});
     for (std::size_t r = 0; r < runs.runs; ++r, place += step) {
       const std::byte* const from = source + runs.source(r);
@@ -226,12 +232,19 @@ class factor_table {
       contents& held = held_[k];
       if (held.first == first[k] && held.begin == begin && count <= held.count) continue;
       held = {first[k], begin, count};
+      const factor_axis& f = axes_[k];
+      std::int64_t index = are_runs ? 0 : index_of(k, begin);
+      std::int64_t rest = f.inner - (are_runs ? 0 : begin % f.inner);  // elements that have this factor
       for (std::int64_t n = 0; n < count; ++n) {
-        const std::int64_t index =
-            are_runs ? n * run_steps_[k] : index_of(k, n == 0 ? begin : begin + n * same_);
         const double factor = value(k, first[k] + index);
         std::byte* const place = tables_[k].data() + n * value_size();
         is_double_ ? write(place, factor) : write(place, static_cast<float>(factor));
+        if (are_runs) {
+          index += run_steps_[k];
+        } else if (f.step != 0 && (rest -= same_) <= 0) {
+          rest += f.inner;
+          if (++index == f.extent) index = 0;
+        }
       }
     }
   }

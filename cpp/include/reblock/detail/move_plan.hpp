@@ -23,9 +23,9 @@ namespace reblock::inline REBLOCK_NAMESPACE::detail {
 class move_plan : public cheapest_way<staged_move, lookup_move, stream_move> {
  public:
   /// Plans to move every element of `moves`, each `element_size` bytes. Requires that the destination does not overlap itself,
-  /// and that bounds, if there are any, always hold.
-  move_plan(const layout& moves, std::int64_t element_size,
-            instruction_set set = usable_instruction_set()) noexcept {
+  /// and that bounds, if there are any, always hold. The plan will run `times` times.
+  move_plan(const layout& moves, std::int64_t element_size, instruction_set set = usable_instruction_set(),
+            double times = 1) noexcept {
     staged_move& blocks = hold<staged_move>();
     blocks.has_no_elements = is_empty(moves, element_size);
     if (blocks.has_no_elements) {
@@ -36,12 +36,13 @@ class move_plan : public cheapest_way<staged_move, lookup_move, stream_move> {
     layout simple;
     simple.take(moves);
     const std::int64_t size = simplify(simple, element_size);
-    cost_ = plan_blocks(blocks, simple, size, set);
+    cost_ = plan_blocks(blocks, simple, size, set, buffered_side::none, times);
     if (goes_past_caches(simple, size)) {
       if (blocks.is_staged) cost_ += bytes * mover_costs::of(set).cached_byte;
       if (blocks.stream() || offer<stream_move>(simple, size, set)) return;
     }
-    if (mover_costs::of(set).is_worth_table(cost_, bytes)) offer<lookup_move>(simple, size, set);
+    if (mover_costs::of(set).is_worth_table(times * cost_, times * bytes))
+      offer<lookup_move>(simple, size, set);
   }
 };
 static_assert(std::is_trivially_copyable_v<move_plan>);

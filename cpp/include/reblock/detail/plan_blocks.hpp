@@ -117,9 +117,11 @@ inline double offer_staged(staged_move& staged, const layout& moves, std::int64_
   return first.cost + second.cost;
 }
 
-/// Finds the cheapest way and returns its cost in cycles. Requires a simplified layout without bounds.
+/// Finds the cheapest way and returns its cost in cycles. It will run `times` times. Requires a simplified layout without
+/// bounds.
 inline double plan_blocks(staged_move& best, const layout& moves, std::int64_t element_size,
-                          instruction_set set, buffered_side buffer = buffered_side::none) noexcept {
+                          instruction_set set, buffered_side buffer = buffered_side::none,
+                          double times = 1) noexcept {
   const block_offer direct = offer_block(moves, element_size, set, buffer);
   best.second = direct.move;
   best.total_bytes = total_bytes(moves, element_size);
@@ -135,7 +137,7 @@ inline double plan_blocks(staged_move& best, const layout& moves, std::int64_t e
   double cost = direct.cost;
   const auto bytes = static_cast<double>(best.total_bytes);
   const mover_costs costs = mover_costs::of(set);
-  if (moves.rank < 3 || element_size > 64 || !costs.is_worth_search(cost, bytes)) return cost;
+  if (moves.rank < 3 || element_size > 64 || !costs.is_worth_search(times * cost, times * bytes)) return cost;
   const axis_order source = order_of(moves, &layout_axis::source_stride);
   const axis_order destination = order_of(moves, &layout_axis::destination_stride);
   const block_extents block(moves, element_size, source, destination);

@@ -16,8 +16,13 @@ namespace reblock::inline REBLOCK_NAMESPACE::detail {
 /// The result_tables of a conversion have the results of all bytes, for the last few scales and biases.
 class result_tables {
  public:
+  /// Results of so many factors are kept.
+  static constexpr std::int64_t most = 16;
+  /// From so many elements on, a table takes less time than it saves.
+  static constexpr std::int64_t least_elements = 1024;
+
   /// Tells whether tables have been worth their search: not if many factors have followed each other, each for few elements.
-  bool are_useful() const noexcept { return in_vain_ < 4 * entries_.size(); }
+  bool are_useful() const noexcept { return in_vain_ < 2 * entries_.size(); }
 
   /// Returns the results for the factors of a run of `count` elements. Returns null if these factors have had too few elements
   /// for a table. Requires conversion.can_look_up(), and factors with a step of 0.
@@ -37,9 +42,6 @@ class result_tables {
   }
 
  private:
-  /// From so many elements on, a table takes less time than it saves.
-  static constexpr std::int64_t enough = 1024;
-
   struct entry {
     std::uint64_t key = 0;      ///< the bits of a scale and of a bias
     std::int64_t elements = 0;  ///< that had these factors
@@ -48,15 +50,15 @@ class result_tables {
 
   const std::byte* use(entry& of, const run_conversion& conversion, const run_factors& factors,
                        std::int64_t count) noexcept {
-    const bool is_made = of.elements >= enough;
+    const bool is_made = of.elements >= least_elements;
     of.elements += count;
-    if (of.elements < enough) return nullptr;
+    if (of.elements < least_elements) return nullptr;
     in_vain_ = 0;
     if (!is_made) conversion.make_results(of.results, factors);
     return of.results.data();
   }
 
-  std::array<entry, 4> entries_;
+  std::array<entry, most> entries_;
   std::size_t next_ = 0;
   std::size_t in_vain_ = 0;  ///< new factors since a table was last used
 };

@@ -19,6 +19,7 @@
 
 #include <reblock/data_type.hpp>
 #include <reblock/detail/configuration.hpp>
+#include <reblock/detail/costs.hpp>
 #include <reblock/detail/element_type.hpp>
 #include <reblock/detail/instruction_set.hpp>
 #include <reblock/detail/run_steps.hpp>
@@ -116,21 +117,19 @@ class run_conversion {
     if (!has_factors && (from == to || are_whole)) {
       const bool has_boolean = from == element_type::boolean || to == element_type::boolean;
       const bool is_copied = from == to || (!has_boolean && source_size_ == destination_size_);
-      first_ = is_copied ? copying_step(source_size_) : casting_step(from, to);
+      ways_.fill({is_copied ? copying_step(source_size_) : casting_step(from, to), nullptr});
       return;
     }
+    value_size_ = is_double_ ? 8 : 4;
     const conversion_steps steps = steps_of(set);
     if (source_size_ == 1 && destination_size_ <= steps.lookups.size())
       lookup_ = steps.lookups[destination_size_ - 1];
-    first_ = steps.single(from, to);
-    if (first_ != nullptr) return;
-    value_size_ = is_double_ ? 8 : 4;
-    if (from != (is_double_ ? element_type::float64 : element_type::float32) || has_factors) {
-      first_ = making_step(from, to, has_factors, steps);
-    }
-    if (to != (is_double_ ? element_type::float64 : element_type::float32))
-      second_ = storing_step(to, is_double_, steps);
-    if (first_ == nullptr) std::swap(first_, second_);
+    ways_[0] = find_way(from, to, has_factors, steps);
+    ways_[1] = set > instruction_set::avx2 ? find_way(from, to, has_factors, steps_of(instruction_set::avx2))
+                                           : ways_[0];
+    ways_[2] = set > instruction_set::baseline
+                   ? find_way(from, to, has_factors, steps_of(instruction_set::baseline))
+                   : ways_[0];
   }
 
   /// Whether scale and bias are arrays of double, otherwise of float.
@@ -151,7 +150,8 @@ class run_conversion {
   /// Does the same for runs at even distances.
   void operator()(const std::byte* source, std::byte* destination, const even_runs& runs,
                   const run_factors& factors) const noexcept {
-    if (second_ == nullptr) return first_(source, destination, runs, factors);
+    const way& by = ways_[runs.count >= 16 ? 0 : runs.count >= 8 ? 1 : 2];
+    if (by.second == nullptr) return by.first(source, destination, runs, factors);
     alignas(64) std::array<std::byte, buffer_bytes> values;
     const std::size_t room = buffer_bytes / value_size_;
     if (runs.count > room) {
@@ -159,7 +159,7 @@ class run_conversion {
         const std::byte* const from = source + runs.source(run);
         std::byte* const to = destination + runs.destination(run);
         for (std::size_t i = 0; i < runs.count; i += room) {
-          convert_by(values.data(), from + i * source_size_, to + i * destination_size_,
+          convert_by(by, values.data(), from + i * source_size_, to + i * destination_size_,
                      {std::min(room, runs.count - i)}, factors.from(i, run));
         }
       }
@@ -169,9 +169,17 @@ class run_conversion {
     for (std::size_t run = 0; run < runs.runs; run += at_once) {
       even_runs some = runs;
       some.runs = std::min(at_once, runs.runs - run);
-      convert_by(values.data(), source + runs.source(run), destination + runs.destination(run), some,
+      convert_by(by, values.data(), source + runs.source(run), destination + runs.destination(run), some,
                  factors.from(0, run));
     }
+  }
+
+  /// Returns the estimated costs.
+  constexpr conversion_costs costs() const noexcept {
+    conversion_costs costs;
+    if (ways_[0].second != nullptr) costs.element *= 2;
+    if (is_double_) costs.element *= 2;
+    return costs;
   }
 
   /// Whether bytes may be converted by a table of the results of all bytes. They have factors of float then.
@@ -196,17 +204,35 @@ class run_conversion {
  private:
   static constexpr std::size_t buffer_bytes = 4096;
 
+  struct way {
+    run_step first = nullptr;
+    run_step second = nullptr;  ///< or null
+  };
+
+  REBLOCK_ENGINE_FUNCTION way find_way(element_type from, element_type to, bool has_factors,
+                                       const conversion_steps& steps) const noexcept {
+    const element_type value = is_double_ ? element_type::float64 : element_type::float32;
+    const bool makes_values = from != value || has_factors;
+    way found;
+    if (makes_values && !is_double_) found.first = steps.single(from, to);
+    if (found.first != nullptr) return found;
+    if (makes_values) found.first = making_step(from, to, has_factors, steps);
+    if (to != value) found.second = storing_step(to, is_double_, steps);
+    if (found.first == nullptr) std::swap(found.first, found.second);
+    return found;
+  }
+
   /// Converts runs in two steps. Their values fit the buffer, where runs follow each other.
-  void convert_by(std::byte* values, const std::byte* source, std::byte* destination, even_runs runs,
-                  const run_factors& factors) const noexcept {
+  void convert_by(const way& by, std::byte* values, const std::byte* source, std::byte* destination,
+                  even_runs runs, const run_factors& factors) const noexcept {
     const auto bytes = static_cast<std::int64_t>(runs.count * value_size_);
-    first_(source, values, {runs.count, runs.runs, runs.source_step, bytes}, factors);
+    by.first(source, values, {runs.count, runs.runs, runs.source_step, bytes}, factors);
     runs.source_step = bytes;
     if (runs.destination_step == static_cast<std::int64_t>(runs.count * destination_size_)) {
       runs.count *= runs.runs;
       runs.runs = 1;
     }
-    second_(values, destination, runs, factors);
+    by.second(values, destination, runs, factors);
   }
 
   REBLOCK_ENGINE_FUNCTION static run_step making_step(element_type from, element_type to, bool has_factors,
@@ -227,8 +253,8 @@ class run_conversion {
     return is_double ? single_storing_step<double>(to) : single_storing_step<float>(to);
   }
 
-  run_step first_ = nullptr;
-  run_step second_ = nullptr;     ///< or null
+  /// For long runs, and for runs that are shorter than the widest registers, or than those half as wide.
+  std::array<way, 3> ways_{};
   lookup_step lookup_ = nullptr;  ///< or null
   std::uint8_t source_size_ = 0;
   std::uint8_t destination_size_ = 0;

@@ -79,7 +79,7 @@ using lookup_step = void (*)(const std::byte* source, std::byte* destination, st
 
 /// These functions find the steps of an instruction set that use registers. They return null where the set has none.
 struct conversion_steps {
-  /// Finds the only step of a conversion that is worth a step of its own.
+  /// Finds the only step of a conversion.
   run_step (*single)(element_type from, element_type to) noexcept;
   /// Finds the step that makes float or double of elements.
   run_step (*making)(element_type from, bool is_double) noexcept;
@@ -189,7 +189,8 @@ void write_value(std::byte* destination, Value value) noexcept {
 
 /// Makes values of elements, and multiplies and adds.
 template <class T, class Value>
-void make_values(const std::byte* source, std::byte* values, std::size_t count, const run_factors& factors) {
+[[gnu::noinline]] void make_values(const std::byte* source, std::byte* values, std::size_t count,
+                                   const run_factors& factors) {
   for (std::size_t i = 0; i < count; ++i) {
     const auto scale = read<Value>(factors.scale + i * factors.step);
     const auto bias = read<Value>(factors.bias + i * factors.step);
@@ -200,7 +201,8 @@ void make_values(const std::byte* source, std::byte* values, std::size_t count, 
 
 /// Makes elements of values.
 template <class T, class Value>
-void make_elements(const std::byte* values, std::byte* destination, std::size_t count, const run_factors&) {
+[[gnu::noinline]] void make_elements(const std::byte* values, std::byte* destination, std::size_t count,
+                                     const run_factors&) {
   for (std::size_t i = 0; i < count; ++i) {
     write_value<T>(destination + i * sizeof(T), read<Value>(values + i * sizeof(Value)));
   }

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include <reblock/detail/axis_order.hpp>
+#include <reblock/detail/block_lines.hpp>
 #include <reblock/detail/blocks.hpp>
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/costs.hpp>
@@ -28,45 +29,6 @@
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
-/// source_lines are the lines of the source that a block has. Processors do not predict where those of the next block are.
-class source_lines {
- public:
-  /// A block has `at_once` indices of each axis.
-  source_lines(std::span<const cut_axis> axes, std::int64_t element_size) noexcept : run_(element_size) {
-    std::array<bool, max_axes> is_in_run{};
-    for (bool grows = true; grows;) {
-      grows = false;
-      for (std::size_t i = 0; i < axes.size(); ++i) {
-        if (is_in_run[i] || axes[i].at_once == 1 || axes[i].source_stride != run_) continue;
-        is_in_run[i] = grows = true;
-        run_ *= axes[i].at_once;
-      }
-    }
-    for (std::size_t i = 0; i < axes.size(); ++i) {
-      if (is_in_run[i]) continue;
-      if (axes[i].at_once > static_cast<std::int64_t>(most_runs / runs_)) {
-        runs_ = 0;  // there are more lines than it is worth to ask for
-        return;
-      }
-      runs_ = list_places(axes[i].at_once, axes[i].source_stride, places_.data(), runs_);
-    }
-  }
-
-  void prefetch_from(const std::byte* source) const noexcept {
-    constexpr std::int64_t line = 64;  // bytes
-    for (std::size_t i = 0; i < runs_; ++i) {
-      for (std::int64_t k = 0; k < run_; k += line) prefetch(source, places_[i] + k);
-    }
-  }
-
- private:
-  static constexpr std::size_t most_runs = 1024;
-
-  std::int64_t run_;  ///< bytes
-  std::size_t runs_ = 1;
-  std::array<std::int64_t, most_runs> places_{};  ///< of the runs, bytes
-};
-
 /// A stream_move fills a buffer with a block, and writes long runs out of it. It is trivially copyable.
 class stream_move : public cut_moves {
  public:
@@ -77,12 +39,13 @@ class stream_move : public cut_moves {
     alignas(64) std::array<std::byte, buffer_limit + readable_slack> buffer;
     block_runner fill(fill_);
     block_runner write(write_);
-    const source_lines lines(std::span<const cut_axis>(axes_).first(rank_), element_size_);
+    const block_lines lines(std::span<const cut_axis>(axes_).first(rank_), element_size_,
+                            &tile_axis::source_stride);
     const std::byte* from = nullptr;
     std::byte* to = nullptr;
     const auto finish = [&](const std::byte* next) {
       fill.run(from, buffer.data(), nullptr);
-      if (next != nullptr) lines.prefetch_from(next);
+      if (next != nullptr) lines.prefetch_at<1>(next);
       write.run(buffer.data(), to, nullptr);
     };
     for_each_piece(source, destination, [&](const std::byte* next, std::byte* place) {

@@ -48,6 +48,12 @@ template <class Register>
 [[gnu::always_inline]] inline words widen_pairs(const std::byte* source) noexcept {
   return (words)zip<2, false>(register_of(read<std::uint64_t>(source), 0), register_bytes{});
 }
+[[gnu::always_inline]] inline signed_words widen_signed_bytes(const std::byte* source) noexcept {
+  return (signed_words)(widen_bytes(source) << 24) >> 24;
+}
+[[gnu::always_inline]] inline signed_words widen_signed_pairs(const std::byte* source) noexcept {
+  return (signed_words)(widen_pairs(source) << 16) >> 16;
+}
 [[gnu::always_inline]] inline floats widen_halves(const std::byte* source) noexcept {
 #if defined(__aarch64__)
   return (floats)vcvt_f32_f16(load_as<float16x4_t>(source));
@@ -141,6 +147,7 @@ template <class Register>
   return __builtin_convertvector(v, half_floats);
 }
 
+inline constexpr bool has_saturation = false;
 [[gnu::visibility("hidden")]] inline constexpr std::array<lookup_step, 2> result_lookups{};
 
 #include <reblock/detail/simd/conversion.inc>

@@ -44,9 +44,12 @@ using half_floats [[gnu::vector_size(16)]] = float;
 using half_words [[gnu::vector_size(16)]] = std::int32_t;
 using pairs [[gnu::vector_size(16)]] = std::uint16_t;
 using bytes [[gnu::vector_size(8)]] = std::uint8_t;
+using signed_bytes [[gnu::vector_size(8)]] = std::int8_t;
 using ints [[gnu::vector_size(32)]] = int;
 using wide_pairs [[gnu::vector_size(32)]] = std::uint16_t;
 using wide_shorts [[gnu::vector_size(32)]] = short;
+using half_shorts [[gnu::vector_size(16)]] = short;
+using half_longs [[gnu::vector_size(16)]] = long long;
 
 template <class Register>
 [[gnu::always_inline]] inline Register load_as(const std::byte* source) noexcept {
@@ -59,7 +62,6 @@ template <class Register>
   return __builtin_convertvector(load_as<bytes>(source), words);
 #else
   using register_chars [[gnu::vector_size(16)]] = char;
-  using half_longs [[gnu::vector_size(16)]] = long long;
   return (words)__builtin_ia32_pmovzxbd256((register_chars)half_longs{read<long long>(source), 0});
 #endif
 }
@@ -69,6 +71,22 @@ template <class Register>
 #else
   using shorts [[gnu::vector_size(16)]] = short;
   return (words)__builtin_ia32_pmovzxwd256(load_as<shorts>(source));
+#endif
+}
+[[gnu::always_inline]] inline signed_words widen_signed_bytes(const std::byte* source) noexcept {
+#if defined(__clang__)
+  return __builtin_convertvector((signed_bytes)load_as<bytes>(source), signed_words);
+#else
+  using register_chars [[gnu::vector_size(16)]] = char;
+  return (signed_words)__builtin_ia32_pmovsxbd256((register_chars)half_longs{read<long long>(source), 0});
+#endif
+}
+[[gnu::always_inline]] inline signed_words widen_signed_pairs(const std::byte* source) noexcept {
+  using shorts [[gnu::vector_size(16)]] = short;
+#if defined(__clang__)
+  return __builtin_convertvector(load_as<shorts>(source), signed_words);
+#else
+  return (signed_words)__builtin_ia32_pmovsxwd256(load_as<shorts>(source));
 #endif
 }
 [[gnu::always_inline]] inline floats widen_halves(const std::byte* source) noexcept {
@@ -122,6 +140,28 @@ template <class Register>
   std::memcpy(destination, halves, sizeof(halves));
 }
 /// @}
+/// @{ Registers whose lanes of 16 bytes saturate words, and their stores as 8 or 16 bits of type T.
+inline constexpr bool has_saturation = true;
+[[gnu::always_inline]] inline signed_words to_words(floats values) noexcept {
+  return (signed_words)__builtin_ia32_cvtps2dq256(values);
+}
+template <class T>
+[[gnu::always_inline]] inline void store_saturated(std::byte* destination, signed_words a, signed_words b,
+                                                   T) noexcept {
+  const auto halves = std::is_same_v<T, std::uint16_t> ? (longs)__builtin_ia32_packusdw256((ints)a, (ints)b)
+                                                       : (longs)__builtin_ia32_packssdw256((ints)a, (ints)b);
+  const longs ordered = __builtin_shufflevector(halves, halves, 0, 2, 1, 3);
+  if constexpr (sizeof(T) == 2) {
+    std::memcpy(destination, &ordered, sizeof(ordered));
+  } else {
+    const auto low = (half_shorts)__builtin_shufflevector(ordered, ordered, 0, 1);
+    const auto high = (half_shorts)__builtin_shufflevector(ordered, ordered, 2, 3);
+    const auto narrow = std::is_signed_v<T> ? (half_longs)__builtin_ia32_packsswb128(low, high)
+                                            : (half_longs)__builtin_ia32_packuswb128(low, high);
+    std::memcpy(destination, &narrow, sizeof(narrow));
+  }
+}
+/// @}
 [[gnu::always_inline]] inline half_floats lower_half(floats v) noexcept {
   return __builtin_shufflevector(v, v, 0, 1, 2, 3);
 }
@@ -169,11 +209,17 @@ using half_floats [[gnu::vector_size(32)]] = float;
 using half_words [[gnu::vector_size(32)]] = std::int32_t;
 using pairs [[gnu::vector_size(32)]] = std::uint16_t;
 using bytes [[gnu::vector_size(16)]] = std::uint8_t;
+using signed_bytes [[gnu::vector_size(16)]] = std::int8_t;
 using shorts [[gnu::vector_size(32)]] = short;
 using wide_pairs [[gnu::vector_size(64)]] = std::uint16_t;
-#if !defined(__clang__)
-using register_chars [[gnu::vector_size(16)]] = char;
+using wide_shorts [[gnu::vector_size(64)]] = short;
 using ints [[gnu::vector_size(64)]] = int;
+#if defined(__clang__)
+inline constexpr std::uint16_t all_lanes = 0xffff;
+#else
+using register_chars [[gnu::vector_size(16)]] = char;
+using wide_chars [[gnu::vector_size(64)]] = char;
+inline constexpr std::int16_t all_lanes = -1;
 #endif
 
 inline constexpr int current_rounding = 4;
@@ -198,13 +244,22 @@ template <class Register>
   return (words)__builtin_ia32_pmovzxwd512_mask(load_as<shorts>(source), ints{}, 0xffff);
 #endif
 }
-[[gnu::always_inline]] inline floats widen_halves(const std::byte* source) noexcept {
+[[gnu::always_inline]] inline signed_words widen_signed_bytes(const std::byte* source) noexcept {
 #if defined(__clang__)
-  constexpr std::uint16_t all = 0xffff;
+  return __builtin_convertvector((signed_bytes)load_as<bytes>(source), signed_words);
 #else
-  constexpr std::int16_t all = -1;
+  return (signed_words)__builtin_ia32_pmovsxbd512_mask(load_as<register_chars>(source), ints{}, 0xffff);
 #endif
-  return __builtin_ia32_vcvtph2ps512_mask(load_as<shorts>(source), floats{}, all, current_rounding);
+}
+[[gnu::always_inline]] inline signed_words widen_signed_pairs(const std::byte* source) noexcept {
+#if defined(__clang__)
+  return __builtin_convertvector(load_as<shorts>(source), signed_words);
+#else
+  return (signed_words)__builtin_ia32_pmovsxwd512_mask(load_as<shorts>(source), ints{}, 0xffff);
+#endif
+}
+[[gnu::always_inline]] inline floats widen_halves(const std::byte* source) noexcept {
+  return __builtin_ia32_vcvtph2ps512_mask(load_as<shorts>(source), floats{}, all_lanes, current_rounding);
 }
 [[gnu::always_inline]] inline void store_halves(std::byte* destination, floats values) noexcept {
   const auto halves = __builtin_ia32_vcvtps2ph512_mask(values, 0, shorts{}, 0xffff);  // ties to even
@@ -259,6 +314,41 @@ template <class Register>
   store_bytes(destination, a);
   store_bytes(destination + sizeof(bytes), b);
 }
+/// @{ As for narrower registers.
+inline constexpr bool has_saturation = true;
+[[gnu::always_inline]] inline signed_words to_words(floats values) noexcept {
+  return (signed_words)__builtin_ia32_cvtps2dq512_mask(values, ints{}, all_lanes, current_rounding);
+}
+template <class T>
+[[gnu::always_inline]] inline void store_saturated(std::byte* destination, signed_words a, signed_words b,
+                                                   T) noexcept {
+#if defined(__clang__)
+  const auto halves = std::is_same_v<T, std::uint16_t>
+                          ? (wide_shorts)__builtin_ia32_packusdw512((ints)a, (ints)b)
+                          : (wide_shorts)__builtin_ia32_packssdw512((ints)a, (ints)b);
+#else
+  const auto halves = std::is_same_v<T, std::uint16_t>
+                          ? (wide_shorts)__builtin_ia32_packusdw512_mask((ints)a, (ints)b, wide_shorts{}, -1)
+                          : (wide_shorts)__builtin_ia32_packssdw512_mask((ints)a, (ints)b, wide_shorts{}, -1);
+#endif
+  if constexpr (sizeof(T) == 2) {
+    const longs ordered = __builtin_shufflevector((longs)halves, (longs)halves, 0, 2, 4, 6, 1, 3, 5, 7);
+    std::memcpy(destination, &ordered, sizeof(ordered));
+  } else {
+#if defined(__clang__)
+    const auto narrow = std::is_signed_v<T> ? (words)__builtin_ia32_packsswb512(halves, halves)
+                                            : (words)__builtin_ia32_packuswb512(halves, halves);
+#else
+    const auto narrow = std::is_signed_v<T>
+                            ? (words)__builtin_ia32_packsswb512_mask(halves, halves, wide_chars{}, -1)
+                            : (words)__builtin_ia32_packuswb512_mask(halves, halves, wide_chars{}, -1);
+#endif
+    const words ordered =
+        __builtin_shufflevector(narrow, narrow, 0, 4, 8, 12, 1, 5, 9, 13, 0, 4, 8, 12, 1, 5, 9, 13);
+    std::memcpy(destination, &ordered, sizeof(ordered) / 2);
+  }
+}
+/// @}
 [[gnu::always_inline]] inline half_floats lower_half(floats v) noexcept {
   return __builtin_shufflevector(v, v, 0, 1, 2, 3, 4, 5, 6, 7);
 }
