@@ -77,7 +77,9 @@ sum_request windows_of(std::int64_t element_size, std::int64_t stride, std::int6
   sums.image_strides = sums.image;
   next = element_size;
   for (std::size_t i = 4; i-- > 0; next *= sums.image[i]) sums.image_strides[i] = next;
-  return sums.request();
+  sum_request request = sums.request();
+  request.moves.source_run = request.moves.axes[1].source_stride;  // columns without gaps
+  return request;
 }
 
 const sum_functions& functions_of_size(std::int64_t element_size) {

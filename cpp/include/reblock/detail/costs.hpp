@@ -171,25 +171,25 @@ struct sum_costs {
   static constexpr std::int64_t least_accumulated_run = 32;
   /// Single terms get their weights after they have moved if the image has rows of so many bytes.
   static constexpr std::int64_t least_weighed_row = 32;
-  /// Sums that read the columns in their own order: a row, a row that waits for the one before it, a byte of a row, rows that
+  /// Sums that read the columns in their own order: a row, rows that wait for those before them, a byte of a row, rows that
   /// are added together, a byte of a sum that moves into the image, a run of the image, and the plans of these moves.
-  static constexpr double scattered_row = 3.5;
-  static constexpr double waiting_row = 22;
-  static constexpr double scattered_byte = 0.08;
-  static constexpr double scattered_tile = 60;
-  static constexpr double scattered_sum = 0.25;
-  static constexpr double scattered_run = 12;
-  static constexpr double scattered_plan = 6000;
+  static constexpr double scattered_row = 3.1;
+  static constexpr double waiting_rows = 23;
+  static constexpr double scattered_byte = 0.083;
+  static constexpr double scattered_tile = 92;
+  static constexpr double scattered_sum = 0.21;
+  static constexpr double scattered_run = 1.5;
+  static constexpr double scattered_plan = 2700;
   /// A box then has channels for runs of so many bytes of the columns, if they fit.
   static constexpr std::int64_t least_scattered_read = 256;
   /// Sums of columns in place: a piece, a row of sums, a row of terms, a byte of a term, a byte of a sum that moves from a
   /// buffer into the image, and the plan.
-  static constexpr double summed_piece = 120;
-  static constexpr double summed_row = 15;
-  static constexpr double summed_term = 1;
-  static constexpr double summed_byte = 0.076;
-  static constexpr double phase_byte = 0.4;
-  static constexpr double summed_plan = 2500;
+  static constexpr double summed_piece = 130;
+  static constexpr double summed_row = 16;
+  static constexpr double summed_term = 1.1;
+  static constexpr double summed_byte = 0.083;
+  static constexpr double phase_byte = 0.44;
+  static constexpr double summed_plan = 2700;
   /// Single terms become sums on their way from runs of so many bytes on, else after they have moved.
   static constexpr std::int64_t least_summed_run = 128;
 };

@@ -186,15 +186,15 @@ inline double scatter::estimate() const noexcept {
       const scatter_axis& axis = axes_[i - 2];
       terms *= static_cast<double>(axis.outer) * static_cast<double>(axis.inner);
       image *= static_cast<double>(axis.extent);
-      if (i != row) together *= static_cast<double>(std::min(axis.inner, box_[i]));
+      // of the other axes, a box has the inner indices that reach its places
+      if (i != row) together *= static_cast<double>(std::min(axis.inner, ceil_divide(box_[i], axis.step())));
       if (i + 1 == places_.size()) repeated = repeated_outer(axis, boxes_along(i));
     }
   }
   const auto bytes = static_cast<double>(element_size_);
   const double rows = terms / static_cast<double>(inner_extent(row));
-  const double row_cost = std::max(sum_costs::scattered_row, sum_costs::waiting_row / together);
-  return rows * row_cost + terms * bytes * sum_costs::scattered_byte +
-         rows / together / repeated * sum_costs::scattered_tile +
+  return rows * sum_costs::scattered_row + rows / together * sum_costs::waiting_rows +
+         terms * bytes * sum_costs::scattered_byte + rows / together / repeated * sum_costs::scattered_tile +
          image * bytes * (sum_costs::scattered_sum + sum_costs::scattered_run / static_cast<double>(run)) +
          sum_costs::scattered_plan;
 }

@@ -327,9 +327,10 @@ template <class T>
                           ? (wide_shorts)__builtin_ia32_packusdw512((ints)a, (ints)b)
                           : (wide_shorts)__builtin_ia32_packssdw512((ints)a, (ints)b);
 #else
-  const auto halves = std::is_same_v<T, std::uint16_t>
-                          ? (wide_shorts)__builtin_ia32_packusdw512_mask((ints)a, (ints)b, wide_shorts{}, -1)
-                          : (wide_shorts)__builtin_ia32_packssdw512_mask((ints)a, (ints)b, wide_shorts{}, -1);
+  const auto halves =
+      std::is_same_v<T, std::uint16_t>
+          ? (wide_shorts)__builtin_ia32_packusdw512_mask((ints)a, (ints)b, wide_shorts{}, ~0U)
+          : (wide_shorts)__builtin_ia32_packssdw512_mask((ints)a, (ints)b, wide_shorts{}, ~0U);
 #endif
   if constexpr (sizeof(T) == 2) {
     const longs ordered = __builtin_shufflevector((longs)halves, (longs)halves, 0, 2, 4, 6, 1, 3, 5, 7);
@@ -340,8 +341,8 @@ template <class T>
                                             : (words)__builtin_ia32_packuswb512(halves, halves);
 #else
     const auto narrow = std::is_signed_v<T>
-                            ? (words)__builtin_ia32_packsswb512_mask(halves, halves, wide_chars{}, -1)
-                            : (words)__builtin_ia32_packuswb512_mask(halves, halves, wide_chars{}, -1);
+                            ? (words)__builtin_ia32_packsswb512_mask(halves, halves, wide_chars{}, ~0ULL)
+                            : (words)__builtin_ia32_packuswb512_mask(halves, halves, wide_chars{}, ~0ULL);
 #endif
     const words ordered =
         __builtin_shufflevector(narrow, narrow, 0, 4, 8, 12, 1, 5, 9, 13, 0, 4, 8, 12, 1, 5, 9, 13);
