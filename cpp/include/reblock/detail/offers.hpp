@@ -102,7 +102,7 @@ class block_offers {
   }
 
   /// Tells whether a mover can write whole lines past the caches.
-  [[gnu::noinline]] static bool writes_lines(const block_move& move) noexcept {
+  static bool writes_lines(const block_move& move) noexcept {
     if (move.are_runs) return move.writes_lines;
     if (move.dense_columns) return true;
     if (!move.dense_rows) return false;
@@ -113,7 +113,7 @@ class block_offers {
     return (columns_of(move) <= 4 || columns_of(move) == 8) && places % lane_bytes == 0;
   }
 
-  [[gnu::noinline]] void take_cheaper(block_offer& found, const block_offer& other, buffered_side buffer) const noexcept {
+  void take_cheaper(block_offer& found, const block_offer& other, buffered_side buffer) const noexcept {
     const bool is_cached = is_large_ && buffer == buffered_side::none && !writes_lines(other.move);
     const double cost = other.cost + (is_cached ? bytes_ * costs_.cached_byte : 0);
     if (cost < found.cost) found = {other.move, cost};

@@ -26,7 +26,7 @@ struct padded_axis {
   std::int64_t extent = 0;
 
   /// Returns after how many positions the axis repeats itself, or 0 if it does not.
-  constexpr std::int64_t period() const noexcept {
+  [[gnu::noinline]] constexpr std::int64_t period() const noexcept {
     switch (repeated()) {
       case padding_mode::reflection: return 2 * (extent - 1);
       case padding_mode::symmetric: return 2 * extent;

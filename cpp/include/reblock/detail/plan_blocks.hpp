@@ -166,8 +166,9 @@ inline double plan_blocks(staged_move& best, const layout& moves, std::int64_t e
 }
 
 /// Plans any layout without bounds and returns the cost in cycles. The layout may have no elements.
-inline double plan_unbounded(staged_move& blocks, const layout& moves, std::int64_t element_size,
-                             buffered_side buffer = buffered_side::none) noexcept {
+[[gnu::noinline]] inline double plan_unbounded(staged_move& blocks, const layout& moves,
+                                               std::int64_t element_size,
+                                               buffered_side buffer = buffered_side::none) noexcept {
   blocks.has_no_elements = is_empty(moves, element_size);
   if (blocks.has_no_elements) return 0;
   layout simple;

@@ -27,8 +27,8 @@ class remembered_moves {
   remembered_moves(const remembered_moves&) = delete;
 
   /// Moves elements of `element_size` bytes. `side` says which side is a buffer.
-  void run(const layout& moves, std::int64_t element_size, buffered_side side, const std::byte* source,
-           std::byte* destination) noexcept {
+  [[gnu::noinline]] void run(const layout& moves, std::int64_t element_size, buffered_side side,
+                             const std::byte* source, std::byte* destination) noexcept {
     if (is_empty(moves, element_size)) return;
     const planned& found = plan_of(moves, element_size, side);
     found.blocks.run(source + moves.source_offset, destination + moves.destination_offset);

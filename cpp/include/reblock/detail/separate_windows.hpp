@@ -50,7 +50,7 @@ struct separate_axis {
     return offsets <= stride / common || windows <= dilation / common;
   }
   /// Returns the windows that lie inside the image.
-  constexpr index_range inside() const noexcept {
+  [[gnu::noinline]] constexpr index_range inside() const noexcept {
     const std::int64_t last = extent - 1 + padding - (offsets - 1) * dilation;
     const std::int64_t begin = std::clamp<std::int64_t>(ceil_divide(padding, stride), 0, windows);
     return {begin, std::clamp<std::int64_t>(floor_divide(last, stride) + 1, begin, windows)};
