@@ -11,6 +11,7 @@
 #include <reblock/detail/blocks.hpp>
 #include <reblock/detail/compiler.hpp>
 #include <reblock/detail/configuration.hpp>
+#include <reblock/detail/costs.hpp>
 #include <reblock/detail/layout.hpp>
 #include <reblock/detail/traversal.hpp>
 
@@ -41,6 +42,9 @@ class block_lines {
       runs_ = list_places(axes[i].at_once, axes[i].*stride, places_.data(), runs_);
     }
   }
+
+  /// Whether processors predict the lines after all: runs are longer than pages.
+  bool are_predicted() const noexcept { return run_ > cache_sizes::page; }
 
   /// Asks for the lines of the block whose first element is at this place, up to the first or the second level of the caches.
   template <int Level>

@@ -344,8 +344,8 @@ class converted_runner {
     next_ = place;
     if (box.source == nullptr) return;
     if (move_.is_large_) {
-      source_lines_.prefetch_at<2>(place.source);
-      destination_lines_.prefetch_at<2>(place.destination);
+      if (!source_lines_.are_predicted()) source_lines_.prefetch_at<2>(place.source);
+      if (!destination_lines_.are_predicted()) destination_lines_.prefetch_at<2>(place.destination);
     }
     convert_box(box);
   }
