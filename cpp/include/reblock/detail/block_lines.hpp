@@ -56,7 +56,7 @@ class block_lines {
   }
 
  private:
-  static constexpr std::size_t most_runs = 1024;
+  static constexpr std::size_t most_runs = 512;
 
   std::int64_t run_;  ///< bytes
   std::size_t runs_ = 1;

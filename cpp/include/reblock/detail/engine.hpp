@@ -122,7 +122,7 @@ class operation {
     held.rethrow();
   }
 
-  static constexpr std::size_t plan_bytes = 15 * 1024;
+  static constexpr std::size_t plan_bytes = 13 * 1024;
 
  private:
   alignas(8) std::byte plan_[plan_bytes];

@@ -64,7 +64,7 @@ constexpr axis_values choose_box(const axis_values& places, std::int64_t size, s
 }
 
 /// The moves between the buffer and the image.
-using sum_moves = remembered_moves<>;
+using sum_moves = remembered_moves<2>;
 
 /// A gather plans and runs the sums of fold. It is trivially copyable.
 class gather {
