@@ -185,11 +185,11 @@ struct sum_costs {
   /// Sums of columns in place: a piece, a row of sums, a row of terms, a byte of a term, a byte of a sum that moves from a
   /// buffer into the image, and the plan.
   static constexpr double summed_piece = 130;
-  static constexpr double summed_row = 16;
-  static constexpr double summed_term = 1.1;
-  static constexpr double summed_byte = 0.083;
-  static constexpr double phase_byte = 0.44;
-  static constexpr double summed_plan = 2700;
+  static constexpr double summed_row = 12;
+  static constexpr double summed_term = 0.9;
+  static constexpr double summed_byte = 0.079;
+  static constexpr double phase_byte = 0.32;
+  static constexpr double summed_plan = 2300;
   /// Single terms become sums on their way from runs of so many bytes on, else after they have moved.
   static constexpr std::int64_t least_summed_run = 128;
 };
