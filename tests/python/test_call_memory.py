@@ -168,7 +168,9 @@ def outcome(work: Callable[[], Array]) -> Any:
 def inputs(name: str) -> list[Array]:
     image = [(2, 36, 4, 6), (2, 4, 6, 36), (1, 36, 4, 6)]
     arrays = []
-    for seed, shape in enumerate([(2, 36, 6), (2, 36, 9)] if name in ("sums", "reductions") else image):
+    for seed, shape in enumerate(
+        [(2, 36, 6), (2, 36, 9)] if name in ("sums", "reductions") else image
+    ):
         values = np.arange(np.prod(shape), dtype=np.int64).reshape(shape) * 7 + seed
         wide = np.repeat(values, 2, -1)[..., ::2]
         arrays += [values.astype(d) for d in ("i1", "<i4", ">i4", "<f4", "c8")]

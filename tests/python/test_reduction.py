@@ -201,10 +201,10 @@ def test_the_mean_of_negative_zeros_is_a_negative_zero(dtype: str, length: int) 
     """Also at the edges, where positions have fewer terms."""
     x = np.full((2, 2, 9, length), np.dtype(dtype).type(-0.0))
     for stride in (1, 2):
-        window: dict[str, Any] = {"window_sizes": 3, "strides": stride}
-        sizes = {"output_sizes": x.shape[2:]}
-        reached = reblock.fold(reblock.unfold(np.ones(x.shape, bool), **window), **sizes, **window)
-        mean = reblock.fold(reblock.unfold(x, **window), **sizes, **window, reduction="mean")
+        ones = reblock.unfold(np.ones(x.shape, bool), 3, strides=stride)
+        reached = reblock.fold(ones, x.shape[2:], 3, strides=stride)
+        columns = reblock.unfold(x, 3, strides=stride)
+        mean = reblock.fold(columns, x.shape[2:], 3, strides=stride, reduction="mean")
         assert_same_bytes(mean[reached], x[reached])
 
 
