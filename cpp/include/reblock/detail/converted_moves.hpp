@@ -117,10 +117,14 @@ class converted_move {
     set_out_runs();
   }
 
-  axis_order with_factors_last(axis_order order) const noexcept {
-    std::stable_partition(order.axes.begin(), order.axes.begin() + order.count,
-                          [this](std::uint8_t axis) { return !axes_.axes[axis].bounded(); });
-    return order;
+  axis_order with_factors_last(const axis_order& order) const noexcept {
+    axis_order moved;
+    for (const bool has_factors : {false, true}) {
+      for (std::size_t k = 0; k < order.count; ++k) {
+        if (axes_.axes[order.axes[k]].bounded() == has_factors) moved.axes[moved.count++] = order.axes[k];
+      }
+    }
+    return moved;
   }
 
   /// Takes a box and an order of its elements if they are cheaper than what is known. A side without a buffer is read or
