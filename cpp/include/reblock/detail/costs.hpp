@@ -171,9 +171,12 @@ struct sum_costs {
   static constexpr std::int64_t least_accumulated_run = 32;
   /// Single terms get their weights after they have moved if the image has rows of so many bytes.
   static constexpr std::int64_t least_weighed_row = 32;
-  /// Sums that read the columns in their own order: a row, rows that wait for those before them, a byte of a row, rows that
-  /// are added together, a byte of a sum that moves into the image, a run of the image, and the plans of these moves.
+  /// Sums that read the columns in their own order: a row, a row if fewer than some are added together, rows that wait for
+  /// those before them, a byte of a row, rows that are added together, a byte of a sum that moves into the image, a run of
+  /// the image, and the plans of these moves.
   static constexpr double scattered_row = 3.1;
+  static constexpr double sparse_row = 12;
+  static constexpr double least_together = 32;
   static constexpr double waiting_rows = 23;
   static constexpr double scattered_byte = 0.083;
   static constexpr double scattered_tile = 92;
