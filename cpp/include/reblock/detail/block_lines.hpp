@@ -49,9 +49,8 @@ class block_lines {
   /// Asks for the lines of the block whose first element is at this place, up to the first or the second level of the caches.
   template <int Level>
   void prefetch_at(const std::byte* place) const noexcept {
-    constexpr std::int64_t line = 64;  // bytes
     for (std::size_t i = 0; i < runs_; ++i) {
-      for (std::int64_t k = 0; k < run_; k += line) prefetch<Level>(place, places_[i] + k);
+      for (std::int64_t k = 0; k < run_; k += cache_sizes::line) prefetch<Level>(place, places_[i] + k);
     }
   }
 

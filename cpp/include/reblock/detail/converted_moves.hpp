@@ -99,14 +99,14 @@ class converted_move {
     offer_box(box, join_orders(box, by_destination, max_axes, by_source));
     offer_box(box, join_orders(box, by_source, max_axes, by_destination));
     // longer moves are worth a longer search
-    constexpr double search = mover_costs{}.search;
-    if (cost_ > 5 * search) {
+    constexpr mover_costs costs;
+    if (cost_ > costs.box_search) {
       const block_extents small_box(axes_, std::max(from_size_, to_size_), by_source, by_destination);
       for (const auto& [first, then] :
            {std::pair(&by_destination, &by_source), std::pair(&by_source, &by_destination)}) {
         offer_box(box, join_orders(box, *first, max_axes, *then), true);
         if (from_size_ != to_size_) offer_box(small_box, join_orders(small_box, *first, max_axes, *then));
-        if (cost_ < 50 * search) continue;
+        if (cost_ < costs.long_box_search) continue;
         for (const block_extents* extents : {&box, &small_box}) {
           for (std::size_t k = 1; k <= 2; ++k) offer_box(*extents, join_orders(*extents, *first, k, *then));
           offer_box(*extents, with_factors_last(join_orders(*extents, *first, max_axes, *then)));

@@ -101,6 +101,9 @@ struct mover_costs {
   double good_byte = 0.16;
   double fair_byte = 0.25;
   double search = 8000;
+  /// The cost of conversions from which on more orders of a box are tried, and still more.
+  double box_search = 5 * 8000;
+  double long_box_search = 50 * 8000;
 
   /// Tells whether a longer search is worth its time if the best known plan takes `cost` cycles.
   constexpr bool is_worth_search(double cost, double bytes) const noexcept {
@@ -185,6 +188,8 @@ struct sum_costs {
   static constexpr double scattered_plan = 2700;
   /// A box then has channels for runs of so many bytes of the columns, if they fit.
   static constexpr std::int64_t least_scattered_read = 256;
+  /// Bytes of a row of sums in place: longer rows are faster without masks inside.
+  static constexpr std::int64_t most_masked_row = 1024;
   /// Sums of columns in place: a piece, a row of sums, a row of terms, a byte of a term, a byte of a sum that moves from a
   /// buffer into the image, and the plan.
   static constexpr double summed_piece = 130;

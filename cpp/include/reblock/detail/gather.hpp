@@ -242,7 +242,7 @@ inline double gather::groups_along(std::size_t d) const noexcept {
 /// Estimates the segments of a group along an axis, in all boxes. Masks make one segment of all.
 inline double gather::segments_along(std::size_t d, bool has_masks) const noexcept {
   const gather_axis& axis = columns_.axes[d];
-  if (has_masks) return places_[2 + d] * columns_.element_size > piecewise_sum::most_masked_row ? 3 : 1;
+  if (has_masks) return places_[2 + d] * columns_.element_size > sum_costs::most_masked_row ? 3 : 1;
   const phase_group first = axis.group_at(0);
   const auto places = static_cast<double>(places_[2 + d]);
   const double end = static_cast<double>(first.shift) + static_cast<double>(axis.blocks) +

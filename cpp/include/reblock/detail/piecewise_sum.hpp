@@ -14,6 +14,7 @@
 
 #include <reblock/axis_values.hpp>
 #include <reblock/detail/configuration.hpp>
+#include <reblock/detail/costs.hpp>
 #include <reblock/detail/for_each_choice.hpp>
 #include <reblock/detail/gather_axis.hpp>
 #include <reblock/detail/layout.hpp>
@@ -57,9 +58,6 @@ struct box_target {
 /// A piecewise_sum writes the sums of a box piece by piece.
 class piecewise_sum {
  public:
-  /// Bytes of a row: longer rows are faster without masks inside.
-  static constexpr std::int64_t most_masked_row = 1024;
-
   /// `source` is the first element of the columns.
   /// `may_mask`: no sum begins from -0, to which a term that is left out by a mask would add 0.
   piecewise_sum(const columns_of_windows& columns, const std::byte* source, const box& all,
@@ -228,7 +226,7 @@ class piecewise_sum {
         std::clamp<std::int64_t>(last_.shift + (last_.terms - 1) * last_.advance, 0, places);
     const std::int64_t end = std::clamp<std::int64_t>(last_.shift + axis.blocks, begin, places);
     if (begin == 0 && end == places) return;
-    if (places * size <= most_masked_row) {
+    if (places * size <= sum_costs::most_masked_row) {
       if (d > 0 && axis.blocks == places && add_periodic_run()) return;
       if (!add_run(0, places)) run_count_ = 0;
       return;
