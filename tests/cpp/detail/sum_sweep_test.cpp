@@ -5,7 +5,7 @@
 
 #include <doctest/doctest.h>
 
-#include <reblock/detail/sum_sweep.hpp>
+#include <reblock/detail/sweep_search.hpp>
 
 #include "../draw.hpp"
 #include "../effort.hpp"

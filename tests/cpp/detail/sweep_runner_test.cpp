@@ -16,9 +16,9 @@
 #include <reblock/data_type.hpp>
 #include <reblock/detail/scatter.hpp>
 #include <reblock/detail/scatter_runner.hpp>
-#include <reblock/detail/sum_sweep.hpp>
 #include <reblock/detail/sweep_axis.hpp>
 #include <reblock/detail/sweep_runner.hpp>
+#include <reblock/detail/sweep_search.hpp>
 
 #include "../draw.hpp"
 #include "../effort.hpp"

@@ -151,9 +151,8 @@ struct sum_costs {
   static constexpr std::int64_t least_phase = 16;
   /// Rows of fewer bytes are made along channels.
   static constexpr std::int64_t least_row = 32;
-  /// Cycles of a byte that comes into a buffer and is summed.
-  static constexpr double byte = 0.33;
-  /// A chunk, each sum of one of its offsets, and each run that is read or written take as long as so many bytes.
+  /// Chunks of a sweep grow by estimates in bytes that are brought into a buffer: a chunk, each sum of one of its offsets, and
+  /// each run that is read or written take as long as so many bytes.
   static constexpr double chunk = 300;
   static constexpr double call = 770;
   static constexpr double read_run = 7;
@@ -162,7 +161,7 @@ struct sum_costs {
   /// many bytes.
   static constexpr double short_row = 1.5;
   static constexpr double single_element = 3;
-  /// Bytes of a run of the image up to which a box may grow along it first.
+  /// Bytes of a run of the image or of the columns up to which a chunk may grow along it first.
   static constexpr std::int64_t first_run = 256;
   /// Cycles of a byte of a single term that becomes a sum after it has moved.
   static constexpr double added_byte = 0.1;
@@ -174,30 +173,33 @@ struct sum_costs {
   static constexpr std::int64_t least_accumulated_run = 32;
   /// Single terms get their weights after they have moved if the image has rows of so many bytes.
   static constexpr std::int64_t least_weighed_row = 32;
-  /// Sums that read the columns in their own order: a row, a row if fewer than some are added together, rows that wait for
-  /// those before them, a byte of a row, rows that are added together, a byte of a sum that moves into the image, a run of
-  /// the image, and the plans of these moves.
-  static constexpr double scattered_row = 3.1;
-  static constexpr double sparse_row = 12;
-  static constexpr double least_together = 32;
-  static constexpr double waiting_rows = 23;
-  static constexpr double scattered_byte = 0.083;
-  static constexpr double scattered_tile = 92;
-  static constexpr double scattered_sum = 0.21;
-  static constexpr double scattered_run = 1.5;
-  static constexpr double scattered_plan = 2700;
+  /// Sums that read the columns in their own order: a row, rows that wait for those before them, a byte of a row, rows that
+  /// are added together, a byte of a sum that moves into the image, a run of the image, and the plans of these moves.
+  static constexpr double scattered_row = 2.8;
+  static constexpr double waiting_rows = 13;
+  static constexpr double scattered_byte = 0.062;
+  static constexpr double scattered_tile = 84;
+  static constexpr double scattered_sum = 0.14;
+  static constexpr double scattered_run = 1;
+  static constexpr double scattered_plan = 2100;
   /// A box then has channels for runs of so many bytes of the columns, if they fit.
   static constexpr std::int64_t least_scattered_read = 256;
   /// Bytes of a row of sums in place: longer rows are faster without masks inside.
   static constexpr std::int64_t most_masked_row = 1024;
   /// Sums of columns in place: a piece, a row of sums, a row of terms, a byte of a term, a byte of a sum that moves from a
   /// buffer into the image, and the plan.
-  static constexpr double summed_piece = 130;
-  static constexpr double summed_row = 12;
-  static constexpr double summed_term = 0.9;
-  static constexpr double summed_byte = 0.079;
-  static constexpr double phase_byte = 0.32;
-  static constexpr double summed_plan = 2300;
+  static constexpr double summed_piece = 260;
+  static constexpr double summed_row = 9.2;
+  static constexpr double summed_term = 1.3;
+  static constexpr double summed_byte = 0.058;
+  static constexpr double phase_byte = 0.26;
+  static constexpr double summed_plan = 2400;
+  /// Sums of chunks: a tile, a row of terms, a byte of a term, a box, and the plans of the moves.
+  static constexpr double swept_tile = 290;
+  static constexpr double swept_row = 3.6;
+  static constexpr double swept_byte = 0.069;
+  static constexpr double swept_box = 130;
+  static constexpr double swept_plan = 1900;
   /// Single terms become sums on their way from runs of so many bytes on, else after they have moved.
   static constexpr std::int64_t least_summed_run = 128;
 };

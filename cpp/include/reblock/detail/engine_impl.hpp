@@ -31,6 +31,7 @@
 #include <reblock/detail/split_windows.hpp>
 #include <reblock/detail/sum_image.hpp>
 #include <reblock/detail/sum_sweep.hpp>
+#include <reblock/detail/sweep_search.hpp>
 #include <reblock/detail/summation.hpp>
 #include <reblock/detail/sweep_runner.hpp>
 #include <reblock/detail/weighed_terms.hpp>

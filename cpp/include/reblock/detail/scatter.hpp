@@ -193,9 +193,7 @@ inline double scatter::estimate() const noexcept {
   }
   const auto bytes = static_cast<double>(element_size_);
   const double rows = terms / static_cast<double>(inner_extent(row));
-  const double row_cost =
-      together < sum_costs::least_together ? sum_costs::sparse_row : sum_costs::scattered_row;
-  return rows * row_cost + rows / together * sum_costs::waiting_rows +
+  return rows * sum_costs::scattered_row + rows / together * sum_costs::waiting_rows +
          terms * bytes * sum_costs::scattered_byte + rows / together / repeated * sum_costs::scattered_tile +
          image * bytes * (sum_costs::scattered_sum + sum_costs::scattered_run / static_cast<double>(run)) +
          sum_costs::scattered_plan;

@@ -43,6 +43,15 @@ struct sweep_chunk {
   axis_values offsets;  ///< of the windows of each spatial axis that is walked
 };
 
+/// Strides of a chunk in the buffer along one axis, in bytes. An axis that is walked has only the last two.
+struct chunk_strides {
+  std::int64_t stride = 0;  ///< from element to element of a row of the planes
+  std::int64_t row_stride = 0;
+  std::int64_t offset_stride = 0;
+  std::int64_t window_stride = 0;
+};
+using chunk_buffer = std::array<chunk_strides, max_rank>;
+
 /// A sum_sweep is trivially copyable.
 class sum_sweep {
  public:
@@ -63,6 +72,9 @@ class sum_sweep {
 
  private:
   friend class sweep_runner;
+  friend class sweep_cost;
+  friend class sweep_growth;
+  friend class sweep_search;
 
   std::int64_t boxes_along(std::size_t i) const noexcept { return (places_[i] - 1) / chunk_.box[i] + 1; }
   bool is_walked(std::size_t i) const noexcept { return i >= 2 && axes_[i - 2].is_walked; }
@@ -73,18 +85,11 @@ class sum_sweep {
   std::int64_t extent(std::size_t i) const noexcept { return i < 2 ? places_[i] : axes_[i - 2].extent; }
   bool keeps_order(const sum_request& sums) const noexcept;
   void walk_axes(std::size_t mask) noexcept;
-  sweep_chunk smallest_chunk() const noexcept;
-  bool may_grow(const sweep_chunk& chunk, std::size_t d) const noexcept;
-  std::int64_t* growing(sweep_chunk& chunk, std::size_t which, std::int64_t& most) const noexcept;
   bool should_be_apart(const sweep_axis& axis) const noexcept;
   bool has_short_rows() const noexcept;
   double buffer_bytes(const sweep_chunk& chunk) const noexcept;
+  std::int64_t lay_out(chunk_buffer& buffer) const noexcept;
   bool fits(const sweep_chunk& chunk, double bytes) const noexcept;
-  double short_runs(const sweep_chunk& chunk) const noexcept;
-  double moves_of_element(const sweep_chunk& chunk) const noexcept;
-  double cost_of(const sweep_chunk& chunk) const noexcept;
-  void take_even_parts(sweep_chunk& chunk) const noexcept;
-  double choose_chunk(sweep_chunk& best) const noexcept;
 
   std::array<sweep_axis, max_rank - 2> axes_;
   sweep_chunk chunk_;                           ///< an empty box: there is no room
@@ -105,72 +110,6 @@ class sum_sweep {
   double cost_ = std::numeric_limits<double>::infinity();
 };
 static_assert(std::is_trivially_copyable_v<sum_sweep>);
-
-inline sum_sweep::sum_sweep(const sum_request& sums, const sum_functions& sum) noexcept
-    : output_offset_(sums.output_offset),
-      output_strides_(sums.output_strides),
-      places_(sums.extents),
-      element_size_(sums.sum.element_size),
-      sum_(&sum) {
-  const layout& moves = sums.moves;
-  const std::size_t spatial = spatial_axes();
-  column_offset_ = moves.source_offset;
-  for (std::size_t i = 0; i < 2; ++i) column_strides_[i] = moves.axes[i].source_stride;
-  for (std::size_t i = 0; i < places_.size(); ++i) {
-    const std::size_t k = places_.size() - 1 - i;
-    std::size_t to = i;
-    for (; to > 0 && magnitude(output_strides_[order_[to - 1]]) > magnitude(output_strides_[k]); --to) {
-      order_[to] = order_[to - 1];
-    }
-    order_[to] = static_cast<std::uint8_t>(k);
-  }
-  std::size_t inner = spatial - 1;  // the innermost spatial axis of the image
-  for (std::size_t k = places_.size(); k-- > 0;) {
-    if (order_[k] >= 2 && sums.extents[order_[k]] > 1) inner = order_[k] - std::size_t{2};
-  }
-  for (std::size_t d = 0; d < spatial; ++d) {
-    axes_[d] = sweep_axis::of(moves.axes[2 + d], moves.axes[2 + spatial + d], -moves.bounds[d].offset,
-                              sums.extents[2 + d]);
-  }
-  // channels make longer rows than a short axis, if windows have channels side by side
-  const layout_axis& windows = moves.axes[2 + spatial + inner];
-  if (extent(2 + inner) * element_size_ < sum_costs::least_row && extent(2 + inner) < places_[1] &&
-      magnitude(column_strides_[1]) < magnitude(windows.source_stride)) {
-    for (std::size_t k = places_.size(); --k > 0;) {
-      if (order_[k] == 1) std::swap(order_[k], order_[k - 1]);
-    }
-  }
-  begins_from_image_ = sums.accumulates;
-  in_any_order_ = summand::boolean <= sums.sum.part && sums.sum.part <= summand::integer64;
-  // walks all axes but the image's innermost one, all but the last one, or none
-  const std::size_t all = (std::size_t{1} << spatial) - 1;
-  const std::size_t masks[] = {all & ~(std::size_t{1} << inner), all >> 1, 0};
-  double least = std::numeric_limits<double>::infinity();
-  std::size_t best = 0;
-  sweep_chunk chunk;
-  for (std::size_t k = 0; k < 3; ++k) {
-    if (k > 0 && masks[k] == masks[k - 1]) continue;
-    walk_axes(masks[k]);
-    if (!keeps_order(sums)) continue;
-    if (sums.accumulates && copies_) continue;
-    const double cost = choose_chunk(chunk);
-    if (cost >= least) continue;
-    least = cost;
-    best = masks[k];
-    chunk_ = chunk;
-  }
-  walk_axes(best);
-  cost_ = least * sum_costs::byte * static_cast<double>(total_bytes(moves, 1));
-  bool has_gaps = false;
-  for (std::size_t d = 0; d < spatial; ++d) {
-    has_gaps = has_gaps || (axes_[d].is_apart && axes_[d].cycle < axes_[d].stride);
-    if (!axes_[d].is_walked) continue;
-    accumulates_ = accumulates_ || axes_[d].overlaps();
-    has_gaps = has_gaps || !axes_[d].covers_all();
-  }
-  clears_ = !begins_from_image_ && (accumulates_ || has_gaps);
-  accumulates_ = accumulates_ || begins_from_image_;
-}
 
 /// Makes the axes of a mask walked axes.
 inline void sum_sweep::walk_axes(std::size_t mask) noexcept {
@@ -240,6 +179,28 @@ inline double sum_sweep::buffer_bytes(const sweep_chunk& chunk) const noexcept {
   return bytes;
 }
 
+/// Lays the chunk out in the buffer, and returns its bytes.
+inline std::int64_t sum_sweep::lay_out(chunk_buffer& buffer) const noexcept {
+  std::int64_t stride = element_size_;
+  for (std::size_t k = 0; k < places_.size(); ++k) {
+    const std::size_t i = order_[k];
+    if (is_walked(i)) continue;
+    buffer[i].stride = stride;
+    stride *= i < 2 ? chunk_.box[i] : static_cast<std::int64_t>(axes_[i - 2].width(chunk_.box[i]));
+  }
+  for (std::size_t i = places_.size(); i-- > 2;) {
+    if (is_walked(i)) {
+      buffer[i].offset_stride = stride;
+      buffer[i].window_stride = stride * chunk_.offsets[i - 2];
+      stride *= chunk_.offsets[i - 2] * chunk_.windows[i - 2];
+    } else {
+      buffer[i].row_stride = stride;
+      stride *= axes_[i - 2].rows();
+    }
+  }
+  return stride;
+}
+
 /// Tells whether the buffers have room for a chunk of so many bytes.
 inline bool sum_sweep::fits(const sweep_chunk& chunk, double bytes) const noexcept {
   if (bytes > double{chunk_bytes}) return false;
@@ -249,227 +210,6 @@ inline bool sum_sweep::fits(const sweep_chunk& chunk, double bytes) const noexce
     summed *= static_cast<double>(positions(i, chunk.box[i]));
   }
   return summed <= double{sums_bytes};
-}
-
-/// Estimates what short runs, in the columns and in the sums, add to the cost of a byte.
-inline double sum_sweep::short_runs(const sweep_chunk& chunk) const noexcept {
-  std::int64_t written = element_size_;
-  for (std::size_t k = 0; k < chunk.box.size(); ++k) {
-    const std::size_t i = order_[k];
-    if (extent(i) == 1) continue;
-    if ((!copies_ && output_strides_[i] != written) || is_walked(i)) break;
-    written *=
-        i < 2 || axes_[i - 2].is_apart ? chunk.box[i] : std::min(positions(i, chunk.box[i]), extent(i));
-    if (i >= 2 || chunk.box[i] < places_[i]) break;  // planes have elements beside the image's
-  }
-  std::int64_t read = element_size_;
-  for (bool grows = true; grows;) {
-    grows = false;
-    const auto take = [&](std::int64_t stride, std::int64_t extent) {
-      if (grows || extent <= 1 || stride != read) return;
-      read *= extent;
-      grows = true;
-    };
-    for (std::size_t i = 0; i < chunk.box.size(); ++i) {
-      if (i < 2) {
-        take(column_strides_[i], chunk.box[i]);
-        continue;
-      }
-      const sweep_axis& axis = axes_[i - 2];
-      take(axis.window_stride,
-           axis.is_walked ? chunk.windows[i - 2] : std::min(chunk.box[i] + axis.halo, axis.windows));
-      take(axis.offset_stride, axis.is_walked ? chunk.offsets[i - 2] : axis.offsets);
-    }
-  }
-  return sum_costs::read_run / static_cast<double>(read) +
-         sum_costs::written_run / static_cast<double>(written);
-}
-
-/// Estimates how many times as long as a run's element an element takes to come into the buffer. Columns may have to be
-/// transposed, and registers have places for more elements than a short row has. Elements may have to come one by one.
-inline double sum_sweep::moves_of_element(const sweep_chunk& chunk) const noexcept {
-  std::size_t k = 0;
-  while (k + 1 < places_.size() && (is_walked(order_[k]) || extent(order_[k]) == 1)) ++k;
-  const std::size_t i = order_[k];
-  if (is_walked(i)) return 1;
-  std::int64_t halo = 0;
-  std::int64_t interleaved = 0;  // elements of rows side by side
-  if (i < 2) {
-    if (column_strides_[i] == element_size_) return 1;
-  } else {
-    const sweep_axis& axis = axes_[i - 2];
-    const bool are_side_by_side = !axis.is_apart && axis.stride > 1;
-    if (are_side_by_side && axis.dilation > 1 && axis.cycle > 1)
-      return std::max(1.0, sum_costs::single_element / static_cast<double>(element_size_));
-    if (are_side_by_side && axis.offset_stride == element_size_) return 1;
-    if (are_side_by_side) interleaved = axis.cycle;
-    if (interleaved == 0 && axis.window_stride == element_size_) return 1;
-    halo = axis.halo;
-  }
-  const std::int64_t step = std::max<std::int64_t>(1, lane_bytes / element_size_);
-  const auto moved = [&](std::int64_t count) {
-    if (count == 0) return 0.0;
-    const std::int64_t row = interleaved > 0 ? interleaved : count + halo;
-    const double elements = static_cast<double>(ceil_divide(row, step) * step) / static_cast<double>(row) *
-                            static_cast<double>(count + halo);
-    return row < step ? sum_costs::short_row * elements : elements;
-  };
-  const std::int64_t whole = places_[i] / chunk.box[i];
-  const std::int64_t rest = places_[i] % chunk.box[i];
-  const auto all = static_cast<double>(whole);
-  const std::int64_t elements = whole * (chunk.box[i] + halo) + (rest == 0 ? 0 : rest + halo);
-  return (all * moved(chunk.box[i]) + moved(rest)) / static_cast<double>(elements);
-}
-
-/// Estimates the cost of a term, without a unit. Terms outside of a box are brought in vain.
-inline double sum_sweep::cost_of(const sweep_chunk& chunk) const noexcept {
-  if (!fits(chunk, buffer_bytes(chunk))) return std::numeric_limits<double>::infinity();
-  auto moved = static_cast<double>(element_size_);  // bytes
-  double terms = 1;
-  double sums = 1;
-  for (std::size_t i = 0; i < chunk.box.size(); ++i) {
-    const auto count = static_cast<double>(chunk.box[i]);
-    if (i < 2) {
-      moved *= count;
-      terms *= count;
-    } else if (const sweep_axis& axis = axes_[i - 2]; axis.is_walked) {
-      const auto offsets = static_cast<double>(chunk.offsets[i - 2]);
-      auto windows = static_cast<double>(chunk.windows[i - 2]);
-      double useful = 1;
-      if (copies_ && count < static_cast<double>(axis.extent)) {
-        const double reached = count + (offsets - 1) * static_cast<double>(axis.dilation);
-        windows = std::min(windows, (reached - 1) / static_cast<double>(axis.stride) + 1);
-        useful = count / reached;
-      }
-      moved *= windows * offsets;
-      terms *= windows * offsets * useful;
-      sums *= offsets;
-    } else {
-      const double all =
-          static_cast<double>(std::max<std::int64_t>(axis.windows, 1)) * static_cast<double>(axis.offsets);
-      const auto places = static_cast<double>(places_[i]);
-      const auto halo = static_cast<double>(axis.halo);
-      moved *= all * (count + halo) / (places + halo);
-      terms *= all * count / places;
-      if (axis.is_apart) sums *= static_cast<double>(axis.cycle);
-    }
-  }
-  return (moved * (moves_of_element(chunk) + short_runs(chunk)) + sum_costs::chunk + sum_costs::call * sums) /
-         terms;
-}
-
-inline sweep_chunk sum_sweep::smallest_chunk() const noexcept {
-  sweep_chunk chunk{axis_values::repeat(places_.size(), 1), axis_values::repeat(spatial_axes(), 1),
-                    axis_values::repeat(spatial_axes(), 1)};
-  for (std::size_t d = 0; d < spatial_axes() && !copies_; ++d) {
-    if (axes_[d].is_walked) chunk.box[2 + d] = places_[2 + d];
-  }
-  return chunk;
-}
-
-/// Tells whether a chunk may have more windows of a walked axis than those whose offsets go to different positions. Windows
-/// that overlap must have all their terms of later axes in the same chunk.
-inline bool sum_sweep::may_grow(const sweep_chunk& chunk, std::size_t d) const noexcept {
-  if (in_any_order_ || !axes_[d].overlaps() || 2 * chunk.windows[d] <= axes_[d].advance) return true;
-  for (std::size_t later = d + 1; later < spatial_axes(); ++later) {
-    const sweep_axis& axis = axes_[later];
-    if (axis.is_walked && axis.overlaps() &&
-        (chunk.windows[later] < axis.windows || chunk.offsets[later] < axis.offsets)) {
-      return false;
-    }
-  }
-  return true;
-}
-
-/// Returns a count of the chunk that may grow, or null: of n, c, or a spatial axis, then of windows, then of offsets. `most` is
-/// what it may grow to.
-inline std::int64_t* sum_sweep::growing(sweep_chunk& chunk, std::size_t which,
-                                        std::int64_t& most) const noexcept {
-  const std::size_t rank = places_.size();
-  std::int64_t* count = nullptr;
-  if (which < rank) {
-    count = &chunk.box[which];
-    most = places_[which];
-  } else {
-    const std::size_t d = (which - rank) % spatial_axes();
-    if (!axes_[d].is_walked) return nullptr;
-    const bool are_windows = which - rank < spatial_axes();
-    if (are_windows && !may_grow(chunk, d)) return nullptr;
-    count = are_windows ? &chunk.windows[d] : &chunk.offsets[d];
-    most = are_windows ? axes_[d].windows : axes_[d].offsets;
-  }
-  return *count < most ? count : nullptr;
-}
-
-/// Doubles one count at a time while there is room: the count that makes the cost least. Returns this cost, or infinity if
-/// there is no room at all.
-inline double sum_sweep::choose_chunk(sweep_chunk& best) const noexcept {
-  const std::size_t rank = places_.size();
-  const std::size_t counts = rank + 2 * spatial_axes();
-  const sweep_chunk smallest = smallest_chunk();
-  double least = std::numeric_limits<double>::infinity();
-  if (!fits(smallest, buffer_bytes(smallest))) return least;
-  std::int64_t most = 0;
-  // first grows the rows of the image, up to `run` bytes
-  for (const std::int64_t run : {std::int64_t{1}, sum_costs::first_run}) {
-    sweep_chunk chosen = smallest;
-    std::int64_t written = element_size_;
-    for (std::size_t k = 0; k < rank && written < run; ++k) {
-      const std::size_t i = order_[k];
-      if (is_walked(i)) continue;
-      std::int64_t& count = chosen.box[i];
-      while (written * positions(i, count) < run && count < places_[i]) {
-        const std::int64_t before = std::exchange(count, std::min(2 * count, places_[i]));
-        if (fits(chosen, buffer_bytes(chosen))) continue;
-        count = before;
-        break;
-      }
-      written *= positions(i, count);
-    }
-    if (run > 1 && written == element_size_) break;  // as it was before
-    double cost = cost_of(chosen);
-    for (;;) {
-      std::int64_t* next = nullptr;
-      std::int64_t next_count = 0;
-      for (std::size_t which = 0; which < counts; ++which) {
-        std::int64_t* const count = growing(chosen, which, most);
-        if (count == nullptr) continue;
-        const std::int64_t before = std::exchange(*count, std::min(2 * *count, most));
-        const double grown = cost_of(chosen);
-        const std::int64_t after = std::exchange(*count, before);
-        if (next == nullptr ? grown > cost : grown >= cost) continue;
-        cost = grown;
-        next = count;
-        next_count = after;
-      }
-      if (next == nullptr) break;
-      *next = next_count;
-    }
-    if (cost >= least) continue;
-    least = cost;
-    best = chosen;
-  }
-  take_even_parts(best);
-  return least;
-}
-
-/// Makes parts of a box about equal, unless registers would move more then.
-inline void sum_sweep::take_even_parts(sweep_chunk& chunk) const noexcept {
-  const auto even = [](std::int64_t all, std::int64_t at_once) {
-    const std::int64_t pieces = (all - 1) / at_once + 1;
-    return (all - 1) / pieces + 1;
-  };
-  for (std::size_t i = 0; i < chunk.box.size(); ++i) {
-    const std::int64_t chosen = chunk.box[i];
-    const double moved = moves_of_element(chunk);
-    chunk.box[i] = even(places_[i], chosen);
-    if (moves_of_element(chunk) > moved) chunk.box[i] = chosen;
-  }
-  for (std::size_t d = 0; d < spatial_axes(); ++d) {
-    if (!axes_[d].is_walked) continue;
-    chunk.windows[d] = even(std::max<std::int64_t>(axes_[d].windows, 1), chunk.windows[d]);
-    chunk.offsets[d] = even(axes_[d].offsets, chunk.offsets[d]);
-  }
 }
 
 inline void sum_sweep::share_among(std::int64_t wanted) noexcept {

@@ -30,25 +30,9 @@ namespace reblock::inline REBLOCK_NAMESPACE::detail {
 class sweep_runner {
  public:
   explicit sweep_runner(const sum_sweep& sweep) noexcept : sweep_(sweep), rank_(sweep.places_.size()) {
-    std::int64_t stride = sweep.element_size_;
-    for (std::size_t k = 0; k < rank_; ++k) {
-      const std::size_t i = sweep.order_[k];
-      if (sweep.is_walked(i)) continue;
-      parts_[i].stride = stride;
-      stride *=
-          i < 2 ? sweep.chunk_.box[i] : static_cast<std::int64_t>(axis_of(i).width(sweep.chunk_.box[i]));
-    }
-    for (std::size_t i = rank_; i-- > 2;) {
-      if (sweep.is_walked(i)) {
-        parts_[i].offset_stride = stride;
-        parts_[i].window_stride = stride * sweep.chunk_.offsets[i - 2];
-        stride *= sweep.chunk_.offsets[i - 2] * sweep.chunk_.windows[i - 2];
-      } else {
-        parts_[i].row_stride = stride;
-        stride *= axis_of(i).rows();
-      }
-    }
-    filled_bytes_ = stride;
+    chunk_buffer strides;
+    filled_bytes_ = sweep.lay_out(strides);
+    for (std::size_t i = 0; i < rank_; ++i) static_cast<chunk_strides&>(parts_[i]) = strides[i];
   }
   sweep_runner(const sweep_runner&) = delete;
 
@@ -78,19 +62,15 @@ class sweep_runner {
 
  private:
   /// A part describes a box, and the chunk in the buffer, along one axis.
-  struct part {
+  struct part : chunk_strides {
     std::int64_t first = 0;  ///< index, place, or position if the axis is walked
     std::int64_t count = 1;
     index_range positions{0, 1};  ///< of the image
-    std::int64_t stride = 0;      ///< from element to element of a row of the planes, bytes
-    std::int64_t row_stride = 0;  ///< of the planes, bytes
     index_range planes{0, 1};     ///< planes that have terms
     index_range windows{0, 1};    ///< in the buffer
     index_range filled{0, 0};   ///< elements of rows that these windows have begun, unless the axis is walked
     index_range offsets{0, 1};  ///< in the buffer, of an axis that is walked
-    std::int64_t window_stride = 0;  ///< in the buffer, of an axis that is walked, bytes
-    std::int64_t offset_stride = 0;  ///< the same of an offset
-    std::int64_t chosen = 0;         ///< the offset, or the phase, whose terms are added
+    std::int64_t chosen = 0;    ///< the offset, or the phase, whose terms are added
   };
   /// A target holds sums. Index 0 of the image lies `skipped` bytes before its first byte. If an axis has its phases apart,
   /// the target has the places of the box along it, from the first one on.

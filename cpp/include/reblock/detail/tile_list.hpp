@@ -43,7 +43,16 @@ class tile_list {
     walk(visit, t, count_, taken, source, destination);
   }
 
+  /// Counts the rows of all tiles, and the tiles.
+  std::int64_t rows() const noexcept { return extents_from(1); }
+  std::int64_t tiles() const noexcept { return extents_from(4); }
+
  private:
+  std::int64_t extents_from(std::size_t first) const noexcept {
+    std::int64_t count = 1;
+    for (std::size_t i = first; i < count_; ++i) count *= axes_[i].extent;
+    return count;
+  }
   template <class Visit>
   void walk(const Visit& visit, const tile& t, std::size_t end, std::size_t taken, const std::byte* source,
             std::byte* destination) const {
