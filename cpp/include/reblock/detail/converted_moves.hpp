@@ -51,8 +51,7 @@ class converted_move {
     if (empty_) return;
     set_out_axes(request);
     set_out_boxes();
-    is_large_ =
-        static_cast<double>(total_bytes(axes_, from_size_ + to_size_)) > 2.0 * cache_sizes::second_level;
+    is_large_ = static_cast<double>(total_bytes(axes_, from_size_ + to_size_)) > cache_sizes::outer_level;
   }
 
   bool is_empty() const noexcept { return empty_; }
@@ -60,6 +59,12 @@ class converted_move {
   const layout_axis& axis(std::size_t i) const noexcept { return axes_.axes[i]; }
   std::int64_t at_once(std::size_t i) const noexcept { return at_once_[i]; }
   std::int64_t bytes() const noexcept { return total_bytes(axes_, to_size_); }
+  /// The estimated cycles, and what the planner has chosen: which sides have buffers, and the elements of a box and of a run.
+  double cost() const noexcept { return cost_; }
+  bool is_gathered() const noexcept { return is_gathered_; }
+  bool is_scattered() const noexcept { return is_scattered_; }
+  std::int64_t elements() const noexcept { return elements_; }
+  std::int64_t run() const noexcept { return run_; }
   /// Keeps some indices of an axis, at least at_once() of them.
   void narrow(std::size_t i, const index_range& range) noexcept { axes_.narrow(i, range.begin, range.end); }
 
