@@ -223,8 +223,8 @@ def test_patterns(use: Use, data: st.DataObject) -> None:
     expected = converted(pattern.oracle(x), target, scales, biases)
     assert_same_values(pattern(x, dtype=target, scale=scale, bias=bias), expected)
     backwards = [data.draw(st.booleans()) for _ in expected.shape]
-    steps = tuple(slice(None, None, -1 if b else 1) for b in backwards)
-    out = np.zeros(expected.shape, target)[(*steps, ...)]
+    steps: Any = (*(slice(None, None, -1 if b else 1) for b in backwards), ...)
+    out: Any = np.zeros(expected.shape, target)[steps]
     assert_same_values(pattern(x, dtype=target, scale=scale, bias=bias, out=out), expected)
 
 
