@@ -222,6 +222,29 @@ def test_patterns(use: Use, data: st.DataObject) -> None:
     bias, biases = data.draw(pattern_factors(pattern))
     expected = converted(pattern.oracle(x), target, scales, biases)
     assert_same_values(pattern(x, dtype=target, scale=scale, bias=bias), expected)
+    backwards = [data.draw(st.booleans()) for _ in expected.shape]
+    steps: Any = (*(slice(None, None, -1 if b else 1) for b in backwards), ...)
+    out: Any = np.zeros(expected.shape, target)[steps]
+    assert_same_values(pattern(x, dtype=target, scale=scale, bias=bias, out=out), expected)
+
+
+@pytest.mark.parametrize("channels", [3, 8, 9, 40])
+@pytest.mark.parametrize("steps", [(1, -1), (-1, 1), (-1, -1)])
+@pytest.mark.parametrize("factors", ["scale", "bias", "both"])
+def test_channels_in_reverse_have_their_own_factors(
+    channels: int, steps: tuple[int, int], factors: str
+) -> None:
+    """As pictures whose blue comes first, and results of the same kind."""
+    x = np.random.default_rng(0).integers(0, 256, (9, 31, channels), np.uint8)[..., :: steps[0]]
+    scale = np.arange(channels) / 4 + 1 if factors != "bias" else np.float64(0.5)
+    bias = np.arange(channels)[::-1] - 3.0 if factors != "scale" else np.float64(2)
+    out = np.zeros((channels, 9, 31), np.float32)[:: steps[1]]
+    keywords: dict[str, Any] = {
+        name: {"c": value} if value.ndim else float(value)
+        for name, value in (("scale", scale), ("bias", bias))
+    }
+    reblock.rearrange(x, "h w c -> c h w", dtype=np.float32, out=out, **keywords)
+    assert_same_values(out, converted(x, np.float32, scale, bias).transpose(2, 0, 1))
 
 
 @given(data=st.data())

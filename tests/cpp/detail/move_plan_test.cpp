@@ -56,6 +56,22 @@ void check_plan(std::mt19937& random, const test::trial& t, const Plan& planned,
   });
 }
 
+TEST_CASE("a plan that will run often may be searched for longer") {
+  int cheaper = 0;
+  for (unsigned seed = 0; seed < 300; ++seed) {
+    INFO("seed ", seed);
+    std::mt19937 random(seed);
+    const test::moves drawn = test::draw_moves(random, 0);
+    for (const instruction_set set : test::all_instruction_sets()) {
+      const double once = move_plan(drawn.layout, drawn.element_size, set).cost();
+      const double often = move_plan(drawn.layout, drawn.element_size, set, 1e6).cost();
+      CHECK(often <= once);
+      if (often < once) ++cheaper;
+    }
+  }
+  CHECK(cheaper > 0);
+}
+
 /// Checks the plans of each instruction set.
 void check_plans(std::mt19937& random, const test::moves& drawn, taken_ways& taken) {
   const test::trial t(random, drawn);

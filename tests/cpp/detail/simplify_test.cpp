@@ -72,6 +72,35 @@ TEST_CASE("a simplified layout has no idle axis, and simplifying it again change
   }
 }
 
+TEST_CASE("a layout whose shorter strides have become positive moves the same bytes") {
+  for (unsigned seed = 0; seed < 300; ++seed) {
+    INFO("seed ", seed);
+    std::mt19937 random(seed);
+    const test::moves moves = test::draw_moves(random, seed % 3);
+    const auto source = test::draw_bytes(random, moves.source_bytes);
+    const auto before = test::draw_bytes(random, moves.destination_bytes);
+    test::moves turned = moves;
+    turn_to_shorter_strides(turned.layout);
+    for (std::size_t i = 0; i < turned.layout.rank; ++i) CHECK(!is_backwards(turned.layout.axes[i]));
+    turned.element_size = simplify_as_turned(turned.layout, moves.element_size);
+    CHECK(turned.expected(source, before, true) == moves.expected(source, before, true));
+  }
+}
+
+TEST_CASE("the shorter stride of an axis becomes positive") {
+  layout pixels =
+      of({{5, 15, 5}, {5, 3, 1}, {3, -1, 25}}, 1);  // a picture in reverse order of channels, to planes
+  turn_to_shorter_strides(pixels);
+  CHECK(pixels.axes[2] == layout_axis{3, 1, -25});
+  CHECK(pixels.source_offset == -2);
+  CHECK(pixels.destination_offset == 50);
+  layout rows = of({{5, -15, 3}, {3, -5, -1}, {4, 0, -15}}, 1);
+  turn_to_shorter_strides(rows);
+  CHECK(rows.axes[0] == layout_axis{5, -15, 3});
+  CHECK(rows.axes[1] == layout_axis{3, 5, 1});
+  CHECK(rows.axes[2] == layout_axis{4, 0, 15});  // a source that is repeated has no direction
+}
+
 TEST_CASE("a contiguous copy is one element") {
   const auto forward = simplified(of({{2, 12, 12}, {3, 4, 4}, {4, 1, 1}}, 8), 8);
   CHECK(forward.moves.rank == 0);

@@ -83,6 +83,7 @@ class accumulated_move {
     layout whole;
     whole.take(terms);
     drop_single_indices(whole);
+    turn_to_destination(whole);
     order_by_destination(whole);
     return whole;
   }

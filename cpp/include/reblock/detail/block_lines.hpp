@@ -49,8 +49,13 @@ class block_lines {
   /// Asks for the lines of the block whose first element is at this place, up to the first or the second level of the caches.
   template <int Level>
   void prefetch_at(const std::byte* place) const noexcept {
+    for_each_line([place](std::int64_t offset) { prefetch<Level>(place, offset); });
+  }
+  /// Visits the offsets that are asked for, in bytes from the first element.
+  template <class Visit>
+  void for_each_line(const Visit& visit) const noexcept {
     for (std::size_t i = 0; i < runs_; ++i) {
-      for (std::int64_t k = 0; k < run_; k += cache_sizes::line) prefetch<Level>(place, places_[i] + k);
+      for (std::int64_t k = 0; k < run_; k += cache_sizes::line) visit(places_[i] + k);
     }
   }
 

@@ -59,6 +59,12 @@ class converted_move {
   const layout_axis& axis(std::size_t i) const noexcept { return axes_.axes[i]; }
   std::int64_t at_once(std::size_t i) const noexcept { return at_once_[i]; }
   std::int64_t bytes() const noexcept { return total_bytes(axes_, to_size_); }
+  /// The estimated cycles, and what the planner has chosen: which sides have buffers, and the elements of a box and of a run.
+  double cost() const noexcept { return cost_; }
+  bool is_gathered() const noexcept { return is_gathered_; }
+  bool is_scattered() const noexcept { return is_scattered_; }
+  std::int64_t elements() const noexcept { return elements_; }
+  std::int64_t run() const noexcept { return run_; }
   /// Keeps some indices of an axis, at least at_once() of them.
   void narrow(std::size_t i, const index_range& range) noexcept { axes_.narrow(i, range.begin, range.end); }
 
@@ -82,9 +88,24 @@ class converted_move {
     are_together_ = request.bias.axis != one_factor && request.bias.axis == request.scale.axis;
     mark(request.bias.axis, bias_mark);
     mark(request.scale.axis, scale_mark);
+    turn_axes();
     drop_single_indices(axes_);
     order_by_destination(axes_);
     merge_nested(axes_);
+  }
+  /// Makes the shorter stride of each axis positive. Values of factors that the plan does not hold keep their order, and
+  /// their axis keeps its direction.
+  void turn_axes() noexcept {
+    for (std::size_t i = 0; i < axes_.rank; ++i) {
+      layout_axis& axis = axes_.axes[i];
+      if (!is_backwards(axis) || (axis.bounded() && axis.extent > most_held_factors)) continue;
+      axes_.reverse(i);
+      if (!axis.bounded()) continue;
+      if (has_scale(axis)) scale_.reverse();
+      if (has_bias(axis)) bias_.reverse();
+      axis.bound_step = 1;
+      axes_.bounds[axis.bound].offset = 0;
+    }
   }
   bool has_scale(const layout_axis& axis) const noexcept { return axis.bound == scale_mark; }
   bool has_bias(const layout_axis& axis) const noexcept {
@@ -156,9 +177,11 @@ class converted_move {
       const std::int64_t run =
           std::min(gathers ? elements : source_run, scatters ? elements : destination_run);
       const double conversion = boxes * cost_of_conversion(box, order, elements, run);
-      double cost = conversion;
-      if (gathers && cost < cost_) cost += boxes * gather.cost(axes_);
-      if (scatters && cost < cost_) cost += boxes * scatter.cost(axes_);
+      double cost = conversion + boxes * ((gathers ? gather.least(elements) : 0) +
+                                          (scatters ? scatter.least(elements) : 0));
+      if (cost >= cost_) continue;
+      if (gathers) cost += boxes * (gather.cost(axes_) - gather.least(elements));
+      if (scatters && cost < cost_) cost += boxes * (scatter.cost(axes_) - scatter.least(elements));
       bool is_shuffled = false;
       if (may_shuffle && gathers != scatters &&
           mover_costs{}.is_worth_search(
@@ -190,16 +213,22 @@ class converted_move {
   /// The moves of a box into a buffer, or out of it.
   struct shuffle {
     layout& moves;
-    std::int64_t element_size;
+    std::int64_t size;  ///< bytes of an element
     buffered_side side;
     block_offer offer{};
+    std::int64_t element_size = size;  ///< bytes of an element of the simplified moves
     bool is_planned = false;
 
+    /// No mover is estimated to take fewer cycles for so many elements.
+    double least(std::int64_t elements) const noexcept {
+      constexpr mover_costs costs;
+      return costs.call + costs.best_byte * static_cast<double>(elements * size);
+    }
     double cost(const layout& whole) noexcept {
       if (is_planned) return offer.cost;
       is_planned = true;
       moves.whole_bytes = total_bytes(whole, element_size);
-      element_size = simplify(moves, element_size);
+      element_size = simplify_as_turned(moves, element_size);
       offer = offer_block(moves, element_size, usable_instruction_set(), side);
       return offer.cost;
     }

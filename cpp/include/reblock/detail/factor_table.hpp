@@ -31,6 +31,8 @@ class held_factor {
     if (count_ == 0) return nullptr;
     return count_ <= most_held_factors ? own_.data() : given_;
   }
+  /// Reverses the order of the values. Requires at most most_held_factors.
+  void reverse() noexcept { std::reverse(own_.begin(), own_.begin() + count_); }
 
  private:
   std::array<double, most_held_factors> own_;

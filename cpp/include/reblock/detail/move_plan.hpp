@@ -35,7 +35,8 @@ class move_plan : public cheapest_way<staged_move, lookup_move, stream_move> {
     const auto bytes = static_cast<double>(total_bytes(moves, element_size));
     layout simple;
     simple.take(moves);
-    const std::int64_t size = simplify(simple, element_size);
+    turn_to_shorter_strides(simple);
+    const std::int64_t size = simplify_as_turned(simple, element_size);
     cost_ = plan_blocks(blocks, simple, size, set, buffered_side::none, times);
     if (goes_past_caches(simple, size)) {
       if (blocks.is_staged) cost_ += bytes * mover_costs::of(set).cached_byte;

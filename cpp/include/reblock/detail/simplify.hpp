@@ -46,12 +46,33 @@ constexpr void drop_single_indices(layout& moves) noexcept {
   }
 }
 
-/// Makes all destination strides positive and orders the axes, the longest destination stride first.
-constexpr void order_by_destination(layout& moves) noexcept {
+/// Makes all destination strides positive.
+constexpr void turn_to_destination(layout& moves) noexcept {
   for (std::size_t i = 0; i < moves.rank; ++i) {
     if (moves.axes[i].destination_stride < 0) moves.reverse(i);
+  }
+}
+
+/// Tells whether the shorter stride of an axis is negative. A side is contiguous only along positive strides.
+constexpr bool is_backwards(const layout_axis& axis) noexcept {
+  const bool reads_nearer =
+      axis.source_stride != 0 && magnitude(axis.source_stride) < magnitude(axis.destination_stride);
+  return (reads_nearer ? axis.source_stride : axis.destination_stride) < 0;
+}
+
+/// Makes the shorter stride of each axis positive.
+constexpr void turn_to_shorter_strides(layout& moves) noexcept {
+  for (std::size_t i = 0; i < moves.rank; ++i) {
+    if (is_backwards(moves.axes[i])) moves.reverse(i);
+  }
+}
+
+/// Orders the axes, the longest destination stride first.
+constexpr void order_by_destination(layout& moves) noexcept {
+  for (std::size_t i = 1; i < moves.rank; ++i) {
     for (std::size_t j = i; j > 0; --j) {
-      if (moves.axes[j - 1].destination_stride >= moves.axes[j].destination_stride) break;
+      if (magnitude(moves.axes[j - 1].destination_stride) >= magnitude(moves.axes[j].destination_stride))
+        break;
       std::swap(moves.axes[j - 1], moves.axes[j]);
     }
   }
@@ -101,8 +122,8 @@ constexpr bool goes_past_caches(const layout& moves, std::int64_t element_size) 
 }
 
 /// Reduces a layout to as few axes as possible, in the order of the destination. An axis that is contiguous on both sides
-/// becomes a part of the elements. Returns the bytes of an element.
-constexpr std::int64_t simplify(layout& moves, std::int64_t element_size) noexcept {
+/// becomes a part of the elements. Returns the bytes of an element. No axis changes its direction.
+constexpr std::int64_t simplify_as_turned(layout& moves, std::int64_t element_size) noexcept {
   drop_idle_bounds(moves);
   drop_single_indices(moves);
   order_by_destination(moves);
@@ -114,6 +135,12 @@ constexpr std::int64_t simplify(layout& moves, std::int64_t element_size) noexce
   }
   --moves.rank;
   return element_size * inner.extent;
+}
+
+/// Does the same after all destination strides have become positive.
+constexpr std::int64_t simplify(layout& moves, std::int64_t element_size) noexcept {
+  turn_to_destination(moves);
+  return simplify_as_turned(moves, element_size);
 }
 
 }  // namespace reblock::inline REBLOCK_NAMESPACE::detail

@@ -90,7 +90,7 @@ inline double stream_move::plan(const layout& moves, std::int64_t element_size,
     out.add({axis.at_once, bytes, axis.destination_stride});
     bytes *= axis.at_once;
   }
-  const std::int64_t run = simplify(out, element_size);
+  const std::int64_t run = simplify_as_turned(out, element_size);
   if (run < costs.least_streamed_part) return never;
   // blocks that read the same lines follow each other
   const auto step = [](const cut_axis& axis) {
@@ -103,7 +103,7 @@ inline double stream_move::plan(const layout& moves, std::int64_t element_size,
   begin(moves, element_size);
   const auto count = static_cast<double>(total_bytes(moves, element_size)) / static_cast<double>(bytes);
   in.whole_bytes = std::max(moves.whole_bytes, total_bytes(moves, element_size));
-  const std::int64_t size = simplify(in, element_size);
+  const std::int64_t size = simplify_as_turned(in, element_size);
   const block_offer fill = offer_block(in, size, set, buffered_side::destination);
   fill_ = fill.move;
   write_ = offer_block(out, run, set, buffered_side::source).move;
