@@ -192,7 +192,9 @@ inline double scatter::estimate() const noexcept {
     }
   }
   const auto bytes = static_cast<double>(element_size_);
-  const double rows = terms / static_cast<double>(inner_extent(row));
+  // a box may cut the rows of the columns
+  const std::int64_t in_box = row < 2 ? box_[row] : ceil_divide(box_[row], axes_[row - 2].step());
+  const double rows = terms / static_cast<double>(std::min(inner_extent(row), in_box));
   const double row_cost =
       together < sum_costs::least_together ? sum_costs::sparse_row : sum_costs::scattered_row;
   return rows * row_cost + rows / together * sum_costs::waiting_rows +
