@@ -137,7 +137,11 @@ def test_larger_images_are_summed_alike(mode: Any, dtype: Any) -> None:
 @pytest.mark.parametrize(
     ("sizes", "window", "pads"),
     [
-        ((7, 7), (3, 3), ((1, 1), (1, 1))),  # rows of the columns follow each other like those of the image
+        (
+            (7, 7),
+            (3, 3),
+            ((1, 1), (1, 1)),
+        ),  # rows of the columns follow each other
         ((14, 14), (3, 3), ((1, 1), (1, 1))),
         ((9, 12), (3, 5), ((1, 2), (1, 2))),
         ((6, 9), (2, 3), ((3, 2), (0, 4))),  # they do not
@@ -174,7 +178,7 @@ def test_windows_inside_large_images(  # noqa: PLR0917 - all that the way to mov
     value = {"padding_value": 7} if mode == "constant" else {}
     options: dict[str, Any] = {"constant_values": 7} if mode == "constant" else {}
     padded = np.pad(x, [(0, 0), (0, 0), *zip(*pads, strict=True)], mode, **options)
-    given = {"strides": strides, "start_padding": pads[0], "end_padding": pads[1]}
+    given: dict[str, Any] = {"strides": strides, "start_padding": pads[0], "end_padding": pads[1]}
     for threads in (1, 3):
         found = reblock.unfold(x, window, padding_mode=mode, threads=threads, **given, **value)
         assert np.array_equal(found, reblock.unfold(padded, window, strides=strides))
