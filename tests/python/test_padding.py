@@ -175,7 +175,7 @@ def test_windows_inside_large_images(  # noqa: PLR0917 - all that the way to mov
     mode: Any, dtype: Any, sizes: Shape, window: Shape, strides: Shape, pads: tuple[Shape, Shape]
 ) -> None:
     x = np.random.default_rng(5).integers(0, 256, (2, 1, *sizes)).astype(dtype)
-    value = {"padding_value": 7} if mode == "constant" else {}
+    value: dict[str, Any] = {"padding_value": 7} if mode == "constant" else {}
     options: dict[str, Any] = {"constant_values": 7} if mode == "constant" else {}
     padded = np.pad(x, [(0, 0), (0, 0), *zip(*pads, strict=True)], mode, **options)
     given: dict[str, Any] = {"strides": strides, "start_padding": pads[0], "end_padding": pads[1]}
