@@ -25,6 +25,7 @@ enum class kind : std::uint8_t {
   type,
   dtype,
   factor,
+  weights,
 };
 
 constexpr std::int64_t first_word(kind which, std::int64_t size = 0) noexcept {
@@ -60,7 +61,7 @@ class call_list {
   }
 
  private:
-  static constexpr std::size_t capacity = 8;  // of 16 KiB each
+  static constexpr std::size_t capacity = 8;  // of 18 KiB each
 
   struct alignas(remembered_call) room_for_one : std::array<std::byte, sizeof(remembered_call)> {};
 
@@ -84,7 +85,8 @@ call_list& calls_of_thread() {
 
 // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): a word is written before it counts
 call_key::call_key(planned_function function, const py::array& input, bound_arguments arguments,
-                   const other_keywords& others, const factor_arguments* factors) noexcept {
+                   const other_keywords& others, const factor_arguments* factors,
+                   const given_weights* weights) noexcept {
   add(static_cast<std::int64_t>(function));
   const auto* const array = py::detail::array_proxy(input.ptr());
   add(array->nd);
@@ -100,8 +102,13 @@ call_key::call_key(planned_function function, const py::array& input, bound_argu
 
   const std::size_t out_place = arguments.size() - 2;
   const std::size_t read_before = factors != nullptr ? 2 : 0;  // scale and bias, before out
-  for (const py::handle parameter : arguments.subspan(1, out_place - 1 - read_before))
-    add_argument(parameter);
+  for (std::size_t i = 1; i < out_place - read_before; ++i) {
+    if (weights != nullptr && i == weights->place) {
+      add_weights(weights->values);
+    } else {
+      add_argument(arguments[i]);
+    }
+  }
   if (factors != nullptr) {
     add_factor(factors->scale);
     add_factor(factors->bias);
@@ -126,8 +133,20 @@ call_key::call_key(planned_function function, const py::array& input, bound_argu
 }
 
 bool call_key::operator==(const call_key& other) const noexcept {
-  return size_ == other.size_ &&
-         std::memcmp(words_.data(), other.words_.data(), size_ * sizeof(words_[0])) == 0;
+  return size_ == other.size_ && weight_count_ == other.weight_count_ &&
+         std::memcmp(words_.data(), other.words_.data(), size_ * sizeof(words_[0])) == 0 &&
+         std::memcmp(weights_.data(), other.weights_.data(), weight_count_ * sizeof(weights_[0])) == 0;
+}
+
+window_weights call_key::held(const window_weights& given) const noexcept {
+  const double* first = weights_.data();
+  if (!given.has_products()) return {tensor_view<const double>(first, given.extents())};
+  window_weights result;
+  for (const std::int64_t extent : given.extents()) {
+    result.push_back({first, static_cast<std::size_t>(extent)});
+    first += extent;
+  }
+  return result;
 }
 
 void call_key::add(std::int64_t word) noexcept {
@@ -189,6 +208,27 @@ void call_key::add_factor(const factor_argument& factor) noexcept {
   add(first_word(kind::factor, 4 * count + (factor.is_number ? 2 : 0) + (factor.is_given ? 1 : 0)));
   for (const double value : factor.values) add(std::bit_cast<std::int64_t>(value));
   if (factor.axis) add_argument(factor.axis);
+}
+
+void call_key::add_weights(const window_weights& given) noexcept {
+  const axis_values& extents = given.extents();
+  add(first_word(kind::weights, given.has_products() ? 1 : 0));
+  add(static_cast<std::int64_t>(extents.size()));
+  if (extents.given() != extents.size()) complete_ = false;  // an error, which nobody has found yet
+  const auto append = [this](const double* first, std::int64_t count) {
+    complete_ = complete_ && count <= static_cast<std::int64_t>(most_weights - weight_count_);
+    if (!complete_) return;
+    std::copy_n(first, count, weights_.begin() + weight_count_);
+    weight_count_ += static_cast<std::size_t>(count);
+  };
+  for (std::size_t d = 0; d < extents.size(); ++d) {
+    add(extents[d]);
+    if (given.has_products()) append(given.values(d), extents[d]);
+  }
+  if (given.has_products()) return;
+  const auto count = detail::product(extents);
+  complete_ = complete_ && !count.overflow();
+  append(given.values(0), count.value());
 }
 
 std::optional<int> number_of(const py::dtype& dtype, const py::array& input) {

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <new>
 #include <optional>
+#include <span>
 #include <type_traits>
 
 #include <reblock/reblock.hpp>
@@ -33,27 +34,41 @@ enum class planned_function : std::uint8_t {
   repeat
 };
 
+/// The weights of a call of fold, and the place of their argument.
+struct given_weights {
+  std::size_t place;
+  const window_weights& values;
+};
+
 /// The values that the plan of a call depends on. It refers to no object of Python, which could change or be gone.
 class call_key {
  public:
   /// For a call with an input, parameters, `out`, `threads`, and other keywords. `input` is a view of the first
   /// argument. The plan does not depend on `threads`. `factors` have been read from the last parameters, scale and
-  /// bias; null: those are None, or there are none.
+  /// bias; null: those are None, or there are none. `weights` have been read as well; null: there are none.
   call_key(planned_function function, const py::array& input, bound_arguments arguments,
-           const other_keywords& others = {}, const factor_arguments* factors = nullptr) noexcept;
+           const other_keywords& others = {}, const factor_arguments* factors = nullptr,
+           const given_weights* weights = nullptr) noexcept;
 
   /// Whether the key has all values. Those of some arguments are not looked at, such as the items of a list.
   bool complete() const noexcept { return complete_; }
   bool operator==(const call_key& other) const noexcept;
 
+  /// The weights that the key holds, of the same extents as `given`. Requires a complete key of these weights.
+  window_weights held(const window_weights& given) const noexcept;
+
  private:
   void add(std::int64_t word) noexcept;
   void add_argument(py::handle argument) noexcept;
   void add_factor(const factor_argument& factor) noexcept;
+  void add_weights(const window_weights& given) noexcept;
 
   static constexpr std::size_t capacity = 96;
-  std::array<std::int64_t, capacity> words_;  // of which there are `size_`
+  static constexpr std::size_t most_weights = 256;  // a plan takes little of the time of larger windows
+  std::array<std::int64_t, capacity> words_;        // of which there are `size_`
+  std::array<double, most_weights> weights_;        // of which there are `weight_count_`
   std::size_t size_ = 0;
+  std::size_t weight_count_ = 0;
   bool complete_ = true;
 };
 
@@ -82,18 +97,14 @@ const remembered_call* find_call(const call_key& key) noexcept;
 /// Room for a call of this thread, in place of the oldest one.
 void* room_for_call();
 
-/// Remembers a call. Requires a complete key. `plan` may take a reducer, to which what it returns may refer; it refers to
-/// nothing else.
+/// Remembers a call. Requires a complete key. `plan` takes a reducer and the key, to which what it returns may refer; it
+/// refers to nothing else.
 template <class Plan>
 const remembered_call& remember_call(const call_key& key, const axis_values& output_extents, int dtype_number,
                                      Plan&& plan) {
-  void* const room = room_for_call();
-  if constexpr (std::is_invocable_v<Plan, detail::reducer&>) {
-    return *new (room) remembered_call{
-        key, output_extents, dtype_number, {}, plan(static_cast<remembered_call*>(room)->reduction)};
-  } else {
-    return *new (room) remembered_call{key, output_extents, dtype_number, {}, plan()};
-  }
+  auto* const room = static_cast<remembered_call*>(room_for_call());
+  return *new (room)
+      remembered_call{key, output_extents, dtype_number, {}, plan(room->reduction, &room->key)};
 }
 
 }  // namespace reblock::python

@@ -20,11 +20,13 @@ template <class Plan>
 struct described_call {
   axis_values output_extents;
   py::dtype dtype;  ///< of the result
-  Plan plan;        ///< makes a detail::operation for the strides of operands, and may refer to a reducer
+  Plan plan;  ///< makes a detail::operation for the strides of operands, and may refer to a reducer and a key
 
-  detail::operation plan_for(const operands& where, detail::reducer& reduction) const {
-    if constexpr (std::is_invocable_v<const Plan&, const operands&, detail::reducer&>) {
-      return plan(where, reduction);
+  /// `key`: what a remembered plan may refer to; null: the plan is not remembered.
+  detail::operation plan_for(const operands& where, detail::reducer& reduction,
+                             const call_key* key = nullptr) const {
+    if constexpr (std::is_invocable_v<const Plan&, const operands&, detail::reducer&, const call_key*>) {
+      return plan(where, reduction, key);
     } else {
       return plan(where);
     }
@@ -36,13 +38,14 @@ described_call(axis_values, py::dtype, Plan) -> described_call<Plan>;
 /// Runs a call of a function, whose arguments are the input, parameters, `out` and `threads`. `input` is a view of the first
 /// argument. `describe` checks the parameters and returns a described_call. It is called only where it has to be: what it
 /// returns depends on nothing but `input` without its elements, the parameters, and whether `out` is None. `factors` are the
-/// parameters before `out`, or null where those are None.
+/// parameters before `out`, or null where those are None; `weights` those of fold, or null.
 template <class Describe>
 py::object run_planned(planned_function function, const py::array& input, bound_arguments arguments,
-                       const factor_arguments* factors, Describe&& describe) {
+                       const factor_arguments* factors, Describe&& describe,
+                       const given_weights* weights = nullptr) {
   const py::handle out = arguments[arguments.size() - 2];
   const std::size_t threads = to_threads(arguments.back());
-  const call_key key(function, input, arguments, {}, factors);
+  const call_key key(function, input, arguments, {}, factors, weights);
 
   std::optional<decltype(describe())> described;
   const auto known = [&]() -> const auto& {
@@ -65,7 +68,9 @@ py::object run_planned(planned_function function, const py::array& input, bound_
   const auto& call = known();
   const std::optional<int> number = number_of(call.dtype, input);
   if (!number || (factors != nullptr && !factors->are_held())) return run(call.plan_for(where, reduction));
-  const auto plan = [&](detail::reducer& kept) { return call.plan_for(where, kept); };
+  const auto plan = [&](detail::reducer& kept, const call_key* held) {
+    return call.plan_for(where, kept, held);
+  };
   return run(remember_call(key, call.output_extents, *number, plan).plan);
 }
 

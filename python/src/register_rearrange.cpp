@@ -342,7 +342,7 @@ py::object rearrange(py::handle x, py::handle pattern, py::handle dtype, py::han
   const bool is_held = number && (!factors || factors->are_held());
   if (key.complete() && is_held && output.ndim() <= static_cast<py::ssize_t>(max_rank) &&
       output.size() != 0 && is_apart(output)) {
-    const auto plan = [&] { return moves.plan(input, converted); };
+    const auto plan = [&](detail::reducer&, const call_key*) { return moves.plan(input, converted); };
     return run(output, remember_call(key, extents_of(output), *number, plan).plan);
   }
   moves.run(input, output, "out", !out.is_none(), wanted_threads, converted);

@@ -503,6 +503,8 @@ py::object unfold_array(py::handle x, py::handle window_sizes, py::handle stride
   });
 }
 
+constexpr std::size_t place_of_weights = 12;  // among the arguments of fold_array
+
 py::object fold_array(py::handle columns, py::handle output_sizes, py::handle window_sizes,
                       py::handle strides, py::handle dilations, py::handle start_padding,
                       py::handle end_padding, py::handle padding_mode, py::handle order, py::handle blocks,
@@ -524,8 +526,9 @@ py::object fold_array(py::handle columns, py::handle output_sizes, py::handle wi
     const auto plan = [axes, geometry = *geometry, sum = how.terms(), options = how.options(),
                        reduces = how.reducer() != nullptr,
                        by = how.reducer() != nullptr ? *how.reducer() : detail::reducer{}](
-                          const operands& where, detail::reducer& reduce) {
+                          const operands& where, detail::reducer& reduce, const call_key* key) {
       reduce = by;
+      if (key != nullptr && !by.weights.empty()) reduce.weights = key->held(by.weights);
       return detail::operation(geometry.sums(axes.input.to_operator(where.input_strides, 0),
                                              axes.output.to_operator(where.output_strides, 0), sum, options,
                                              reduces ? &reduce : nullptr));
@@ -537,14 +540,10 @@ py::object fold_array(py::handle columns, py::handle output_sizes, py::handle wi
       return describe(fold_arguments(input.dtype(), accumulate, reduction, weights, dtype));
     });
   }
-  // The plan of a weighted sum refers to the weights, so that it is not remembered.
   const fold_arguments how(input.dtype(), accumulate, reduction, weights, dtype);
-  const auto call = describe(how);
-  return run(columns, input, out, how.dtype(), call.output_extents, to_threads(threads),
-             [&](const operands& where, pool_executor executor) {
-               detail::reducer reduce;
-               call.plan(where, reduce).run(where.input, where.output, executor);
-             });
+  const given_weights given{place_of_weights, how.options().weights};
+  return run_planned(
+      planned_function::fold, input, arguments, nullptr, [&] { return describe(how); }, &given);
 }
 
 py::object unfold_shape(py::handle shape, py::handle window_sizes, py::handle strides, py::handle dilations,

@@ -144,6 +144,15 @@ PLANS: dict[str, tuple[str, tuple[Any, ...], list[dict[str, Any]]]] = {
             {"reduction": "mean", "weights": [[1, 2, 3], [1, 0]]},
             {"reduction": "mean", "weights": [[1, 2, 3], [1, 2]]},
             {"weights": np.arange(6.0).reshape(3, 2)},
+            {"weights": np.arange(6.0).reshape(3, 2)[::-1]},
+            {"weights": np.ones((3, 2))},
+            {"weights": (np.ones(3), np.ones(2))},
+            {"weights": ([1, 2, 3], (1, 2))},
+            {"weights": np.ones((2, 3))},
+            {"weights": (np.ones(3),)},
+            {"weights": np.ones((1,) * 9)},
+            {"weights": np.ones((3, 2)), "dtype": "float64"},
+            {"weights": [[1, 2, 3], [1, -1]]},
             {"reduction": "median"},
         ],
     ),
@@ -247,6 +256,34 @@ def test_a_list_that_changes() -> None:
         assert np.array_equal(
             reblock.depth_to_space(x, block_size), reblock.depth_to_space(x, tuple(change))
         )
+
+
+@pytest.mark.parametrize("size", [2, 16, 17])  # the weights of the last one are not remembered
+@pytest.mark.parametrize("has_products", [False, True])
+def test_weights_that_change(size: int, has_products: bool) -> None:
+    columns = np.arange(4.0 * size**2).reshape(1, size**2, 4)
+    axis, box = np.ones(size), np.ones((size, size))
+    image = (size + 1, size + 1)
+    for value in (2, 3, 2):
+        axis[-1] = value
+        box[...] = np.multiply.outer(axis, axis)
+        weights = (axis, axis) if has_products else box
+        expected = reblock.fold(columns * box.reshape(1, -1, 1), image, size)
+        assert np.allclose(reblock.fold(columns, image, size, weights=weights), expected)
+
+
+def test_weights_that_are_gone() -> None:
+    columns = np.ones((1, 9, 4))
+
+    def blend() -> Array:
+        return reblock.fold(columns, (4, 4), 3, weights=np.full((3, 3), 2.0))
+
+    expected = blend()
+    for _ in range(3):
+        gc.collect()
+        others = [np.full((3, 3), 7.0) for _ in range(100)]  # where the first weights may have been
+        assert np.array_equal(blend(), expected)
+        assert len(others) == 100
 
 
 def test_more_shapes_than_are_remembered() -> None:

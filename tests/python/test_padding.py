@@ -132,6 +132,58 @@ def test_larger_images_are_summed_alike(mode: Any, dtype: Any) -> None:
         assert_same_values(fold(columns, padding_mode=mode, threads=threads), expected)
 
 
+@pytest.mark.parametrize("mode", REPEATING)
+@pytest.mark.parametrize("dtype", [np.uint8, np.float16, np.float32])
+@pytest.mark.parametrize(
+    ("sizes", "window", "pads"),
+    [
+        (
+            (7, 7),
+            (3, 3),
+            ((1, 1), (1, 1)),
+        ),  # rows of the columns follow each other
+        ((14, 14), (3, 3), ((1, 1), (1, 1))),
+        ((9, 12), (3, 5), ((1, 2), (1, 2))),
+        ((6, 9), (2, 3), ((3, 2), (0, 4))),  # they do not
+        ((2, 5, 6), (2, 3, 3), ((1, 1, 1), (0, 1, 1))),
+        ((31,), (5,), ((2,), (2,))),
+    ],
+)
+def test_small_images_are_summed_in_order(
+    mode: Any, dtype: Any, sizes: Shape, window: Shape, pads: tuple[Shape, Shape]
+) -> None:
+    unfold, fold = window_calls(2, 7, sizes, window, start_padding=pads[0], end_padding=pads[1])
+    numbers = np.random.default_rng(3).standard_normal(fold.input_shape)
+    columns = (numbers * 9).astype(np.int8 if dtype == np.uint8 else dtype).astype(dtype)
+    ranges = [(0, count) for count in counts_of(unfold)]
+    expected = expected_fold(fold, columns, mode, ranges, "CRD")
+    assert_same_values(fold(columns, padding_mode=mode, threads=1), expected)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("dtype", [np.uint8, np.float32, np.complex128])
+@pytest.mark.parametrize(
+    ("sizes", "window", "strides", "pads"),
+    [
+        ((40, 2500), (3, 3), (1, 1), ((1, 2), (2, 0))),
+        ((70, 2000), (2, 5), (3, 2), ((0, 5), (1, 9))),
+        ((60_000,), (400,), (160,), ((200,), (150,))),
+        ((3, 20, 1500), (2, 3, 3), (1, 1, 1), ((1, 1, 1), (1, 1, 1))),
+    ],
+)
+def test_windows_inside_large_images(  # noqa: PLR0917 - all that the way to move depends on
+    mode: Any, dtype: Any, sizes: Shape, window: Shape, strides: Shape, pads: tuple[Shape, Shape]
+) -> None:
+    x = np.random.default_rng(5).integers(0, 256, (2, 1, *sizes)).astype(dtype)
+    value: dict[str, Any] = {"padding_value": 7} if mode == "constant" else {}
+    options: dict[str, Any] = {"constant_values": 7} if mode == "constant" else {}
+    padded = np.pad(x, [(0, 0), (0, 0), *zip(*pads, strict=True)], mode, **options)
+    given: dict[str, Any] = {"strides": strides, "start_padding": pads[0], "end_padding": pads[1]}
+    for threads in (1, 3):
+        found = reblock.unfold(x, window, padding_mode=mode, threads=threads, **given, **value)
+        assert np.array_equal(found, reblock.unfold(padded, window, strides=strides))
+
+
 @pytest.mark.parametrize(
     ("mode", "row"),
     [

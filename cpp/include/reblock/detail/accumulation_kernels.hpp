@@ -87,6 +87,7 @@ struct adding {
   using value = Accumulator;
   using weight = std::conditional_t<std::same_as<value, long double>, double, value>;
   static constexpr bool has_errors = false;
+  static constexpr bool may_mask = true;  ///< whether masked terms change no result
   static constexpr bool in_lanes =
       has_lanes && !std::same_as<value, long double> &&
       (half<T> ? std::same_as<value, float> : std::floating_point<value> || sizeof(value) <= 2 * sizeof(T)) &&
@@ -111,6 +112,7 @@ struct adding_with_errors {
   using value = T;
   using weight = double;
   static constexpr bool has_errors = true;
+  static constexpr bool may_mask = true;
   static constexpr bool in_lanes = has_lanes && !std::same_as<T, long double>;
   template <class V>
   [[gnu::always_inline]] static void add(V& sum, V& errors, const V& next) noexcept {
@@ -151,6 +153,7 @@ struct adding_long {
   using value = long_integer;
   using weight = double;
   static constexpr bool has_errors = false;
+  static constexpr bool may_mask = true;
   static constexpr bool in_lanes = false;
   static void add(value& sum, const value& next) noexcept {
     sum.low += next.low;
@@ -165,6 +168,7 @@ struct keeping {
   using value = std::conditional_t<half<T>, float, stored<T>>;
   using weight = double;
   static constexpr bool has_errors = false;
+  static constexpr bool may_mask = false;
   static constexpr bool in_lanes = has_lanes && !std::same_as<T, bool> && !std::same_as<T, long double>;
   template <class V>
   [[gnu::always_inline]] static void add(V& held, const V& next) noexcept {

@@ -141,6 +141,15 @@ struct conversion_costs {
   double run = 9;
 };
 
+/// Windows with other padding than zeros, in cycles: what a byte of the columns takes longer by way of the buffer that holds
+/// the padding, and what a run of the columns takes whose windows are at an edge. Fewer bytes than some move by way of the
+/// buffer, because each edge needs a plan.
+struct padding_costs {
+  static constexpr double buffered_byte = 0.11;
+  static constexpr double run_at_edge = 22;
+  static constexpr std::int64_t least_split = 512 * 1024;
+};
+
 /// Limits and weights of fold, measured in the same way.
 struct sum_costs {
   /// Boxes that are summed in a buffer have runs of the image with at least so many bytes, if they fit.

@@ -28,6 +28,7 @@
 #include <reblock/detail/scatter_runner.hpp>
 #include <reblock/detail/separate_windows.hpp>
 #include <reblock/detail/single_terms.hpp>
+#include <reblock/detail/split_padding.hpp>
 #include <reblock/detail/split_windows.hpp>
 #include <reblock/detail/sum_image.hpp>
 #include <reblock/detail/sum_sweep.hpp>
@@ -304,6 +305,17 @@ REBLOCK_ENGINE_FUNCTION void run_planned(const padded_move& padded, const run_re
   run_chunks_of_pieces(padded, how.source, how.destination, how.by, how.concurrency, run_padded);
 }
 
+/// Plans and moves the windows of an edge. It is not inlined, because a plan and its buffer need much stack.
+REBLOCK_ENGINE_FUNCTION [[gnu::noinline]] void run_edge(const padded_request& edge,
+                                                        const run_request& how) noexcept {
+  run_planned(padded_move(edge), how);
+}
+
+REBLOCK_ENGINE_FUNCTION void run_planned(const split_padding& split, const run_request& how) noexcept {
+  run_planned(split.inside(), how);
+  split.for_each_edge([&](const padded_request& edge) { run_edge(edge, how); });
+}
+
 REBLOCK_ENGINE_FUNCTION void run_planned(const converted_move& conversion, const run_request& how) noexcept {
   run_chunks_of_pieces(conversion, how.source, how.destination, how.by, how.concurrency, run_converted);
 }
@@ -368,11 +380,23 @@ REBLOCK_ENGINE_FUNCTION [[gnu::noinline]] bool place_pattern(void* room,
   return true;
 }
 
+/// Plans windows inside an image and at its edges apart, if this is faster.
+REBLOCK_ENGINE_FUNCTION [[gnu::noinline]] bool place_split_padding(void* room,
+                                                                   const padded_request& request) noexcept {
+  const split_padding split(request);
+  if (split.pays()) place<split_padding>(room, split);
+  return split.pays();
+}
+
 /// Plans windows of a padded image. Nothing estimates what a padded_move costs: patterns have always been faster.
 REBLOCK_ENGINE_FUNCTION void place_padded(void* room, const padded_request& request) noexcept {
-  const bool repeats = request.moves.bounds[0].mode != padding_mode::constant;
-  if (!repeats || is_empty(request.moves, request.element_size) || !place_pattern(room, request))
+  if (is_empty(request.moves, request.element_size)) {
     place<padded_move>(room, request);
+    return;
+  }
+  const bool repeats = request.moves.bounds[0].mode != padding_mode::constant;
+  if (repeats && place_pattern(room, request)) return;
+  if (!place_split_padding(room, request)) place<padded_move>(room, request);
 }
 
 /// Plans a fold whose positions have exactly one term each.

@@ -2,13 +2,15 @@
 //
 // A padded_bands sums images of short rows with a padding mode, a band of whole rows at a time. A band is a list of
 // rectangles of terms, in the order of addition. The terms of a rectangle lie like its accumulators, so the terms from the
-// padding are only more rectangles.
+// padding are only more rectangles. If the rows of the columns follow each other like those of the image, a rectangle is a
+// whole band of terms with a mask: registers then hold the sums until all terms are added.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <utility>
 
 #include <reblock/detail/accumulation.hpp>
@@ -75,8 +77,7 @@ class padded_bands {
     const std::int64_t width = last().image.extent;
     const std::int64_t height = rank_ > 1 ? axes_[rank_ - 2].image.extent : 1;
     band_rows_ = std::clamp<std::int64_t>(rows_.most_elements() / width, 1, height);
-    rows_.set_steps({how_.types.terms.size, last().output_stride},
-                    {0, rank_ > 1 ? axes_[rank_ - 2].output_stride : 0});
+    if (rank_ > 1 && are_rows_apart(how.types.terms.size, axes_[rank_ - 2], last())) band_rows_ = 1;
   }
 
   /// Tells whether bands are faster than the inner positions and the others apart, and whether their lists have room. If sums
@@ -85,10 +86,11 @@ class padded_bands {
                    const std::array<padded_sum_axis, max_bounds>& axes) noexcept {
     if (how.accumulates) return false;
     const padded_sum_axis& last = axes[rank - 1];
-    // With one position at each end, as for padding by one edge element, the inner positions alone are faster.
-    constexpr std::int64_t few = 2;
+    // Where few positions have such terms, the inner positions alone are faster.
+    constexpr std::int64_t most_inside = 8;  // for each other one
     const index_range inner = last.inner();
-    if (last.image.extent - (inner.end - inner.begin) <= few) return false;
+    if ((inner.end - inner.begin) / most_inside >= last.image.extent - (inner.end - inner.begin))
+      return false;
     const std::int64_t parts = how.types.results.is_pair ? 2 : 1;
     if (how.by == fold_reduction::max || how.by == fold_reduction::min || how.types.convert != nullptr ||
         last.stride != 1 || (last.windows > 1 && last.window_stride != how.types.terms.size) ||
@@ -113,29 +115,43 @@ class padded_bands {
     choose_position(0, run);
   }
 
-  /// Sums the band that was chosen. `columns` is the first element of a channel, and so is `image`.
-  void sum(const std::byte* columns, std::byte* image) noexcept {
-    std::byte* const to = image + place_;
-    const std::byte* const from = columns + moved_;
-    rows_.set_size(rank_ > 1 ? range_[rank_ - 2].end - range_[rank_ - 2].begin : 1, last().image.extent);
-    rows_.begin_in_parts(functions_, to);
-    for (std::size_t i = 0; i < count_; ++i) {
-      const rectangle& next = rectangles_[i];
-      rows_.add_part({from + next.source, next.source_step, next.rows, next.columns}, next.first, next.step,
-                     next.weight);
+  /// Some channels, and from one to the next in bytes. The columns may be read in a range of bytes from `columns` on.
+  struct channels {
+    const std::byte* columns;
+    std::byte* image;
+    std::int64_t count;
+    std::int64_t source_step;
+    std::int64_t destination_step;
+    index_range readable;
+
+    channels part(std::int64_t first, std::int64_t some) const noexcept {
+      const std::int64_t from = first * source_step;
+      return {columns + from,
+              image + first * destination_step,
+              some,
+              source_step,
+              destination_step,
+              {readable.begin - from, readable.end - from}};
     }
-    quotient by{1, nullptr, false, how_.by == fold_reduction::mean};
-    if (by.is_mean) {
-      by.factors = factors_.data();
-      by.divides = !has_inverse_factors();
-      by.is_listed = lists_counts_;
+  };
+
+  /// Sums the band that was chosen. `all` begins with the first element of a channel.
+  void sum(const channels& all) noexcept {
+    for (std::int64_t i = 0, at_once = 0; i < all.count; i += at_once) {
+      at_once = std::min(copies_, all.count - i);
+      const channels some = all.part(i, at_once);
+      if (sum_masked(some)) continue;
+      for (std::int64_t k = 0; k < at_once; ++k) {
+        const channels one = some.part(k, 1);
+        if (at_once == 1 || !sum_masked(one)) sum_rectangles(one.columns, one.image);
+      }
     }
-    rows_.finish(to, by);
   }
 
  private:
   /// An element has at most one term of each rectangle.
   static constexpr std::size_t most_rectangles{most_terms};
+  static constexpr std::int64_t most_mask_bytes = 12 * 1024;
 
   /// Rows of terms and where they are added. Accumulators are counted from the band's first one.
   struct rectangle {
@@ -146,11 +162,74 @@ class padded_bands {
     std::size_t rows = 1;
     std::size_t columns = 1;
     double weight = 1;
+
+    bool has_place_of(const rectangle& other) const noexcept {
+      return first == other.first && rows == other.rows && columns == other.columns &&
+             (rows == 1 || step == other.step);
+    }
   };
 
   const padded_sum_axis& last() const noexcept { return axes_[rank_ - 1]; }
+  std::int64_t term_size() const noexcept { return how_.types.terms.size; }
+  std::int64_t band_height() const noexcept {
+    return rank_ > 1 ? range_[rank_ - 2].end - range_[rank_ - 2].begin : 1;
+  }
+  std::int64_t band_elements() const noexcept { return band_height() * last().image.extent; }
+  /// Tells whether rows of the columns do not follow each other like those of the image.
+  static bool are_rows_apart(std::int64_t term_size, const padded_sum_axis& rows,
+                             const padded_sum_axis& last) noexcept {
+    return rows.stride != 1 || (rows.windows > 1 && rows.window_stride != last.image.extent * term_size);
+  }
   bool has_inverse_factors() const noexcept {
     return !how_.weights.empty() || how_.types.functions->means_by_inverse;
+  }
+
+  /// Sums the band of some channels with masks. Returns whether it has masks, and reads nothing but the columns.
+  bool sum_masked(const channels& some) noexcept {
+    const index_range& readable = some.readable;
+    const std::int64_t end = reach_.end + moved_ + (some.count - 1) * some.source_step;
+    if (!has_masks_ || reach_.begin + moved_ < readable.begin || end > readable.end) return false;
+    std::byte* const to = some.image + place_;
+    if (copies_ == 1) {
+      set_band_size();
+    } else {
+      rows_.set_steps({term_size(), last().output_stride}, {some.source_step, some.destination_step});
+      rows_.set_size(some.count, band_elements());
+    }
+    rows_.begin(functions_, to);
+    rows_.add_whole({some.columns + moved_, some.source_step, static_cast<std::size_t>(some.count),
+                     static_cast<std::size_t>(band_elements())},
+                    {offsets_.data(), count_, {masks_of_terms_.data(), 0, 0}}, weights_of_terms_.data());
+    finish(to);
+    return true;
+  }
+
+  void set_band_size() noexcept {
+    rows_.set_steps({term_size(), last().output_stride}, {0, rank_ > 1 ? axes_[rank_ - 2].output_stride : 0});
+    rows_.set_size(band_height(), last().image.extent);
+  }
+
+  void sum_rectangles(const std::byte* columns, std::byte* image) noexcept {
+    std::byte* const to = image + place_;
+    const std::byte* const from = columns + moved_;
+    set_band_size();
+    rows_.begin_in_parts(functions_, to);
+    for (std::size_t i = 0; i < count_; ++i) {
+      const rectangle& next = rectangles_[i];
+      rows_.add_part({from + next.source, next.source_step, next.rows, next.columns}, next.first, next.step,
+                     next.weight);
+    }
+    finish(to);
+  }
+
+  void finish(std::byte* to) noexcept {
+    quotient by{1, nullptr, false, how_.by == fold_reduction::mean};
+    if (by.is_mean) {
+      by.factors = factors_.data();
+      by.divides = !has_inverse_factors();
+      by.is_listed = lists_counts_;
+    }
+    rows_.finish(to, by);
   }
 
   template <class Run>
@@ -161,6 +240,7 @@ class padded_bands {
       return run();
     }
     const padded_sum_axis& axis = axes_[d];
+    if (d + 2 == rank_) choose_band_rows();
     const std::int64_t at_once = d + 2 == rank_ ? band_rows_ : 1;
     for (std::int64_t q = 0; q < axis.image.extent; q += at_once) {
       const index_range before = std::exchange(range_[d], {q, std::min(q + at_once, axis.image.extent)});
@@ -170,6 +250,16 @@ class padded_bands {
       } else {
         choose_position(d + 1, run);
       }
+    }
+  }
+
+  /// Makes bands smaller until there is room for their masks.
+  void choose_band_rows() noexcept {
+    range_[rank_ - 1] = {0, last().image.extent};
+    for (;; band_rows_ = (band_rows_ + 1) / 2) {
+      range_[rank_ - 2] = {0, band_rows_};
+      list();
+      if (has_masks_ || band_rows_ == 1 || !may_mask()) return;
     }
   }
 
@@ -194,7 +284,50 @@ class padded_bands {
     for (std::size_t d = 0; d < rank_; ++d)
       place_ = wrapping_add(place_, wrapping_multiply(range_[d].begin, axes_[d].output_stride));
     choose_offset(0);
+    has_masks_ = count_ > 0 && may_mask() && make_masks();
+    // bands of several channels are summed at once if their sums follow each other
+    const bool joins = has_masks_ && rank_ > 1 &&
+                       axes_[rank_ - 2].output_stride == last().image.extent * last().output_stride;
+    copies_ = joins || (has_masks_ && rank_ == 1) ? rows_.most_elements() / band_elements() : 1;
     if (how_.by == fold_reduction::mean) fill_factors();
+  }
+
+  /// Tells whether each rectangle is a band of terms that follow each other, as far as they count.
+  bool may_mask() const noexcept {
+    const std::int64_t row = last().image.extent;
+    return std::all_of(rectangles_.begin(), rectangles_.begin() + count_, [&](const rectangle& next) {
+      return next.rows == 1 || (next.step == row && next.source_step == row * term_size());
+    });
+  }
+
+  /// Makes a mask for each rectangle. Returns whether there was room.
+  bool make_masks() noexcept {
+    const std::int64_t bytes = band_elements() * term_size();
+    std::int64_t used = 0;
+    reach_ = {0, 0};
+    for (std::size_t i = 0; i < count_; ++i) {
+      const rectangle& next = rectangles_[i];
+      offsets_[i] = wrapping_subtract(next.source, next.first * term_size());
+      weights_of_terms_[i] = &next.weight;
+      reach_.begin = i == 0 ? offsets_[i] : std::min(reach_.begin, offsets_[i]);
+      reach_.end = i == 0 ? offsets_[i] + bytes : std::max(reach_.end, offsets_[i] + bytes);
+      std::size_t same = 0;
+      while (!rectangles_[same].has_place_of(next)) ++same;
+      if (same < i) {
+        masks_of_terms_[i] = masks_of_terms_[same];
+        continue;
+      }
+      if (bytes > most_mask_bytes - used) return false;
+      std::byte* const mask = masks_.data() + used;
+      used += bytes;
+      masks_of_terms_[i] = mask;
+      std::memset(mask, 0, static_cast<std::size_t>(bytes));
+      for (std::size_t r = 0; r < next.rows; ++r) {
+        const std::int64_t first = next.first + static_cast<std::int64_t>(r) * next.step;
+        std::memset(mask + first * term_size(), 0xff, next.columns * static_cast<std::size_t>(term_size()));
+      }
+    }
+    return true;
   }
 
   void choose_offset(std::size_t d) noexcept {
@@ -218,8 +351,8 @@ class padded_bands {
     const padded_sum_axis& axis = axes_[d];
     for_each_run(axis, offset_[d], [&](const term_run& all) {
       term_run run = all.inside(range_[d]);
-      // accumulators of a row follow each other; positions of the other axes may have any step but 0
-      const bool is_whole = d + 1 == rank_ ? run.step == 1 : d + 2 == rank_ && run.step != 0;
+      // accumulators of a row, and rows of a band, follow each other
+      const bool is_whole = d + 2 >= rank_ && run.step == 1;
       for (std::int64_t i = 0, at_once = 1; i < run.count; i += at_once) {
         at_once = is_whole ? run.count : 1;
         rectangle next = so_far;
@@ -253,6 +386,9 @@ class padded_bands {
           row[k] += next.weight;
       }
     }
+    const auto band = static_cast<std::size_t>(band_elements() * parts);
+    for (std::size_t i = band; i < band * static_cast<std::size_t>(copies_); ++i)
+      factors_[i] = factors_[i - band];
     lists_counts_ = false;
     if (!has_inverse_factors()) {
       lists_counts_ = functions_.list_counts(factors_.data(), factors_.size());
@@ -276,6 +412,13 @@ class padded_bands {
   std::array<rectangle, most_rectangles> rectangles_;
   std::array<double, most_accumulators> factors_;
   bool lists_counts_ = false;  ///< whether factors_ is a list of accumulation::list_counts()
+  bool has_masks_ = false;
+  std::int64_t copies_ = 1;  ///< channels that are summed at once
+  index_range reach_;        ///< bytes that terms with masks read
+  std::array<std::int64_t, most_rectangles> offsets_;
+  std::array<const double*, most_rectangles> weights_of_terms_;
+  std::array<const std::byte*, most_rectangles> masks_of_terms_;
+  std::array<std::byte, most_mask_bytes> masks_;
   reduced_rows rows_;
 };
 

@@ -94,6 +94,15 @@ struct padded_sums {
     const std::int64_t begin = i % groups_of_image() * each;
     return {first + std::min(begin, all), first + std::min(begin + each, all)};
   }
+  /// Counts the channels whose columns stay in a cache while all their bands are summed.
+  std::int64_t cached_channels() const noexcept {
+    constexpr std::int64_t cached = 512 * 1024;  // bytes
+    std::int64_t rest = cached / request.sum.element_size;
+    for (std::size_t i = 2; i < request.moves.rank; ++i) {
+      rest /= std::max<std::int64_t>(request.moves.axes[i].extent, 1);
+    }
+    return std::max<std::int64_t>(rest, 1);
+  }
   /// Keeps so many channels of one image.
   void keep_channels(sum_request& part, std::int64_t count) const noexcept {
     for (std::size_t i = 0; i < 2; ++i) {
@@ -449,13 +458,26 @@ class padded_summer {
   const accumulation& functions =
       sums.sum != nullptr ? usable(*sums.sum) : functions_of(how, padded_bands::most_terms);
   padded_bands bands(how, functions, sums.rank(), axes);
-  bands.for_each_band([&] {
-    for (std::int64_t channel = channels.begin; channel < channels.end; ++channel) {
-      const auto [from, to] = sums.offsets_of(channel);
-      bands.sum(columns + wrapping_add(sums.request.moves.source_offset, from),
-                image + wrapping_add(sums.request.output_offset, to));
-    }
-  });
+  const layout& moves = sums.request.moves;
+  const std::size_t c = sums.channel_axis();
+  const index_range readable = readable_bytes(moves, sums.request.sum.element_size);
+  const bool is_dense = readable.begin != readable.end;
+  const std::int64_t each = sums.cached_channels();
+  for (std::int64_t first = channels.begin; first < channels.end; first += each) {
+    const std::int64_t end = std::min(first + each, channels.end);
+    bands.for_each_band([&] {
+      for (std::int64_t channel = first, count = 0; channel < end; channel += count) {
+        const std::int64_t of_image = sums.request.extents[c];
+        count = std::min(end - channel, of_image - channel % of_image);
+        const auto [from, to] = sums.offsets_of(channel);
+        const std::int64_t at = wrapping_add(moves.source_offset, from);
+        const index_range rest =
+            is_dense ? index_range{readable.begin - at, readable.end - at} : index_range{};
+        bands.sum({columns + at, image + wrapping_add(sums.request.output_offset, to), count,
+                   moves.axes[c].source_stride, sums.request.output_strides[c], rest});
+      }
+    });
+  }
 }
 
 [[gnu::noinline]] inline void sum_outer(const padded_sums& sums, const index_range& channels,

@@ -169,6 +169,14 @@ class reduced_rows {
     add_rows({source, along_column_.source, rows_, columns}, terms, weights, {});
   }
 
+  /// Does the same for rows of terms that follow each other like the accumulators of all rows.
+  void add_whole(const rows_of_terms& rows, const term_offsets& terms,
+                 const double* const* weights) noexcept {
+    rows_of_terms in_parts = rows;
+    in_parts.columns *= static_cast<std::size_t>(parts());
+    add_rows(in_parts, terms, weights, {});
+  }
+
   /// Makes numbers of terms, where they are, what finish() divides by. Returns whether it has: see accumulation.
   bool list_counts(double* counts) const noexcept { return functions_->list_counts(counts, accumulators()); }
 

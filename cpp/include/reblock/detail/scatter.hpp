@@ -192,7 +192,9 @@ inline double scatter::estimate() const noexcept {
     }
   }
   const auto bytes = static_cast<double>(element_size_);
-  const double rows = terms / static_cast<double>(inner_extent(row));
+  // a box may cut the rows of the columns
+  const std::int64_t in_box = row < 2 ? box_[row] : ceil_divide(box_[row], axes_[row - 2].step());
+  const double rows = terms / static_cast<double>(std::min(inner_extent(row), in_box));
   return rows * sum_costs::scattered_row + rows / together * sum_costs::waiting_rows +
          terms * bytes * sum_costs::scattered_byte + rows / together / repeated * sum_costs::scattered_tile +
          image * bytes * (sum_costs::scattered_sum + sum_costs::scattered_run / static_cast<double>(run)) +

@@ -47,52 +47,35 @@ constexpr inside_range find_inside(const layout& moves, std::size_t bound) noexc
   return found;
 }
 
-/// A split_windows has a plan for the windows inside, and one for the edges along each axis. It is trivially copyable.
-class split_windows {
+/// An inside_windows has the windows of an image, which lie inside or at its edges. It is trivially copyable.
+class inside_windows {
  public:
   /// An image may have bounds along at most this many axes.
   static constexpr std::size_t most_bounds = 3;
 
-  /// Plans a layout with bounds if this costs less than `least` cycles.
-  split_windows(const layout& moves, std::int64_t element_size, instruction_set set, double least) noexcept
-      : element_size_(element_size), inside_(no_moves(), 1) {
-    if (moves.bound_count > most_bounds || !has_windows(moves)) return;
+  /// Takes moves with bounds. Returns whether there are windows inside.
+  bool find(const layout& moves) noexcept {
+    if (moves.bound_count > most_bounds || !has_windows(moves)) return false;
     whole_.take(moves);
-    layout inside;
-    inside.take(moves);
-    inside.whole_bytes = total_bytes(moves, element_size);
     for (std::size_t b = 0; b < moves.bound_count; ++b) {
       ranges_[b] = find_inside(moves, b);
-      const auto& [axis, range] = ranges_[b];
-      if (range.begin == range.end) return;
-      inside.narrow(axis, range.begin, range.end);
+      if (ranges_[b].range.begin == ranges_[b].range.end) return false;
     }
-    drop_idle_bounds(inside);
-    inside.bound_count = 0;
-    double cost = 0;
-    double of_edge = 0;
-    list_edges([&](const layout& part, std::size_t bound, bool is_second) {
-      if (!is_second) of_edge = plan_windows(edges_[bound], part, element_size, set);
-      cost += of_edge;
-    });
-    if (mover_costs::of(set).split_factor * cost >= least) return;
-    new (&inside_) move_plan(inside, element_size);
-    cost_ = mover_costs::of(set).split_factor * (cost + inside_.cost());
+    return true;
   }
 
-  /// The estimated cycles, or infinity if there is no plan.
-  double cost() const noexcept { return cost_; }
-  const move_plan& inside() const noexcept { return inside_; }
-
-  /// Calls `visit` with the moves of each edge.
-  template <class Visit>
-  void for_each_edge(const Visit& visit) const {
-    list_edges([&](const layout& part, std::size_t bound, bool) {
-      visit(window_move(part, element_size_, edges_[bound]));
-    });
+  /// Returns the moves of the windows inside, which have no bounds.
+  layout inside(std::int64_t element_size) const noexcept {
+    layout moves;
+    moves.take(whole_);
+    moves.whole_bytes = total_bytes(whole_, element_size);
+    for (std::size_t b = 0; b < whole_.bound_count; ++b)
+      moves.narrow(ranges_[b].axis, ranges_[b].range.begin, ranges_[b].range.end);
+    drop_idle_bounds(moves);
+    moves.bound_count = 0;
+    return moves;
   }
 
- private:
   /// Calls `visit(part, bound, is_second)` for the edges on both sides of the image along each of its axes. Both edges of an
   /// axis have equally many windows. Some of these may lie inside, and are moved twice.
   template <class Visit>
@@ -116,11 +99,46 @@ class split_windows {
     }
   }
 
+ private:
   layout whole_;
+  std::array<inside_range, most_bounds> ranges_;
+};
+
+/// A split_windows has a plan for the windows inside, and one for the edges along each axis. It is trivially copyable.
+class split_windows {
+ public:
+  /// Plans a layout with bounds if this costs less than `least` cycles.
+  split_windows(const layout& moves, std::int64_t element_size, instruction_set set, double least) noexcept
+      : element_size_(element_size), inside_(no_moves(), 1) {
+    if (!windows_.find(moves)) return;
+    double cost = 0;
+    double of_edge = 0;
+    windows_.list_edges([&](const layout& part, std::size_t bound, bool is_second) {
+      if (!is_second) of_edge = plan_windows(edges_[bound], part, element_size, set);
+      cost += of_edge;
+    });
+    if (mover_costs::of(set).split_factor * cost >= least) return;
+    new (&inside_) move_plan(windows_.inside(element_size), element_size);
+    cost_ = mover_costs::of(set).split_factor * (cost + inside_.cost());
+  }
+
+  /// The estimated cycles, or infinity if there is no plan.
+  double cost() const noexcept { return cost_; }
+  const move_plan& inside() const noexcept { return inside_; }
+
+  /// Calls `visit` with the moves of each edge.
+  template <class Visit>
+  void for_each_edge(const Visit& visit) const {
+    windows_.list_edges([&](const layout& part, std::size_t bound, bool) {
+      visit(window_move(part, element_size_, edges_[bound]));
+    });
+  }
+
+ private:
+  inside_windows windows_;
   std::int64_t element_size_;
   double cost_ = std::numeric_limits<double>::infinity();
-  std::array<inside_range, most_bounds> ranges_;
-  std::array<window_block, most_bounds> edges_;  ///< for each bound
+  std::array<window_block, inside_windows::most_bounds> edges_;  ///< for each bound
   move_plan inside_;
 };
 static_assert(std::is_trivially_copyable_v<split_windows>);
