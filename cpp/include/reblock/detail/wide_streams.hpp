@@ -385,8 +385,8 @@ template <std::size_t Count>
   }
 }
 
-/// Moves a block in Count registers: interleaves its rows or, if `Separates`, separates its columns. `Slots`: 0 for rows that
-/// fill registers. `InSteps`: see wide_slots.
+/// Moves a block in Count registers: interleaves its rows or, if `Separates`, separates its columns. With one slot, rows may
+/// also fill registers. `InSteps`: see wide_slots.
 template <std::size_t Count, std::size_t Slots, bool InSteps, bool Separates>
 [[gnu::target("avx512vl,avx512bw,avx512vbmi")]] void move_wide_streams(const stream_block& block,
                                                                        const std::byte* source,
@@ -394,25 +394,28 @@ template <std::size_t Count, std::size_t Slots, bool InSteps, bool Separates>
   constexpr std::size_t width = sizeof(wide_bytes);
   const std::size_t row_bytes = (Separates ? block.rows : block.columns) * block.element_size;
   const std::int64_t* const streams = Separates ? block.destinations : block.sources;
-  const wide_placement<Count, Slots == 0 ? 1 : Slots, InSteps> placed(
-      streams, Separates ? block.columns : block.rows, row_bytes);
+  const wide_placement<Count, Slots, InSteps> placed(streams, Separates ? block.columns : block.rows,
+                                                         row_bytes);
   constexpr std::make_index_sequence<Count> all{};
   const wide_row<Count> row(row_bytes * (Separates ? block.columns : block.rows));
   using steps = std::conditional_t<InSteps, wide_steps<Count, Slots, Separates>, wide_step<Count>>;
   const steps all_steps(block.picks);
   [[maybe_unused]] const bool are_words = block.element_size % sizeof(std::uint32_t) == 0;
-  const std::size_t last = Slots == 0 ? row_bytes - width : 0;
-  bool is_streamed = Slots == 0 && block.is_streamed;
+  const bool is_whole = Slots == 1 && row_bytes >= width;
+  const std::size_t last = is_whole ? row_bytes - width : 0;
+  bool is_streamed = is_whole && block.is_streamed;
   if constexpr (Separates) {
     for (std::size_t k = 0; k < Count; ++k) is_streamed = is_streamed && streams[k] % 16 == 0;
   }
   for (const auto [from, to] : repeated_places(block, source, destination)) {
     for (std::size_t at = 0;;) {
       wide_bytes v[Count];
-      if constexpr (Slots == 0 && Separates) {
-        load_row(v, from + at * Count, all);
-      } else if constexpr (Slots == 0) {
-        placed.load_whole(v, from + at, all);
+      if (is_whole) {
+        if constexpr (Separates) {
+          load_row(v, from + at * Count, all);
+        } else {
+          placed.load_whole(v, from + at, all);
+        }
       } else if constexpr (Separates) {
         row.load(v, from, all);
       } else {
@@ -428,7 +431,7 @@ template <std::size_t Count, std::size_t Slots, bool InSteps, bool Separates>
       } else {
         all_steps.template convert<std::uint8_t>(v);
       }
-      if constexpr (Slots == 0) {
+      if (is_whole) {
         std::byte* const place = to + (Separates ? at : at * Count);
         if (is_streamed && address_of(place) % 16 == 0) {
           stream_registers(v, place, Separates ? streams : nullptr);
@@ -448,20 +451,20 @@ template <std::size_t Count, std::size_t Slots, bool InSteps, bool Separates>
   }
 }
 
-/// Returns the mover of `count` registers with `Slots` streams each, or 0 if rows fill registers.
+/// Returns the mover of `count` registers with `Slots` streams each.
 template <bool Separates, std::size_t Slots>
 block_mover wide_mover_of(std::size_t count) noexcept {
   if constexpr (Slots >= 2) {
     if (count == 1) return move_wide_streams<1, Slots, false, Separates>;
   }
-  if (count == 2) return move_wide_streams<2, Slots, Slots <= 1, Separates>;
-  if (count == 3) return move_wide_streams<3, Slots, Slots <= 1, Separates>;
-  if (count == 4) return move_wide_streams<4, Slots, Slots <= 1, Separates>;
+  if (count == 2) return move_wide_streams<2, Slots, Slots == 1, Separates>;
+  if (count == 3) return move_wide_streams<3, Slots, Slots == 1, Separates>;
+  if (count == 4) return move_wide_streams<4, Slots, Slots == 1, Separates>;
   if constexpr (Slots <= 2) {
-    if (count == 5) return move_wide_streams<5, Slots, Slots <= 1, Separates>;
+    if (count == 5) return move_wide_streams<5, Slots, Slots == 1, Separates>;
     if (count == 8) return move_wide_streams<8, Slots, true, Separates>;
   }
-  if constexpr (Slots <= 1) {
+  if constexpr (Slots == 1) {
     if (count == 6) return move_wide_streams<6, Slots, true, Separates>;
     if (count == 7) return move_wide_streams<7, Slots, true, Separates>;
     if (count == 9) return move_wide_streams<9, Slots, true, Separates>;
@@ -479,9 +482,8 @@ block_mover choose_wide_mover(std::size_t streams, std::size_t row_bytes, std::s
   switch (shape.slots) {
     case 4: return wide_mover_of<Separates, 4>(shape.count);
     case 2: return wide_mover_of<Separates, 2>(shape.count);
-    default: break;
+    default: return wide_mover_of<Separates, 1>(shape.count);
   }
-  return row_bytes < 64 ? wide_mover_of<Separates, 1>(shape.count) : wide_mover_of<Separates, 0>(shape.count);
 }
 
 #else
