@@ -128,8 +128,9 @@ constexpr bool can_pick_words(std::size_t count) noexcept { return count >= 2 &&
 /// A made_picks has the picks for all blocks of a move.
 class made_picks {
  public:
-  /// Makes the picks for blocks of this shape. Their mover separates streams, or interleaves them.
-  const std::byte* make(const stream_block& block, bool separates) noexcept {
+  /// Makes the picks for blocks of this shape.
+  const std::byte* make(const stream_block& block) noexcept {
+    const bool separates = block.separates;
     const std::size_t row_bytes = (separates ? block.rows : block.columns) * block.element_size;
     const wide_slots shape = wide_slots::of(separates ? block.columns : block.rows, row_bytes);
     const auto log_element = static_cast<std::size_t>(std::countr_zero(block.element_size));
@@ -386,37 +387,38 @@ template <std::size_t Count>
 }
 
 /// Moves a block in Count registers: interleaves its rows or, if `Separates`, separates its columns. With one slot, rows may
-/// also fill registers. `InSteps`: see wide_slots.
+/// also fill registers. `InSteps`: see wide_slots; without steps, one function serves both directions.
 template <std::size_t Count, std::size_t Slots, bool InSteps, bool Separates>
 [[gnu::target("avx512vl,avx512bw,avx512vbmi")]] void move_wide_streams(const stream_block& block,
                                                                        const std::byte* source,
                                                                        std::byte* destination) {
   constexpr std::size_t width = sizeof(wide_bytes);
-  const std::size_t row_bytes = (Separates ? block.rows : block.columns) * block.element_size;
-  const std::int64_t* const streams = Separates ? block.destinations : block.sources;
-  const wide_placement<Count, Slots, InSteps> placed(streams, Separates ? block.columns : block.rows,
+  const bool separates = InSteps ? Separates : block.separates;
+  const std::size_t row_bytes = (separates ? block.rows : block.columns) * block.element_size;
+  const std::int64_t* const streams = separates ? block.destinations : block.sources;
+  const wide_placement<Count, Slots, InSteps> placed(streams, separates ? block.columns : block.rows,
                                                          row_bytes);
   constexpr std::make_index_sequence<Count> all{};
-  const wide_row<Count> row(row_bytes * (Separates ? block.columns : block.rows));
+  const wide_row<Count> row(row_bytes * (separates ? block.columns : block.rows));
   using steps = std::conditional_t<InSteps, wide_steps<Count, Slots, Separates>, wide_step<Count>>;
   const steps all_steps(block.picks);
   [[maybe_unused]] const bool are_words = block.element_size % sizeof(std::uint32_t) == 0;
   const bool is_whole = Slots == 1 && row_bytes >= width;
   const std::size_t last = is_whole ? row_bytes - width : 0;
   bool is_streamed = is_whole && block.is_streamed;
-  if constexpr (Separates) {
+  if (separates) {
     for (std::size_t k = 0; k < Count; ++k) is_streamed = is_streamed && streams[k] % 16 == 0;
   }
   for (const auto [from, to] : repeated_places(block, source, destination)) {
     for (std::size_t at = 0;;) {
       wide_bytes v[Count];
       if (is_whole) {
-        if constexpr (Separates) {
+        if (separates) {
           load_row(v, from + at * Count, all);
         } else {
           placed.load_whole(v, from + at, all);
         }
-      } else if constexpr (Separates) {
+      } else if (separates) {
         row.load(v, from, all);
       } else {
         placed.load_streams(v, from, all);
@@ -432,15 +434,15 @@ template <std::size_t Count, std::size_t Slots, bool InSteps, bool Separates>
         all_steps.template convert<std::uint8_t>(v);
       }
       if (is_whole) {
-        std::byte* const place = to + (Separates ? at : at * Count);
+        std::byte* const place = to + (separates ? at : at * Count);
         if (is_streamed && address_of(place) % 16 == 0) {
-          stream_registers(v, place, Separates ? streams : nullptr);
-        } else if constexpr (Separates) {
+          stream_registers(v, place, separates ? streams : nullptr);
+        } else if (separates) {
           placed.store_whole(v, place, all);
         } else {
           store_row(v, place, all);
         }
-      } else if constexpr (Separates) {
+      } else if (separates) {
         placed.store_streams(v, to, all);
       } else {
         row.store(v, to, all);
@@ -455,13 +457,13 @@ template <std::size_t Count, std::size_t Slots, bool InSteps, bool Separates>
 template <bool Separates, std::size_t Slots>
 block_mover wide_mover_of(std::size_t count) noexcept {
   if constexpr (Slots >= 2) {
-    if (count == 1) return move_wide_streams<1, Slots, false, Separates>;
+    if (count == 1) return move_wide_streams<1, Slots, false, false>;
   }
-  if (count == 2) return move_wide_streams<2, Slots, Slots == 1, Separates>;
-  if (count == 3) return move_wide_streams<3, Slots, Slots == 1, Separates>;
-  if (count == 4) return move_wide_streams<4, Slots, Slots == 1, Separates>;
+  if (count == 2) return move_wide_streams<2, Slots, Slots == 1, Slots == 1 && Separates>;
+  if (count == 3) return move_wide_streams<3, Slots, Slots == 1, Slots == 1 && Separates>;
+  if (count == 4) return move_wide_streams<4, Slots, Slots == 1, Slots == 1 && Separates>;
   if constexpr (Slots <= 2) {
-    if (count == 5) return move_wide_streams<5, Slots, Slots == 1, Separates>;
+    if (count == 5) return move_wide_streams<5, Slots, Slots == 1, Slots == 1 && Separates>;
     if (count == 8) return move_wide_streams<8, Slots, true, Separates>;
   }
   if constexpr (Slots == 1) {
@@ -490,7 +492,7 @@ block_mover choose_wide_mover(std::size_t streams, std::size_t row_bytes, std::s
 
 /// Other processors have no such movers.
 struct made_picks {
-  static const std::byte* make(const stream_block&, bool) noexcept { return nullptr; }
+  static const std::byte* make(const stream_block&) noexcept { return nullptr; }
 };
 
 #endif
