@@ -22,7 +22,7 @@ REBLOCK_ENGINE_FUNCTION void place_reduction(void* operation, const sum_request&
 /// It is a template, so only calls with options compile the functions.
 template <class = void>
 [[gnu::visibility("hidden")]] inline constexpr reduction_ways ways_of_reductions{place_reduction,
-                                                                                  reduce_piece};
+                                                                                 reduce_piece};
 
 #if defined(REBLOCK_COMPILED)
 
@@ -48,7 +48,8 @@ template <class In, class T>
 constexpr reduction reduction_of() noexcept {
   constexpr auto place = static_cast<std::size_t>(format_of<T>().part) - 1;
   using part = std::tuple_element_t<place, element_types>;
-  return {format_of<In>(), format_of<T>(), &reduction_functions_of<part>, conversion_of<In, T>(), &ways_of_reductions<>};
+  return {format_of<In>(), format_of<T>(), &reduction_functions_of<part>, conversion_of<In, T>(),
+          &ways_of_reductions<>};
 }
 inline void find_functions(reduction&) noexcept {}
 

@@ -397,7 +397,7 @@ template <std::size_t Count, std::size_t Slots, bool InSteps, bool Separates>
   const std::size_t row_bytes = (separates ? block.rows : block.columns) * block.element_size;
   const std::int64_t* const streams = separates ? block.destinations : block.sources;
   const wide_placement<Count, Slots, InSteps> placed(streams, separates ? block.columns : block.rows,
-                                                         row_bytes);
+                                                     row_bytes);
   constexpr std::make_index_sequence<Count> all{};
   const wide_row<Count> row(row_bytes * (separates ? block.columns : block.rows));
   using steps = std::conditional_t<InSteps, wide_steps<Count, Slots, Separates>, wide_step<Count>>;
@@ -459,11 +459,11 @@ block_mover wide_mover_of(std::size_t count) noexcept {
   if constexpr (Slots >= 2) {
     if (count == 1) return move_wide_streams<1, Slots, false, false>;
   }
-  if (count == 2) return move_wide_streams<2, Slots, Slots == 1, Slots == 1 && Separates>;
-  if (count == 3) return move_wide_streams<3, Slots, Slots == 1, Slots == 1 && Separates>;
-  if (count == 4) return move_wide_streams<4, Slots, Slots == 1, Slots == 1 && Separates>;
+  if (count == 2) return move_wide_streams < 2, Slots, Slots == 1, Slots == 1 && Separates > ;
+  if (count == 3) return move_wide_streams < 3, Slots, Slots == 1, Slots == 1 && Separates > ;
+  if (count == 4) return move_wide_streams < 4, Slots, Slots == 1, Slots == 1 && Separates > ;
   if constexpr (Slots <= 2) {
-    if (count == 5) return move_wide_streams<5, Slots, Slots == 1, Slots == 1 && Separates>;
+    if (count == 5) return move_wide_streams < 5, Slots, Slots == 1, Slots == 1 && Separates > ;
     if (count == 8) return move_wide_streams<8, Slots, true, Separates>;
   }
   if constexpr (Slots == 1) {
