@@ -387,7 +387,7 @@ template <std::size_t Count>
 }
 
 /// Moves a block in Count registers: interleaves its rows or, if `Separates`, separates its columns. With one slot, rows may
-/// also fill registers. `InSteps`: see wide_slots; without steps, one function serves both directions.
+/// also fill registers; with 0, they do. `InSteps`: see wide_slots; without steps, one function serves both directions.
 template <std::size_t Count, std::size_t Slots, bool InSteps, bool Separates>
 [[gnu::target("avx512vl,avx512bw,avx512vbmi")]] void move_wide_streams(const stream_block& block,
                                                                        const std::byte* source,
@@ -396,14 +396,14 @@ template <std::size_t Count, std::size_t Slots, bool InSteps, bool Separates>
   const bool separates = InSteps ? Separates : block.separates;
   const std::size_t row_bytes = (separates ? block.rows : block.columns) * block.element_size;
   const std::int64_t* const streams = separates ? block.destinations : block.sources;
-  const wide_placement<Count, Slots, InSteps> placed(streams, separates ? block.columns : block.rows,
-                                                     row_bytes);
+  const wide_placement<Count, Slots == 0 ? 1 : Slots, InSteps> placed(
+      streams, separates ? block.columns : block.rows, row_bytes);
   constexpr std::make_index_sequence<Count> all{};
   const wide_row<Count> row(row_bytes * (separates ? block.columns : block.rows));
   using steps = std::conditional_t<InSteps, wide_steps<Count, Slots, Separates>, wide_step<Count>>;
   const steps all_steps(block.picks);
   [[maybe_unused]] const bool are_words = block.element_size % sizeof(std::uint32_t) == 0;
-  const bool is_whole = Slots == 1 && row_bytes >= width;
+  const bool is_whole = Slots == 0 || (Slots == 1 && Count <= 8 && row_bytes >= width);
   const std::size_t last = is_whole ? row_bytes - width : 0;
   bool is_streamed = is_whole && block.is_streamed;
   if (separates) {
@@ -455,7 +455,7 @@ template <std::size_t Count, std::size_t Slots, bool InSteps, bool Separates>
 
 /// Returns the mover of `count` registers with `Slots` streams each.
 template <bool Separates, std::size_t Slots>
-block_mover wide_mover_of(std::size_t count) noexcept {
+block_mover wide_mover_of(std::size_t count, [[maybe_unused]] bool is_whole) noexcept {
   if constexpr (Slots >= 2) {
     if (count == 1) return move_wide_streams<1, Slots, false, false>;
   }
@@ -469,8 +469,11 @@ block_mover wide_mover_of(std::size_t count) noexcept {
   if constexpr (Slots == 1) {
     if (count == 6) return move_wide_streams<6, Slots, true, Separates>;
     if (count == 7) return move_wide_streams<7, Slots, true, Separates>;
-    if (count == 9) return move_wide_streams<9, Slots, true, Separates>;
-    if (count == 16) return move_wide_streams<16, Slots, true, Separates>;
+    // many registers: one function for both kinds of rows would need too much stack without optimization
+    if (count == 9)
+      return is_whole ? move_wide_streams<9, 0, true, Separates> : move_wide_streams<9, 1, true, Separates>;
+    if (count == 16)
+      return is_whole ? move_wide_streams<16, 0, true, Separates> : move_wide_streams<16, 1, true, Separates>;
   }
   return nullptr;
 }
@@ -482,9 +485,9 @@ block_mover choose_wide_mover(std::size_t streams, std::size_t row_bytes, std::s
   if (element_size > 8 || !are_some) return nullptr;
   const wide_slots shape = wide_slots::of(streams, row_bytes);
   switch (shape.slots) {
-    case 4: return wide_mover_of<Separates, 4>(shape.count);
-    case 2: return wide_mover_of<Separates, 2>(shape.count);
-    default: return wide_mover_of<Separates, 1>(shape.count);
+    case 4: return wide_mover_of<Separates, 4>(shape.count, false);
+    case 2: return wide_mover_of<Separates, 2>(shape.count, false);
+    default: return wide_mover_of<Separates, 1>(shape.count, row_bytes >= 64);
   }
 }
 
