@@ -70,8 +70,9 @@ void check_movers(const Draw& draw_placed) {
                 test::placed_block placed = draw_placed(random, size, streams, elements, destination_unit);
                 placed.block.is_streamed = is_streamed;
                 test::draw_repeats(random, placed);
+                placed.block.separates = Separates;
                 made_picks picks;
-                placed.block.picks = picks.make(placed.block, Separates);
+                placed.block.picks = picks.make(placed.block);
                 REQUIRE(test::moves_cells(mover, random, placed, test::elements_of(placed), bytes));
                 streamed += is_streamed && destination_unit == 16 && elements * size >= 64 ? 1 : 0;
               }

@@ -100,7 +100,8 @@ class block_runner {
     }
     block_.element_size = static_cast<std::size_t>(move.element_size);
     block_.places = move.places;
-    if (move.has_picks) block_.picks = picks_.make(block_, move.dense_rows);
+    block_.separates = move.dense_rows;
+    if (move.has_picks) block_.picks = picks_.make(block_);
   }
   block_runner(const block_runner&) = delete;
 

@@ -481,8 +481,7 @@ REBLOCK_ENGINE_FUNCTION [[gnu::noinline]] bool place_single_reduction(void* room
 }
 
 /// Plans a reduction of fold. If each position has exactly one term that is its own result, it plans moves alone.
-REBLOCK_ENGINE_FUNCTION void place_reduction(void* room, const sum_request& request) noexcept {
-  if (request.reduce->types.functions == nullptr) find_functions(request.reduce->types);
+REBLOCK_ENGINE_DEFINITION void place_reduction(void* room, const sum_request& request) noexcept {
   if (request.reduce->by == fold_reduction::sum) find_largest_weight(*request.reduce);
   const reducer& how = *request.reduce;
   // a bool of unusual bits would not stay as it is
@@ -530,7 +529,11 @@ REBLOCK_ENGINE_DEFINITION void plan_windows(void* operation, const void* moves,
 
 REBLOCK_ENGINE_DEFINITION void plan_sums(void* operation, const void* sums) noexcept {
   const auto& request = *static_cast<const detail::sum_request*>(sums);
-  if (request.reduce != nullptr) return detail::place_reduction(operation, request);
+  if (request.reduce != nullptr) {
+    detail::reduction& types = request.reduce->types;
+    if (types.functions == nullptr) detail::find_functions(types);
+    return types.ways->plan(operation, request);
+  }
 #if defined(REBLOCK_COMPILED)
   const detail::sum_functions* functions = detail::functions_of(request.sum);
 #else

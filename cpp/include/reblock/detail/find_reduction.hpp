@@ -10,15 +10,25 @@
 #include <reblock/detail/accumulation.hpp>
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/element_type.hpp>
+#include <reblock/detail/reduced_piece.hpp>
 #include <reblock/detail/reduction.hpp>
 #include <reblock/detail/term_conversion.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
+/// Plans a reduction of fold in `operation`.
+REBLOCK_ENGINE_FUNCTION void place_reduction(void* operation, const sum_request& request) noexcept;
+
+/// It is a template, so only calls with options compile the functions.
+template <class = void>
+[[gnu::visibility("hidden")]] inline constexpr reduction_ways ways_of_reductions{place_reduction,
+                                                                                 reduce_piece};
+
 #if defined(REBLOCK_COMPILED)
 
 /// Fills in the functions of a reduction that has none yet.
 inline void find_functions(reduction& types) noexcept {
+  types.ways = &ways_of_reductions<>;
   with_element(types.results.part, [&]<class T>() { types.functions = &reduction_functions_of<T>; });
   if (types.terms == types.results) return;
   with_element(types.terms.part, [&]<class In>() {
@@ -38,7 +48,8 @@ template <class In, class T>
 constexpr reduction reduction_of() noexcept {
   constexpr auto place = static_cast<std::size_t>(format_of<T>().part) - 1;
   using part = std::tuple_element_t<place, element_types>;
-  return {format_of<In>(), format_of<T>(), &reduction_functions_of<part>, conversion_of<In, T>()};
+  return {format_of<In>(), format_of<T>(), &reduction_functions_of<part>, conversion_of<In, T>(),
+          &ways_of_reductions<>};
 }
 inline void find_functions(reduction&) noexcept {}
 

@@ -333,7 +333,8 @@ class piecewise_sum {
       }
     }
     // without terms the source has no elements here
-    piece.reduce(has_terms ? source_ + at.source : source_, sums_.first + at.destination);
+    columns_.reduce->types.ways->reduce(piece, has_terms ? source_ + at.source : source_,
+                                        sums_.first + at.destination);
   }
 
   /// Swaps the longest axis that is contiguous on both sides with axis `last`.

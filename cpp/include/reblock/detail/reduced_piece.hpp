@@ -427,4 +427,10 @@ class reduced_piece {
   alignas(64) double factors_[most_accumulators];  ///< sums of weights, then their inverses
 };
 
+/// Reduces a piece.
+template <class = void>
+void reduce_piece(reduced_piece& piece, const std::byte* source, std::byte* destination) noexcept {
+  piece.reduce(source, destination);
+}
+
 }  // namespace reblock::inline REBLOCK_NAMESPACE::detail

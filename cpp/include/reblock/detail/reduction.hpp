@@ -33,12 +33,23 @@ constexpr element_format format_of() noexcept {
 struct reduction_functions;
 using conversion_of_terms = void (*)(const std::byte* terms, std::byte* converted, std::size_t count);
 
+struct sum_request;
+class reduced_piece;
+
+/// The functions that plan and run reductions. Calls with options hand them in, so programs without reductions do not
+/// compile them.
+struct reduction_ways {
+  void (*plan)(void* operation, const sum_request& request) noexcept;
+  void (*reduce)(reduced_piece& piece, const std::byte* source, std::byte* destination) noexcept;
+};
+
 /// A reduction describes the terms and the results of fold. Both have one type, unless terms are converted first.
 struct reduction {
   element_format terms;
   element_format results;
   const reduction_functions* functions = nullptr;  ///< as in summation
   conversion_of_terms convert = nullptr;           ///< null: there is one type, or see `functions`
+  const reduction_ways* ways = nullptr;            ///< as in summation
 };
 
 /// A reducer describes a fold that is no plain sum.

@@ -36,7 +36,8 @@ struct stream_block {
   tile_axis repeats{};
   /// The mover may read bytes behind the source's elements up to here; null: none.
   const std::byte* readable_end = nullptr;
-  lane_places places{};              ///< for few streams
+  lane_places places{};    ///< for few streams
+  bool separates = false;  ///< of wide streams: whether columns are separated, or else rows interleaved
   const std::byte* picks = nullptr;  ///< for wide streams: see made_picks
 
   /// Fills `places` to remove gaps from columns of `few` rows that were shuffled as columns of `count` rows, a power of 2.

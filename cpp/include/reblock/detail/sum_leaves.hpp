@@ -118,64 +118,71 @@ void store_unit(std::byte* destination, register_bytes value) noexcept {
   }
 }
 
-template <class Unit, masking Masks>
-register_bytes load_masked(const std::byte* source, const std::byte* mask) noexcept {
-  if constexpr (Masks == masking::none) {
-    return load_unit<Unit>(source);
-  } else {
-    return both_bits(load_unit<Unit>(source), load_unit<Unit>(mask));
-  }
-}
+/// The sums of `Count` units of contiguous elements at one place.
+template <class T, class Unit, std::size_t Count>
+struct sums_of_units {
+  static constexpr std::size_t each = half<T> ? 2 : 1;  // registers of a unit's sums
+  register_bytes sums[each * Count] = {};
 
-/// Computes the sums of `Count` units of contiguous elements at each place.
-template <class T, class Unit, masking Masks, std::size_t Count>
-void sum_units(term_list& terms, const sum_place* places, std::size_t place_count, const sum_step& step) {
-  constexpr std::size_t each = half<T> ? 2 : 1;  // registers of a unit's sums
-  for (std::size_t p = 0; p < place_count; ++p) {
-    const std::byte* const source = places[p].source;
-    const std::byte* const mask = places[p].mask;
-    std::byte* const destination = places[p].destination;
-    std::array<const std::byte*, Count> sources;
-    std::array<const std::byte*, Count> masks;
-    registers<each * Count> sums{};
-    if (terms.accumulates()) {
-      unrolled<Count>([&](auto i) {
-        const register_bytes held =
-            load_unit<Unit>(destination + static_cast<std::int64_t>(i()) * step.destination);
-        if constexpr (half<T>) {
-          const registers<2> wide = widen<T>(held);
-          sums[2 * i] = wide[0];
-          sums[2 * i + 1] = wide[1];
-        } else {
-          sums[i] = held;
-        }
-      });
-    }
+  /// Begins from the values at the place.
+  [[gnu::always_inline]] void hold(const std::byte* destination, std::int64_t step) noexcept {
+#pragma GCC unroll 4
     for (std::size_t i = 0; i < Count; ++i) {
-      sources[i] = source + static_cast<std::int64_t>(i) * step.source;
-      masks[i] = Masks == masking::each ? mask + static_cast<std::int64_t>(i) * step.mask : mask;
+      const register_bytes held = load_unit<Unit>(destination + static_cast<std::int64_t>(i) * step);
+      if constexpr (half<T>) {
+        const registers<2> wide = widen<T>(held);
+        sums[2 * i] = wide[0];
+        sums[2 * i + 1] = wide[1];
+      } else {
+        sums[i] = held;
+      }
     }
-    for_each_term(terms, [&](const term& added) {
-      unrolled<Count>([&](auto i) {
-        const register_bytes next =
-            load_masked<Unit, Masks>(sources[i] + added.offset, masks[i] + added.mask);
-        if constexpr (half<T>) {
-          const registers<2> wide = widen<T>(next);
-          sums[2 * i] = add_lanes<float>(sums[2 * i], wide[0]);
-          sums[2 * i + 1] = add_lanes<float>(sums[2 * i + 1], wide[1]);
-        } else {
-          sums[i] = add_lanes<T>(sums[i], next);
-        }
-      });
-    });
-    unrolled<Count>([&](auto i) {
-      std::byte* to = destination + static_cast<std::int64_t>(i()) * step.destination;
+  }
+  [[gnu::always_inline]] void add(std::size_t i, register_bytes next) noexcept {
+    if constexpr (half<T>) {
+      const registers<2> wide = widen<T>(next);
+      sums[2 * i] = add_lanes<float>(sums[2 * i], wide[0]);
+      sums[2 * i + 1] = add_lanes<float>(sums[2 * i + 1], wide[1]);
+    } else {
+      sums[i] = add_lanes<T>(sums[i], next);
+    }
+  }
+  [[gnu::always_inline]] void write(std::byte* destination, std::int64_t step) const noexcept {
+#pragma GCC unroll 4
+    for (std::size_t i = 0; i < Count; ++i) {
+      std::byte* const to = destination + static_cast<std::int64_t>(i) * step;
       if constexpr (half<T>) {
         store_unit<Unit>(to, narrow<T>({sums[2 * i], sums[2 * i + 1]}));
       } else {
         store_unit<Unit>(to, sums[i]);
       }
+    }
+  }
+};
+
+/// Computes the sums of `Count` units of contiguous elements at each place.
+template <class T, class Unit, masking Masks, std::size_t Count>
+void sum_units(term_list& terms, const sum_place* places, std::size_t place_count, const sum_step& step) {
+  for (std::size_t p = 0; p < place_count; ++p) {
+    const auto [source, mask, destination] = places[p];
+    sums_of_units<T, Unit, Count> made;
+    if (terms.accumulates()) made.hold(destination, step.destination);
+    const std::byte* sources[Count];
+    const std::byte* masks[Count];
+#pragma GCC unroll 4
+    for (std::size_t i = 0; i < Count; ++i) {
+      sources[i] = source + static_cast<std::int64_t>(i) * step.source;
+      masks[i] = Masks == masking::each ? mask + static_cast<std::int64_t>(i) * step.mask : mask;
+    }
+    for_each_term(terms, [&](const term& added) {
+#pragma GCC unroll 4
+      for (std::size_t i = 0; i < Count; ++i) {
+        register_bytes next = load_unit<Unit>(sources[i] + added.offset);
+        if constexpr (Masks != masking::none) next = both_bits(next, load_unit<Unit>(masks[i] + added.mask));
+        made.add(i, next);
+      }
     });
+    made.write(destination, step.destination);
   }
 }
 

@@ -40,7 +40,11 @@ class tile_list {
     for (const auto member : {&tile::inner, &tile::outer, &tile::rows, &tile::slices}) {
       if (taken < count_) t.*member = axes_[taken++];
     }
-    walk(visit, t, count_, taken, source, destination);
+    if (count_ == taken) return visit(t, source, destination);
+    const visitor calls{&visit, [](const void* self, const tile& next, const std::byte* from, std::byte* to) {
+                          (*static_cast<const Visit*>(self))(next, from, to);
+                        }};
+    walk(calls, t, count_, taken, source, destination);
   }
 
   /// Counts the rows of all tiles, and the tiles.
@@ -53,13 +57,18 @@ class tile_list {
     for (std::size_t i = first; i < count_; ++i) count *= axes_[i].extent;
     return count;
   }
-  template <class Visit>
-  void walk(const Visit& visit, const tile& t, std::size_t end, std::size_t taken, const std::byte* source,
+  /// A visitor hides the type of a function, so that the other axes are walked by one function.
+  struct visitor {
+    const void* visit;
+    void (*call)(const void* visit, const tile&, const std::byte* source, std::byte* destination);
+  };
+
+  void walk(const visitor& calls, const tile& t, std::size_t end, std::size_t taken, const std::byte* source,
             std::byte* destination) const {
-    if (end == taken) return visit(t, source, destination);
+    if (end == taken) return calls.call(calls.visit, t, source, destination);
     const tile_axis& outer = axes_[end - 1];
     for (std::int64_t i = 0; i < outer.extent; ++i) {
-      walk(visit, t, end - 1, taken, source + wrapping_multiply(i, outer.source_stride),
+      walk(calls, t, end - 1, taken, source + wrapping_multiply(i, outer.source_stride),
            destination + wrapping_multiply(i, outer.destination_stride));
     }
   }

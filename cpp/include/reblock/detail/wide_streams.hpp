@@ -128,8 +128,9 @@ constexpr bool can_pick_words(std::size_t count) noexcept { return count >= 2 &&
 /// A made_picks has the picks for all blocks of a move.
 class made_picks {
  public:
-  /// Makes the picks for blocks of this shape. Their mover separates streams, or interleaves them.
-  const std::byte* make(const stream_block& block, bool separates) noexcept {
+  /// Makes the picks for blocks of this shape.
+  const std::byte* make(const stream_block& block) noexcept {
+    const bool separates = block.separates;
     const std::size_t row_bytes = (separates ? block.rows : block.columns) * block.element_size;
     const wide_slots shape = wide_slots::of(separates ? block.columns : block.rows, row_bytes);
     const auto log_element = static_cast<std::size_t>(std::countr_zero(block.element_size));
@@ -385,35 +386,39 @@ template <std::size_t Count>
   }
 }
 
-/// Moves a block in Count registers: interleaves its rows or, if `Separates`, separates its columns. `Slots`: 0 for rows that
-/// fill registers. `InSteps`: see wide_slots.
+/// Moves a block in Count registers: interleaves its rows or, if `Separates`, separates its columns. With one slot, rows may
+/// also fill registers; with 0, they do. `InSteps`: see wide_slots; without steps, one function serves both directions.
 template <std::size_t Count, std::size_t Slots, bool InSteps, bool Separates>
 [[gnu::target("avx512vl,avx512bw,avx512vbmi")]] void move_wide_streams(const stream_block& block,
                                                                        const std::byte* source,
                                                                        std::byte* destination) {
   constexpr std::size_t width = sizeof(wide_bytes);
-  const std::size_t row_bytes = (Separates ? block.rows : block.columns) * block.element_size;
-  const std::int64_t* const streams = Separates ? block.destinations : block.sources;
+  const bool separates = InSteps ? Separates : block.separates;
+  const std::size_t row_bytes = (separates ? block.rows : block.columns) * block.element_size;
+  const std::int64_t* const streams = separates ? block.destinations : block.sources;
   const wide_placement<Count, Slots == 0 ? 1 : Slots, InSteps> placed(
-      streams, Separates ? block.columns : block.rows, row_bytes);
+      streams, separates ? block.columns : block.rows, row_bytes);
   constexpr std::make_index_sequence<Count> all{};
-  const wide_row<Count> row(row_bytes * (Separates ? block.columns : block.rows));
+  const wide_row<Count> row(row_bytes * (separates ? block.columns : block.rows));
   using steps = std::conditional_t<InSteps, wide_steps<Count, Slots, Separates>, wide_step<Count>>;
   const steps all_steps(block.picks);
   [[maybe_unused]] const bool are_words = block.element_size % sizeof(std::uint32_t) == 0;
-  const std::size_t last = Slots == 0 ? row_bytes - width : 0;
-  bool is_streamed = Slots == 0 && block.is_streamed;
-  if constexpr (Separates) {
+  const bool is_whole = Slots == 0 || (Slots == 1 && Count <= 8 && row_bytes >= width);
+  const std::size_t last = is_whole ? row_bytes - width : 0;
+  bool is_streamed = is_whole && block.is_streamed;
+  if (separates) {
     for (std::size_t k = 0; k < Count; ++k) is_streamed = is_streamed && streams[k] % 16 == 0;
   }
   for (const auto [from, to] : repeated_places(block, source, destination)) {
     for (std::size_t at = 0;;) {
       wide_bytes v[Count];
-      if constexpr (Slots == 0 && Separates) {
-        load_row(v, from + at * Count, all);
-      } else if constexpr (Slots == 0) {
-        placed.load_whole(v, from + at, all);
-      } else if constexpr (Separates) {
+      if (is_whole) {
+        if (separates) {
+          load_row(v, from + at * Count, all);
+        } else {
+          placed.load_whole(v, from + at, all);
+        }
+      } else if (separates) {
         row.load(v, from, all);
       } else {
         placed.load_streams(v, from, all);
@@ -428,16 +433,16 @@ template <std::size_t Count, std::size_t Slots, bool InSteps, bool Separates>
       } else {
         all_steps.template convert<std::uint8_t>(v);
       }
-      if constexpr (Slots == 0) {
-        std::byte* const place = to + (Separates ? at : at * Count);
+      if (is_whole) {
+        std::byte* const place = to + (separates ? at : at * Count);
         if (is_streamed && address_of(place) % 16 == 0) {
-          stream_registers(v, place, Separates ? streams : nullptr);
-        } else if constexpr (Separates) {
+          stream_registers(v, place, separates ? streams : nullptr);
+        } else if (separates) {
           placed.store_whole(v, place, all);
         } else {
           store_row(v, place, all);
         }
-      } else if constexpr (Separates) {
+      } else if (separates) {
         placed.store_streams(v, to, all);
       } else {
         row.store(v, to, all);
@@ -448,24 +453,27 @@ template <std::size_t Count, std::size_t Slots, bool InSteps, bool Separates>
   }
 }
 
-/// Returns the mover of `count` registers with `Slots` streams each, or 0 if rows fill registers.
+/// Returns the mover of `count` registers with `Slots` streams each.
 template <bool Separates, std::size_t Slots>
-block_mover wide_mover_of(std::size_t count) noexcept {
+block_mover wide_mover_of(std::size_t count, [[maybe_unused]] bool is_whole) noexcept {
   if constexpr (Slots >= 2) {
-    if (count == 1) return move_wide_streams<1, Slots, false, Separates>;
+    if (count == 1) return move_wide_streams<1, Slots, false, false>;
   }
-  if (count == 2) return move_wide_streams<2, Slots, Slots <= 1, Separates>;
-  if (count == 3) return move_wide_streams<3, Slots, Slots <= 1, Separates>;
-  if (count == 4) return move_wide_streams<4, Slots, Slots <= 1, Separates>;
+  if (count == 2) return move_wide_streams < 2, Slots, Slots == 1, Slots == 1 && Separates > ;
+  if (count == 3) return move_wide_streams < 3, Slots, Slots == 1, Slots == 1 && Separates > ;
+  if (count == 4) return move_wide_streams < 4, Slots, Slots == 1, Slots == 1 && Separates > ;
   if constexpr (Slots <= 2) {
-    if (count == 5) return move_wide_streams<5, Slots, Slots <= 1, Separates>;
+    if (count == 5) return move_wide_streams < 5, Slots, Slots == 1, Slots == 1 && Separates > ;
     if (count == 8) return move_wide_streams<8, Slots, true, Separates>;
   }
-  if constexpr (Slots <= 1) {
+  if constexpr (Slots == 1) {
     if (count == 6) return move_wide_streams<6, Slots, true, Separates>;
     if (count == 7) return move_wide_streams<7, Slots, true, Separates>;
-    if (count == 9) return move_wide_streams<9, Slots, true, Separates>;
-    if (count == 16) return move_wide_streams<16, Slots, true, Separates>;
+    // many registers: one function for both kinds of rows would need too much stack without optimization
+    if (count == 9)
+      return is_whole ? move_wide_streams<9, 0, true, Separates> : move_wide_streams<9, 1, true, Separates>;
+    if (count == 16)
+      return is_whole ? move_wide_streams<16, 0, true, Separates> : move_wide_streams<16, 1, true, Separates>;
   }
   return nullptr;
 }
@@ -477,18 +485,17 @@ block_mover choose_wide_mover(std::size_t streams, std::size_t row_bytes, std::s
   if (element_size > 8 || !are_some) return nullptr;
   const wide_slots shape = wide_slots::of(streams, row_bytes);
   switch (shape.slots) {
-    case 4: return wide_mover_of<Separates, 4>(shape.count);
-    case 2: return wide_mover_of<Separates, 2>(shape.count);
-    default: break;
+    case 4: return wide_mover_of<Separates, 4>(shape.count, false);
+    case 2: return wide_mover_of<Separates, 2>(shape.count, false);
+    default: return wide_mover_of<Separates, 1>(shape.count, row_bytes >= 64);
   }
-  return row_bytes < 64 ? wide_mover_of<Separates, 1>(shape.count) : wide_mover_of<Separates, 0>(shape.count);
 }
 
 #else
 
 /// Other processors have no such movers.
 struct made_picks {
-  static const std::byte* make(const stream_block&, bool) noexcept { return nullptr; }
+  static const std::byte* make(const stream_block&) noexcept { return nullptr; }
 };
 
 #endif
