@@ -32,9 +32,9 @@
 #include <reblock/detail/split_windows.hpp>
 #include <reblock/detail/sum_image.hpp>
 #include <reblock/detail/sum_sweep.hpp>
-#include <reblock/detail/sweep_search.hpp>
 #include <reblock/detail/summation.hpp>
 #include <reblock/detail/sweep_runner.hpp>
+#include <reblock/detail/sweep_search.hpp>
 #include <reblock/detail/weighed_terms.hpp>
 #include <reblock/detail/window_plan.hpp>
 #include <reblock/executor.hpp>
