@@ -15,7 +15,9 @@
 
 #include <reblock/detail/accumulation.hpp>
 #include <reblock/detail/checked.hpp>
+#include <reblock/detail/compiler.hpp>
 #include <reblock/detail/configuration.hpp>
+#include <reblock/detail/costs.hpp>
 #include <reblock/detail/layout.hpp>
 #include <reblock/detail/padded_axis.hpp>
 #include <reblock/detail/padded_sum_axis.hpp>
@@ -123,6 +125,7 @@ class padded_bands {
     std::int64_t source_step;
     std::int64_t destination_step;
     index_range readable;
+    bool are_far;  ///< whether caches have no room for the columns of all channels
 
     channels part(std::int64_t first, std::int64_t some) const noexcept {
       const std::int64_t from = first * source_step;
@@ -131,7 +134,8 @@ class padded_bands {
               some,
               source_step,
               destination_step,
-              {readable.begin - from, readable.end - from}};
+              {readable.begin - from, readable.end - from},
+              are_far};
     }
   };
 
@@ -140,6 +144,7 @@ class padded_bands {
     for (std::int64_t i = 0, at_once = 0; i < all.count; i += at_once) {
       at_once = std::min(copies_, all.count - i);
       const channels some = all.part(i, at_once);
+      if (all.are_far) prefetch_next(some);
       if (sum_masked(some)) continue;
       for (std::int64_t k = 0; k < at_once; ++k) {
         const channels one = some.part(k, 1);
@@ -182,6 +187,16 @@ class padded_bands {
   }
   bool has_inverse_factors() const noexcept {
     return !how_.weights.empty() || how_.types.functions->means_by_inverse;
+  }
+
+  /// Asks for the columns of the band in as many channels as come next. Processors do not predict where they are.
+  void prefetch_next(const channels& some) const noexcept {
+    for (std::int64_t k = 0; k < some.count; ++k) {
+      const std::int64_t next = wrapping_add(wrapping_multiply(some.count + k, some.source_step), moved_);
+      for (std::int64_t at = reach_.begin; at < reach_.end; at += cache_sizes::line) {
+        prefetch<2>(some.columns, wrapping_add(next, at));
+      }
+    }
   }
 
   /// Sums the band of some channels with masks. Returns whether it has masks, and reads nothing but the columns.

@@ -462,6 +462,8 @@ class padded_summer {
   const std::size_t c = sums.channel_axis();
   const index_range readable = readable_bytes(moves, sums.request.sum.element_size);
   const bool is_dense = readable.begin != readable.end;
+  const bool are_far =
+      static_cast<double>(total_bytes(moves, sums.request.sum.element_size)) > cache_sizes::outer_level;
   const std::int64_t each = sums.cached_channels();
   for (std::int64_t first = channels.begin; first < channels.end; first += each) {
     const std::int64_t end = std::min(first + each, channels.end);
@@ -474,7 +476,7 @@ class padded_summer {
         const index_range rest =
             is_dense ? index_range{readable.begin - at, readable.end - at} : index_range{};
         bands.sum({columns + at, image + wrapping_add(sums.request.output_offset, to), count,
-                   moves.axes[c].source_stride, sums.request.output_strides[c], rest});
+                   moves.axes[c].source_stride, sums.request.output_strides[c], rest, are_far});
       }
     });
   }
