@@ -510,7 +510,7 @@ py::object fold_array(py::handle columns, py::handle output_sizes, py::handle wi
                       py::handle end_padding, py::handle padding_mode, py::handle order, py::handle blocks,
                       py::handle accumulate, py::handle reduction, py::handle weights, py::handle dtype,
                       py::handle channel_axis, py::handle layout, py::handle out_layout, py::handle out,
-                      py::handle threads, bound_arguments arguments) {
+                      py::handle /*threads*/, bound_arguments arguments) {
   const py::array input = to_input(columns, "columns");
   const auto describe = [&](const fold_arguments& how) {
     call_axes axes = fold_axes(layout, out_layout);
