@@ -64,6 +64,25 @@ TEST_CASE("sums that are made apart from the image fit where their buffer has ro
   CHECK_FALSE(fits(sums));
 }
 
+/// Returns the cost of sums of some images with rows of 1,000 positions.
+double cost_of(std::int64_t images, std::int64_t size) {
+  drawn_sums sums = sums_along({.size = size, .windows = 1001 - size, .extent = 1000}, 4);
+  sums.image[0] = images;
+  return sum_sweep(sums.request(), test::functions_for<float>()).cost();
+}
+
+TEST_CASE("the cost of a sweep grows with the images, and with the terms of a window") {
+  for (const std::int64_t size : {3, 5}) {
+    const double some = cost_of(100, size);
+    const double more = cost_of(200, size);
+    CHECK(1.8 * some < more);
+    CHECK(more < 2.2 * some);
+    const double of_larger_windows = cost_of(100, 2 * size);
+    CHECK(1.6 * some < of_larger_windows);
+    CHECK(of_larger_windows < 2.4 * some);
+  }
+}
+
 TEST_CASE("boxes cut the places, and each chunk fits its buffers") {
   int fitting = 0;
   for (const unsigned seed : test::seeds(2000, 200)) {

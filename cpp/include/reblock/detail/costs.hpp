@@ -148,6 +148,8 @@ struct padding_costs {
   static constexpr double buffered_byte = 0.11;
   static constexpr double run_at_edge = 22;
   static constexpr std::int64_t least_split = 512 * 1024;
+  /// Sums of whole bands are faster if fewer positions than these lie inside for each one that has terms from the padding.
+  static constexpr std::int64_t most_inside = 8;
 };
 
 /// Limits and weights of fold, measured in the same way.

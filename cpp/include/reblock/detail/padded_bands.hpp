@@ -88,11 +88,9 @@ class padded_bands {
                    const std::array<padded_sum_axis, max_bounds>& axes) noexcept {
     if (how.accumulates) return false;
     const padded_sum_axis& last = axes[rank - 1];
-    // Where few positions have such terms, the inner positions alone are faster.
-    constexpr std::int64_t most_inside = 8;  // for each other one
     const index_range inner = last.inner();
-    if ((inner.end - inner.begin) / most_inside >= last.image.extent - (inner.end - inner.begin))
-      return false;
+    const std::int64_t inside = inner.end - inner.begin;
+    if (inside / padding_costs::most_inside >= last.image.extent - inside) return false;
     const std::int64_t parts = how.types.results.is_pair ? 2 : 1;
     if (how.by == fold_reduction::max || how.by == fold_reduction::min || how.types.convert != nullptr ||
         last.stride != 1 || (last.windows > 1 && last.window_stride != how.types.terms.size) ||
