@@ -20,7 +20,8 @@
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
-/// It takes all chunks for whole ones that lie inside the image.
+/// It takes all chunks for whole ones that lie inside the image. Steps of any size may wrap: then the cost has no meaning, but
+/// the sums are right.
 class sweep_cost {
  public:
   explicit sweep_cost(const sum_sweep& sweep) noexcept : sweep_(sweep) { sweep.lay_out(buffer_); }
@@ -58,8 +59,10 @@ class sweep_cost {
     std::int64_t windows = sweep_.chunk_.windows[i - 2];
     std::int64_t reaching = axis.windows;  // a box of the image
     if (sweep_.copies_) {
-      const std::int64_t reached = sweep_.chunk_.box[i] - 1 + (offsets - 1) * axis.dilation;
-      reaching = std::min(reaching, reached / axis.stride + 1);
+      const double reached = static_cast<double>(sweep_.chunk_.box[i] - 1) +
+                             static_cast<double>(offsets - 1) * static_cast<double>(axis.dilation);
+      const double most = reached / static_cast<double>(axis.stride) + 1;
+      if (most < static_cast<double>(reaching)) reaching = static_cast<std::int64_t>(most);
     }
     windows = std::max<std::int64_t>(1, std::min(windows, reaching));
     in_.add({windows, axis.window_stride, buffer_[i].window_stride});
@@ -73,7 +76,7 @@ class sweep_cost {
     const sweep_axis& axis = axis_of(i);
     const std::int64_t windows = std::min(axis.windows, sweep_.chunk_.box[i] + axis.halo);
     const std::int64_t stride = buffer_[i].stride;
-    in_.add({windows, axis.window_stride, axis.is_apart ? stride : stride * axis.stride});
+    in_.add({windows, axis.window_stride, axis.is_apart ? stride : wrapping_multiply(stride, axis.stride)});
     if (axis.is_apart) {
       in_.add({axis.offsets, axis.offset_stride, buffer_[i].row_stride});
       calls_ *= static_cast<double>(axis.cycle);
@@ -81,7 +84,7 @@ class sweep_cost {
       return;
     }
     const std::int64_t planes = axis.offsets / axis.cycle;
-    in_.add({axis.cycle, axis.offset_stride, axis.dilation * stride});
+    in_.add({axis.cycle, axis.offset_stride, wrapping_multiply(axis.dilation, stride)});
     in_.add({planes, wrapping_multiply(axis.cycle, axis.offset_stride), buffer_[i].row_stride});
     moved_ *= static_cast<double>(axis.offsets) / static_cast<double>(planes * axis.cycle);
     terms_ *= static_cast<double>(axis.planes);
@@ -109,12 +112,12 @@ class sweep_cost {
           step = axis.stride;
           from = buffer_[i].window_stride;
         } else if (!axis.is_apart) {
-          count = std::min(count * axis.stride, axis.extent);
+          count = std::min(wrapping_multiply(count, axis.stride), axis.extent);
         }
       }
-      rows.add(
-          {count, from, sweep_.copies_ ? dense * step : wrapping_multiply(sweep_.output_strides_[i], step)});
-      dense *= count;
+      const std::int64_t to = sweep_.copies_ ? dense : sweep_.output_strides_[i];
+      rows.add({count, from, wrapping_multiply(to, step)});
+      dense = wrapping_multiply(dense, count);
       bytes *= static_cast<double>(count);
     }
     return calls_ *
@@ -134,12 +137,12 @@ class sweep_cost {
       if (i >= 2 && axis_of(i).is_apart) {
         moves.add({count, stride, wrapping_multiply(axis_of(i).stride, to)});
         phases = {axis_of(i).stride, 0, to};
-        stride *= count;
+        stride = wrapping_multiply(stride, count);
         continue;
       }
       const std::int64_t positions = std::min(sweep_.positions(i, count), sweep_.extent(i));
       moves.add({positions, stride, to});
-      stride *= positions;
+      stride = wrapping_multiply(stride, positions);
     }
     phases.source_stride = stride;
     moves.add(phases);
