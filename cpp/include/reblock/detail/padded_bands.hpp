@@ -200,9 +200,9 @@ class padded_bands {
   /// Sums the band of some channels with masks. Returns whether it has masks, and reads nothing but the columns.
   bool sum_masked(const channels& some) noexcept {
     // channels may run backwards
-    const std::int64_t last = wrapping_multiply(some.count - 1, some.source_step);
-    const std::int64_t begin = reach_.begin + moved_ + std::min<std::int64_t>(0, last);
-    const std::int64_t end = reach_.end + moved_ + std::max<std::int64_t>(0, last);
+    const std::int64_t to_last = wrapping_multiply(some.count - 1, some.source_step);
+    const std::int64_t begin = reach_.begin + moved_ + std::min<std::int64_t>(0, to_last);
+    const std::int64_t end = reach_.end + moved_ + std::max<std::int64_t>(0, to_last);
     if (!has_masks_ || begin < some.readable.begin || end > some.readable.end) return false;
     std::byte* const to = some.image + place_;
     if (copies_ == 1) {
