@@ -101,7 +101,8 @@ struct mover_costs {
   double good_byte = 0.16;
   double fair_byte = 0.25;
   double search = 8000;
-  /// The cost of conversions from which on more orders of a box are tried, and still more.
+  /// The cost of conversions from which on more orders of a box are tried, and still more. From the second one on, sweeps try
+  /// chunks of more shapes.
   double box_search = 5 * 8000;
   double long_box_search = 50 * 8000;
 
