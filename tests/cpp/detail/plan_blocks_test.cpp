@@ -59,9 +59,10 @@ enum class mover_kind : std::uint8_t {
   squares,
   few_rows,
   interleaved,
-  separated
+  separated,
+  shuffled
 };
-constexpr std::size_t mover_kinds = 9;
+constexpr std::size_t mover_kinds = 10;
 
 template <class Movers>
 bool is_square_mover(const Movers& square_mover, const block_move& move) {
@@ -76,6 +77,7 @@ mover_kind kind_of(const block_move& move) {
     if (size <= 32 && (size & (size - 1)) == 0) return mover_kind::words;
     return size < 64 ? mover_kind::short_runs : mover_kind::long_runs;
   }
+  if (move.are_shuffled()) return mover_kind::shuffled;
   if (move.dense_columns) return mover_kind::interleaved;
   if (move.dense_rows) return mover_kind::separated;
   bool is_square = is_square_mover([](std::size_t size) { return baseline::square_mover(size); }, move);
@@ -149,6 +151,7 @@ TEST_CASE("large permutations are moved at once or by way of a buffer, by movers
   const bool has_streams = detect_instruction_set() != instruction_set::baseline;
   CHECK((all.of(mover_kind::interleaved) >= least || !has_streams));
   CHECK((all.of(mover_kind::separated) >= least || !has_streams));
+  CHECK((all.of(mover_kind::shuffled) >= least || !has_streams));
 }
 
 #if defined(__GNUC__) && defined(__x86_64__)

@@ -10,11 +10,13 @@
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <span>
 
 #include <reblock/detail/compiler.hpp>
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/layout.hpp>
+#include <reblock/detail/shuffle_table.hpp>
 #include <reblock/detail/stream_block.hpp>
 #include <reblock/detail/traversal.hpp>
 #include <reblock/detail/wide_streams.hpp>
@@ -38,6 +40,8 @@ struct block_move {
   bool writes_lines = false;  ///< whether it can write whole lines past the caches
   bool is_streamed = false;   ///< whether it does
   bool are_spaced = false;    ///< whether runs are those of one axis, which needs no list
+  /// Bytes of the registers that a shuffle_table fills, if the rows are the bytes of a run. Else 0.
+  std::uint8_t shuffled_width = 0;
   /// Whether the columns, or the rows, are one axis and follow each other without gaps: then they need no list.
   bool dense_columns = false;
   bool dense_rows = false;
@@ -47,6 +51,7 @@ struct block_move {
   lane_places places{};           ///< of few streams
   block_mover mover = nullptr;
 
+  constexpr bool are_shuffled() const noexcept { return shuffled_width != 0; }
   constexpr std::size_t rank() const noexcept { return std::size_t{repeated} + column_axes + row_axes; }
 };
 
@@ -66,47 +71,17 @@ inline std::size_t list_places(std::int64_t indices, std::int64_t stride, std::i
 class block_runner {
  public:
   explicit block_runner(const block_move& move) noexcept : move_(move) {
-    const cut_axis* columns = move.axes.data() + move.repeated;
-    const cut_axis* rows = columns + move.column_axes;
-    block_.sources = sources_.data();
-    block_.destinations = destinations_.data();
-    block_.by_destination = move.by_destination;
-    block_.is_streamed = move.is_streamed;
-    block_.exact = move.exact;
-    sources_[0] = destinations_[0] = 0;
-    block_.rows = move.dense_rows || move.are_spaced
-                      ? static_cast<std::size_t>(rows->at_once)
-                      : list(rows, move.row_axes, &tile_axis::source_stride, sources_.data());
-    if (move.are_spaced) {
-      block_.spaced_runs = *rows;
-      block_.columns = static_cast<std::size_t>(move.element_size);
-    } else if (move.are_runs) {
-      list(rows, move.row_axes, &tile_axis::destination_stride, destinations_.data());
-      block_.columns = static_cast<std::size_t>(move.element_size);
-    } else if (move.dense_columns) {
-      block_.columns = static_cast<std::size_t>(columns->at_once);
+    if (move.are_shuffled()) {
+      set_out_shuffled();
     } else {
-      block_.columns = list(columns, move.column_axes, &tile_axis::destination_stride, destinations_.data());
+      set_out_lists();
     }
-    // the mover repeats the innermost repeated axes by itself, unless other axes are cut into pieces
-    walked_ = move.rank();
-    bool has_pieces = false;
-    for (std::size_t i = move.repeated; i < move.rank(); ++i)
-      has_pieces = has_pieces || move.axes[i].pieces() > 1;
-    if (!has_pieces) {
-      walked_ = move.repeated;
-      if (walked_ > 0) block_.repeats = move.axes[--walked_];
-      if (walked_ > 0) block_.outer_repeats = move.axes[--walked_];
-    }
-    block_.element_size = static_cast<std::size_t>(move.element_size);
-    block_.places = move.places;
-    block_.separates = move.dense_rows;
-    if (move.has_picks) block_.picks = picks_.make(block_);
   }
   block_runner(const block_runner&) = delete;
 
   /// The mover may read bytes behind source elements up to `readable_end`, unless it is null.
   void run(const std::byte* source, std::byte* destination, const std::byte* readable_end) noexcept {
+    if (move_.are_shuffled()) return run_shuffled(source, destination);
     block_.readable_end = readable_end;
     walk(std::span(move_.axes).first(walked_), 0, 0,
          [&](std::int64_t from, std::int64_t to) { move_.mover(block_, source + from, destination + to); });
@@ -124,12 +99,89 @@ class block_runner {
     return filled;
   }
 
+  struct listed_places {
+    listed_places() noexcept {}  // NOLINT(modernize-use-equals-default): a default one would be cleared
+    std::array<std::int64_t, most_streams> sources;
+    std::array<std::int64_t, most_streams> destinations;
+    made_picks picks;
+  };
+
+  void set_out_lists() noexcept {
+    const cut_axis* columns = move_.axes.data() + move_.repeated;
+    const cut_axis* rows = columns + move_.column_axes;
+    auto& [sources, destinations, picks] = *new (&lists_) listed_places;
+    block_.sources = sources.data();
+    block_.destinations = destinations.data();
+    block_.by_destination = move_.by_destination;
+    block_.is_streamed = move_.is_streamed;
+    block_.exact = move_.exact;
+    sources[0] = destinations[0] = 0;
+    block_.rows = move_.dense_rows || move_.are_spaced
+                      ? static_cast<std::size_t>(rows->at_once)
+                      : list(rows, move_.row_axes, &tile_axis::source_stride, sources.data());
+    if (move_.are_spaced) {
+      block_.spaced_runs = *rows;
+      block_.columns = static_cast<std::size_t>(move_.element_size);
+    } else if (move_.are_runs) {
+      list(rows, move_.row_axes, &tile_axis::destination_stride, destinations.data());
+      block_.columns = static_cast<std::size_t>(move_.element_size);
+    } else if (move_.dense_columns) {
+      block_.columns = static_cast<std::size_t>(columns->at_once);
+    } else {
+      block_.columns = list(columns, move_.column_axes, &tile_axis::destination_stride, destinations.data());
+    }
+    // the mover repeats the innermost repeated axes by itself, unless other axes are cut into pieces
+    walked_ = move_.rank();
+    bool has_pieces = false;
+    for (std::size_t i = move_.repeated; i < move_.rank(); ++i)
+      has_pieces = has_pieces || move_.axes[i].pieces() > 1;
+    if (!has_pieces) {
+      walked_ = move_.repeated;
+      if (walked_ > 0) block_.repeats = move_.axes[--walked_];
+      if (walked_ > 0) block_.outer_repeats = move_.axes[--walked_];
+    }
+    block_.element_size = static_cast<std::size_t>(move_.element_size);
+    block_.places = move_.places;
+    block_.separates = move_.dense_rows;
+    if (move_.has_picks) block_.picks = picks.make(block_);
+  }
+
+  /// If a run has only some indices of its outermost axis, the runs along this axis are the innermost repeated axis.
+  void set_out_shuffled() noexcept {
+    const std::span run(move_.axes.data() + move_.repeated, move_.row_axes);
+    new (&shuffles_) shuffle_table;
+    shuffles_.make(run, move_.element_size, move_.shuffled_width);
+    walked_ = move_.repeated;
+    const cut_axis& outermost = run.back();
+    const std::int64_t pieces = outermost.extent / outermost.at_once;
+    if (outermost.extent != outermost.at_once) {
+      block_.repeats = {pieces, outermost.source_stride * outermost.at_once,
+                        outermost.destination_stride * outermost.at_once};
+    } else if (walked_ > 0) {
+      block_.repeats = move_.axes[--walked_];
+    }
+    if (walked_ > 0) block_.outer_repeats = move_.axes[--walked_];
+  }
+
+  void run_shuffled(const std::byte* source, std::byte* destination) noexcept {
+    const cut_axis& outermost = move_.axes[move_.rank() - 1];
+    const std::int64_t last = outermost.extent - outermost.at_once;
+    const bool has_last = outermost.extent % outermost.at_once != 0;
+    walk(std::span(move_.axes).first(walked_), 0, 0, [&](std::int64_t from, std::int64_t to) {
+      shuffles_.move(block_.outer_repeats, block_.repeats, source + from, destination + to);
+      if (!has_last) return;
+      shuffles_.move(block_.outer_repeats, {}, source + from + last * outermost.source_stride,
+                     destination + to + last * outermost.destination_stride);
+    });
+  }
+
   const block_move& move_;
   stream_block block_{};
   std::size_t walked_;  ///< axes
-  std::array<std::int64_t, most_streams> sources_;
-  std::array<std::int64_t, most_streams> destinations_;
-  made_picks picks_;
+  union {               // a move needs lists or a table
+    listed_places lists_;
+    shuffle_table shuffles_;
+  };
 };
 
 /// A staged_move moves blocks directly, or in two moves through a buffer.

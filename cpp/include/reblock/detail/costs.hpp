@@ -74,6 +74,12 @@ struct mover_costs {
   double spaced_run = 0.8;
   line_costs read_line = {1, 2.2, 2.2, 9};
   line_costs written_line = {1, 3, 9, 20};
+  /// Shuffled runs: a table, a call for a register, a row of runs, a window of a register, and storing a register.
+  double shuffles = 300;
+  double shuffle_call = 25;
+  double shuffle_row = 5;
+  double shuffle_window = 0.9;
+  double shuffle_store = 1.2;
   /// Shifted planes: bytes per cycle, a plane, and the border of a row.
   double plane_bytes = 16;
   double plane = 35;

@@ -29,7 +29,15 @@ namespace reblock::inline REBLOCK_NAMESPACE::detail {
 enum class buffered_side : std::uint8_t { none, source, destination };
 
 /// The enum names the movers of blocks.
-enum class mover_kind : std::uint8_t { runs, spaced_runs, squares, few_rows, few_streams, wide_streams };
+enum class mover_kind : std::uint8_t {
+  runs,
+  spaced_runs,
+  squares,
+  few_rows,
+  few_streams,
+  wide_streams,
+  shuffled_runs
+};
 
 struct block_offer {
   block_move move;
@@ -77,6 +85,7 @@ class block_offers {
     visit(mover_kind::runs, offer_runs(buffer));
     // what comes from memory should be read line by line
     if (is_word() && layout_.rank > 0 && !is_large_) visit(mover_kind::spaced_runs, offer_spaced_runs());
+    visit(mover_kind::shuffled_runs, offer_shuffled_runs(buffer));
     if (rows_.count == 0) return;
     if (rows_.elements >= side_ && columns_.elements >= side_) {
       visit(mover_kind::squares, offer_squares());
@@ -531,6 +540,58 @@ class block_offers {
                                                       costs_.wide_access * accesses));
 #endif
     return offer;
+  }
+
+  /// Offers to fill short runs of the destination from near places of the source. Squares and streams move words.
+  block_offer offer_shuffled_runs(buffered_side buffer) const noexcept {
+    block_offer offer;
+    block_move& move = offer.move;
+    const std::size_t width = lookup_width(set_);
+    constexpr std::size_t widest = 32;  // other movers are faster on processors that look up in more bytes
+    if (width == 0 || width > widest || size_ >= 8 || size_ == 4) return offer;
+    axis_chain run;
+    std::int64_t bytes = size_;
+    std::int64_t reach = size_;
+    for (std::size_t i = layout_.rank; i-- > 0 && bytes < shuffle_table::most_bytes;) {
+      const layout_axis& axis = layout_.axes[i];
+      const bool is_near = buffer == buffered_side::source || layout_.in_source_run(axis);
+      if (axis.destination_stride != bytes || !is_near || axis.extent < 2) break;
+      const std::int64_t most = std::min(
+          shuffle_table::most_bytes / bytes,
+          1 + (shuffle_table::most_reach - reach) / std::max<std::int64_t>(1, magnitude(axis.source_stride)));
+      if (most < 2) break;
+      run.push(i, axis.extent);
+      const std::int64_t piece = shuffle_table::choose_piece(axis.extent, bytes, most);
+      bytes *= piece;
+      if (piece < axis.extent) break;
+      reach += magnitude(axis.source_stride) * (axis.extent - 1);
+    }
+    if (run.count == 0 || bytes < shuffle_table::window) return offer;
+    move.shuffled_width = static_cast<std::uint8_t>(width);
+    set_out(move, {}, 1, run, std::numeric_limits<std::int64_t>::max());
+    cut_axis& outermost = move.axes[move.rank() - 1];
+    const std::int64_t inner = run.elements / outermost.extent * size_;
+    outermost.at_once = std::min(outermost.extent, bytes / inner);
+    shuffle_table table;
+    if (!table.make(std::span(move.axes).subspan(move.repeated, move.row_axes), size_, width)) return offer;
+    offer.cost = cost_of_shuffles(move, table);
+    return offer;
+  }
+  double cost_of_shuffles(const block_move& move, const shuffle_table& table) const noexcept {
+    const cut_axis& outermost = move.axes[move.rank() - 1];
+    const bool is_cut = outermost.extent != outermost.at_once;
+    std::size_t left = move.repeated;
+    const auto next_repeated = [&] { return left > 0 ? static_cast<double>(move.axes[--left].extent) : 1.0; };
+    double calls = 1;
+    const double inner = is_cut ? static_cast<double>(outermost.pieces()) : next_repeated();
+    const double outer = next_repeated();
+    while (left > 0) calls *= next_repeated();
+    const double rows = calls * outer * (outermost.extent % outermost.at_once != 0 ? 2 : 1);
+    const auto registers = static_cast<double>(table.registers());
+    return costs_.shuffles + registers * (calls * costs_.shuffle_call + rows * costs_.shuffle_row) +
+           calls * outer * inner *
+               (static_cast<double>(table.windows()) * costs_.shuffle_window +
+                registers * costs_.shuffle_store);
   }
 
   const layout& layout_;

@@ -97,6 +97,7 @@ inline sum_sweep::sum_sweep(const sum_request& sums, const sum_functions& sum) n
   const layout& moves = sums.moves;
   const std::size_t spatial = spatial_axes();
   column_offset_ = moves.source_offset;
+  source_run_ = moves.source_run;
   for (std::size_t i = 0; i < 2; ++i) column_strides_[i] = moves.axes[i].source_stride;
   for (std::size_t i = 0; i < places_.size(); ++i) {
     const std::size_t k = places_.size() - 1 - i;

@@ -80,6 +80,7 @@ class window_runner {
 
   void move_block(std::int64_t source, std::int64_t destination) noexcept {
     layout in;
+    in.source_run = whole_.source_run;
     in.source_offset = source;  // of an element outside of the image, if nothing lies inside
     bool is_same = is_filled_;
     bool is_whole = true;
@@ -237,6 +238,7 @@ class window_planner {
     }
     std::int64_t stride = element_size_;
     layout in;
+    in.source_run = whole_.source_run;
     for (std::size_t i = 0; i < rank; ++i) {
       axes[i].buffer_stride = stride;
       stride *= axes[i].extent;
