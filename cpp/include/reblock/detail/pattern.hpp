@@ -167,7 +167,8 @@ inline void pattern::consider(choice& next, const pattern_units& all, std::size_
                               std::size_t window_bytes) const noexcept {
   const std::size_t bytes = all.count * unit_;
   const std::size_t step = width_ == 32 && window_bytes == 32 ? sizeof(std::uint32_t) : 1;  // tables of words
-  window_cover cover(window_bytes, unit_, step, std::span(all.runs).first(all.run_count), siblings_);
+  window_cover cover(window_bytes, unit_, step, std::span(all.runs).first(all.run_count), siblings_,
+                     all.go_back);
   if (bytes < store || !cover.fits()) return;
   const std::size_t begin = std::min(done, bytes - store);
   const std::size_t in_register = store / unit_;
