@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <random>
+#include <string>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -12,6 +13,7 @@
 #include <reblock/detail/factor_table.hpp>
 
 #include "../draw.hpp"
+#include "drawn_moves.hpp"
 
 namespace reblock {
 namespace {
@@ -111,13 +113,17 @@ TEST_CASE("bytes with the same factors become what each of them becomes alone") 
     const element_type from = bytes[draw(random, 0, 2)];
     const element_type to = types[draw(random, 0, 8)];
     const std::size_t size = size_of(to);
-    const run_conversion conversion(from, to, true);
+    const auto sets = test::all_instruction_sets();
+    const auto set = static_cast<std::size_t>(draw(random, 0, static_cast<std::int64_t>(sets.size()) - 1));
+    const run_conversion conversion(from, to, true, sets[set]);
     // More factors than tables, and stretches shorter and longer than a register.
     const factor_axis axis{1, draw(random, 32, 300), draw(random, 1, 7)};
     std::vector<double> scale;
     std::vector<double> bias;
     for (std::int64_t k = 0; k < axis.extent; ++k) {
-      scale.push_back(draw(random, 0, 9) == 0 ? 1e300 : static_cast<double>(draw(random, -99, 99)) / 37);
+      scale.push_back(draw(random, 0, 9) == 0   ? 1e300
+                      : draw(random, 0, 4) == 0 ? 1  // with a large bias, ties
+                                                : static_cast<double>(draw(random, -99, 99)) / 37);
       bias.push_back(static_cast<double>(draw(random, -999, 999)) / 8);
     }
     factor_table table(conversion, {scale.data(), bias.data()}, {axis, axis});
@@ -139,6 +145,40 @@ TEST_CASE("bytes with the same factors become what each of them becomes alone") 
         conversion.is_double() ? convert_one(double{}) : convert_one(float{});
       }
       CHECK(got == expected);
+    }
+  }
+}
+
+TEST_CASE("a quick step is taken only with factors for which it is right") {
+  struct factors {
+    float scale;
+    float bias;
+    bool are_right;
+  };
+  const factors of_photos{1 / 255.0f / 0.229f, -0.485f / 0.229f, true};
+  // 257 lies between 256 and 258, and the quick step rounds it away from 0
+  const factors with_ties{1, 256, false};
+  const factors without_ties{1, 0, true};
+  for (const instruction_set set : test::all_instruction_sets()) {
+    INFO("instruction set ", std::string(name_of(set)));
+    const run_conversion conversion(element_type::uint8, element_type::bfloat16, true, set);
+    if (!conversion.can_look_up()) continue;
+    const bool is_quick = set == instruction_set::avx2;
+    for (const factors& f : {of_photos, with_ties, without_ties}) {
+      CAPTURE(f.scale);
+      const repeated_factors<float> given(f.scale, f.bias);
+      alignas(64) byte_results results;
+      CHECK(conversion.make_results(results, given.all()) == (f.are_right || !is_quick));
+      if (!f.are_right && is_quick) continue;
+      for (const std::size_t count : {1u, 15u, 16u, 17u, 255u}) {
+        std::array<std::byte, 255> bytes;
+        for (std::size_t i = 0; i < count; ++i) bytes[i] = static_cast<std::byte>(i * 29 % 256);
+        std::vector<std::byte> got(2 * count + 1, std::byte{77});
+        std::vector<std::byte> expected(got);
+        conversion.look_up(bytes.data(), got.data(), count, results.data());
+        for (std::size_t i = 0; i < count; ++i) conversion(&bytes[i], &expected[2 * i], 1, given.all());
+        CHECK(got == expected);
+      }
     }
   }
 }

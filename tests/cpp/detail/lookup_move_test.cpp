@@ -40,6 +40,37 @@ TEST_CASE("a pattern moves what its layout describes, whatever repeats") {
   CHECK((cut >= test::enough(100) || !has_lookups()));
 }
 
+/// A row of pixels, or rows of them, of which one or two axes run backwards in the source.
+layout draw_mirrored(std::mt19937& random, std::int64_t element_size) {
+  const std::int64_t values = draw(random, 1, 5);
+  const std::int64_t pixels = draw(random, 1, 400);
+  const std::int64_t rows = draw(random, 1, 4);
+  layout l;
+  l.add({rows, values * pixels * element_size, values * pixels * element_size});
+  l.add({pixels, values * element_size, values * element_size});
+  l.add({values, element_size, element_size});
+  const std::int64_t turned = draw(random, 1, 7);
+  for (std::size_t i = 0; i < 3; ++i) {
+    if ((turned >> i & 1) != 0) l.axes[i].source_stride = -l.axes[i].source_stride;
+  }
+  return l;
+}
+
+TEST_CASE("a pattern reads mirrored rows") {
+  int planned = 0;
+  int cut = 0;
+  for (const unsigned seed : test::seeds(400, 60)) {
+    INFO("seed ", seed);
+    std::mt19937 random(seed);
+    const std::int64_t element_size = test::draw_element_size(random);
+    test::moves drawn = test::in_tight_buffers(draw_mirrored(random, element_size), element_size);
+    drawn.layout.source_run = static_cast<std::int64_t>(drawn.source_bytes);
+    planned += test::check_way<lookup_move>(random, drawn, cut);
+  }
+  CHECK((planned >= test::enough(100) || !has_lookups()));
+  CHECK((cut >= test::enough(100) || !has_lookups()));
+}
+
 TEST_CASE("a pattern with all bounds in it is zero outside") {
   int planned = 0;
   int cut = 0;

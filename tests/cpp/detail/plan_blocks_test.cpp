@@ -13,6 +13,7 @@
 #include <doctest/doctest.h>
 
 #include <reblock/detail/blocks.hpp>
+#include <reblock/detail/costs.hpp>
 #include <reblock/detail/instruction_set.hpp>
 #include <reblock/detail/layout.hpp>
 #include <reblock/detail/plan_blocks.hpp>
@@ -210,6 +211,70 @@ TEST_CASE("the parts of an axis that is gone through in pieces give the whole wh
   }
   CHECK(staged >= test::enough(20));
   CHECK(direct >= test::enough(20));
+}
+
+/// Small elements whose moves are so large that each block asks for the lines of the next one.
+test::moves draw_far(std::mt19937& random) {
+  constexpr std::int64_t most_bytes = 6 * 1024 * 1024;
+  for (;;) {
+    const test::moves drawn = draw_permutation(random, most_bytes);
+    const auto bytes = static_cast<double>(total_bytes(drawn.layout, drawn.element_size));
+    if (drawn.element_size <= cache_sizes::far_element && bytes > cache_sizes::far_moves) return drawn;
+  }
+}
+
+TEST_CASE("blocks of large moves of small elements are all moved, at once and in parts") {
+  int far = 0;
+  int cut = 0;
+  for (const unsigned seed : test::seeds(60, 8)) {
+    INFO("seed ", seed);
+    std::mt19937 random(seed);
+    const trial t(random, draw_far(random));
+    for (const instruction_set set : all_instruction_sets()) {
+      INFO("instruction set ", std::string(name_of(set)));
+      const staged_move blocks = plan_for(t.moves, set);
+      CHECK(t.is_moved_by(blocks));
+      if (blocks.is_staged || !blocks.second.is_far) continue;
+      ++far;
+      CHECK(test::is_moved_in_parts(random, t, blocks, cut));
+    }
+  }
+  CHECK(far >= test::enough(40));
+  CHECK(cut >= test::enough(40));
+}
+
+TEST_CASE("large moves of small blocks take many of them at once, but not all") {
+  layout l;  // matrices of 20 x 20 bytes are transposed
+  l.add({6000, 400, 400});
+  l.add({20, 1, 20});
+  l.add({20, 20, 1});
+  std::mt19937 random(1);
+  const trial t(random, test::in_tight_buffers(l, 1));
+  for (const instruction_set set : all_instruction_sets()) {
+    INFO("instruction set ", std::string(name_of(set)));
+    const staged_move blocks = plan_for(t.moves, set);
+    REQUIRE(blocks.second.is_far);
+    CHECK(blocks.second.axes[0].at_once > 10);
+    CHECK(blocks.second.axes[0].pieces() > 10);
+    CHECK(t.is_moved_by(blocks));
+  }
+}
+
+TEST_CASE("blocks ask for the lines of the next one only if a move is large, and its elements are small") {
+  const auto is_far = [](std::int64_t rows, std::int64_t element_size, buffered_side buffer) {
+    layout l;  // a matrix is transposed
+    l.add({1100, element_size, rows * element_size});
+    l.add({rows, 1100 * element_size, element_size});
+    staged_move blocks{};
+    plan_blocks(blocks, l, element_size, detect_instruction_set(), buffer);
+    return blocks.second.is_far;
+  };
+  CHECK(is_far(2000, 1, buffered_side::none));
+  CHECK(is_far(1000, 2, buffered_side::none));
+  CHECK_FALSE(is_far(1000, 4, buffered_side::none));
+  CHECK_FALSE(is_far(1000, 1, buffered_side::none));
+  CHECK_FALSE(is_far(2000, 1, buffered_side::destination));
+  CHECK_FALSE(is_far(40000, 1, buffered_side::none));  // goes past the caches
 }
 
 /// The elements of a tensor as they lie in memory: the axes in some order, the outermost first, without gaps.

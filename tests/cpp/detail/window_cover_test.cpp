@@ -89,8 +89,10 @@ TEST_CASE(
     const auto is_short = [&](const source_bytes& run) { return run.end - run.begin < window_bytes; };
     const bool all_fit = std::ranges::none_of(runs, is_short);
 
+    const bool go_back = test::flip_coin(random);
+    if (go_back && test::flip_coin(random)) std::ranges::reverse(units);
     window_cover cover(static_cast<std::size_t>(window_bytes), static_cast<std::size_t>(unit),
-                       static_cast<std::size_t>(step), runs, siblings);
+                       static_cast<std::size_t>(step), runs, siblings, go_back);
     REQUIRE(cover.fits() == !std::ranges::all_of(runs, is_short));
     if (!cover.fits()) continue;
     std::size_t covered = 0;
@@ -128,7 +130,7 @@ TEST_CASE(
         break;
       }
       // Only for want of windows: those that the next units began may have nothing yet.
-      if (all_fit && step == 1) REQUIRE(used.size() + 2 * siblings.extent >= windows);
+      if (all_fit && step == 1 && !go_back) REQUIRE(used.size() + 2 * siblings.extent >= windows);
     }
   }
   CHECK(whole >= test::enough(300));
@@ -157,6 +159,28 @@ TEST_CASE("units have places that are multiples of a step, also in a window at t
   const std::int32_t near_begin[] = {62};
   const source_bytes short_run[] = {{61, 93}};
   CHECK(window_cover(32, 4, 4, short_run, {}).extend(near_begin, 1) == 0);
+}
+
+TEST_CASE("a window has units that lie before the first one, if the source is read backwards") {
+  const source_bytes runs[] = {{0, 100}};
+  std::vector<std::int32_t> units;
+  for (std::int32_t unit = 79; unit >= 16; --unit) units.push_back(unit);  // four windows of 16
+  CHECK(window_cover(16, 1, 1, runs, {}, true).extend(units, 4) == 64);
+  CHECK(window_cover(16, 1, 1, runs, {}).extend(units, 4) < 64);
+  units.clear();
+  for (std::int32_t pixel = 45; pixel >= 0; pixel -= 3) {  // mirrored pixels of three bytes
+    for (std::int32_t k = 0; k < 3; ++k) units.push_back(pixel + k);
+  }
+  CHECK(window_cover(16, 1, 1, runs, {}, true).extend(units, 4) == 48);
+  units.clear();
+  for (std::int32_t pixel = 0; pixel < 48; pixel += 3) {  // pixels whose bytes are reversed
+    for (std::int32_t k = 2; k >= 0; --k) units.push_back(pixel + k);
+  }
+  CHECK(window_cover(16, 1, 1, runs, {}, true).extend(units, 4) == 48);
+  const std::int32_t at_begin[] = {3, 2, 1};  // a window begins with the run at the latest
+  window_cover cover(16, 1, 1, runs, {}, true);
+  REQUIRE(cover.extend(at_begin, 1) == 3);
+  CHECK(cover.offset(0) == 1);
 }
 
 TEST_CASE("units in a run that is shorter than a window are not covered") {

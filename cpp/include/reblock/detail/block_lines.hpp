@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <span>
 
-#include <reblock/detail/blocks.hpp>
 #include <reblock/detail/compiler.hpp>
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/costs.hpp>
@@ -16,6 +15,18 @@
 #include <reblock/detail/traversal.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
+
+/// Lists the places of all indices of an axis behind the first `filled` places, which are those of index 0. Returns how many
+/// places there are.
+inline std::size_t list_places(std::int64_t indices, std::int64_t stride, std::int64_t* places,
+                               std::size_t filled) noexcept {
+  const std::size_t before = filled;
+  for (std::int64_t index = 1; index < indices; ++index) {
+    const std::int64_t offset = index * stride;
+    for (std::size_t k = 0; k < before; ++k) places[filled++] = places[k] + offset;
+  }
+  return filled;
+}
 
 class block_lines {
  public:

@@ -13,6 +13,7 @@
 #include <new>
 #include <span>
 
+#include <reblock/detail/block_lines.hpp>
 #include <reblock/detail/compiler.hpp>
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/layout.hpp>
@@ -39,7 +40,10 @@ struct block_move {
   bool are_runs = false;
   bool writes_lines = false;  ///< whether it can write whole lines past the caches
   bool is_streamed = false;   ///< whether it does
-  bool are_spaced = false;    ///< whether runs are those of one axis, which needs no list
+  /// Whether it asks for the lines of the next block. Then `at_once` indices of each repeated axis are moved together, and all
+  /// axes are walked.
+  bool is_far = false;
+  bool are_spaced = false;  ///< whether runs are those of one axis, which needs no list
   /// Bytes of the registers that a shuffle_table fills, if the rows are the bytes of a run. Else 0.
   std::uint8_t shuffled_width = 0;
   /// Whether the columns, or the rows, are one axis and follow each other without gaps: then they need no list.
@@ -54,18 +58,6 @@ struct block_move {
   constexpr bool are_shuffled() const noexcept { return shuffled_width != 0; }
   constexpr std::size_t rank() const noexcept { return std::size_t{repeated} + column_axes + row_axes; }
 };
-
-/// Lists the places of all indices of an axis behind the first `filled` places, which are those of index 0. Returns how many
-/// places there are.
-inline std::size_t list_places(std::int64_t indices, std::int64_t stride, std::int64_t* places,
-                               std::size_t filled) noexcept {
-  const std::size_t before = filled;
-  for (std::int64_t index = 1; index < indices; ++index) {
-    const std::int64_t offset = index * stride;
-    for (std::size_t k = 0; k < before; ++k) places[filled++] = places[k] + offset;
-  }
-  return filled;
-}
 
 /// A block_runner runs a block_move. It lists the places of rows and columns once for all blocks.
 class block_runner {
@@ -86,8 +78,30 @@ class block_runner {
     walk(std::span(move_.axes).first(walked_), 0, 0,
          [&](std::int64_t from, std::int64_t to) { move_.mover(block_, source + from, destination + to); });
   }
+  /// Does the same, and asks for the lines of the next block while it moves one. Processors do not predict where they are.
+  void run_far(const std::byte* source, std::byte* destination, const std::byte* readable_end) noexcept {
+    block_.readable_end = readable_end;
+    const std::span<const cut_axis> axes = std::span(move_.axes).first(walked_);
+    const block_lines read(axes, move_.element_size, &tile_axis::source_stride);
+    const block_lines written(axes, move_.element_size, &tile_axis::destination_stride);
+    const std::byte* from = nullptr;
+    std::byte* to = nullptr;
+    walk(axes, 0, 0, [&](std::int64_t next_from, std::int64_t next_to) {
+      if (from != nullptr) {
+        if (!read.are_predicted()) read.prefetch_at<2>(source + next_from);
+        if (!written.are_predicted()) written.prefetch_at<2>(destination + next_to);
+        move_.mover(block_, from, to);
+      }
+      from = source + next_from;
+      to = destination + next_to;
+    });
+    move_.mover(block_, from, to);
+  }
 
  private:
+  static tile_axis piece_of(const cut_axis& axis) noexcept {
+    return {axis.at_once, axis.source_stride, axis.destination_stride};
+  }
   /// Lists the offsets, in bytes, of the first piece of each of the axes, the innermost axis first.
   static std::size_t list(const cut_axis* axes, std::size_t count, std::int64_t tile_axis::* stride,
                           std::int64_t* offsets) noexcept {
@@ -135,7 +149,10 @@ class block_runner {
     bool has_pieces = false;
     for (std::size_t i = move_.repeated; i < move_.rank(); ++i)
       has_pieces = has_pieces || move_.axes[i].pieces() > 1;
-    if (!has_pieces) {
+    if (move_.is_far) {
+      if (move_.repeated > 0) block_.repeats = piece_of(move_.axes[move_.repeated - std::size_t{1}]);
+      if (move_.repeated > 1) block_.outer_repeats = piece_of(move_.axes[move_.repeated - std::size_t{2}]);
+    } else if (!has_pieces) {
       walked_ = move_.repeated;
       if (walked_ > 0) block_.repeats = move_.axes[--walked_];
       if (walked_ > 0) block_.outer_repeats = move_.axes[--walked_];
@@ -254,6 +271,10 @@ class staged_runner {
                                          std::byte* destination, const std::byte* readable_end) noexcept {
   block_runner(move).run(source, destination, readable_end);
 }
+[[gnu::noinline]] inline void run_far(const block_move& move, const std::byte* source, std::byte* destination,
+                                      const std::byte* readable_end) noexcept {
+  block_runner(move).run_far(source, destination, readable_end);
+}
 [[gnu::noinline]] inline void run_staged(const staged_move& move, const std::byte* source,
                                          std::byte* destination, std::byte* buffer,
                                          const std::byte* readable_end) noexcept {
@@ -268,6 +289,7 @@ inline void run_blocks(const staged_move& move, const std::byte* source, std::by
   destination += move.destination_offset;
   const std::byte* const readable_end = move.readable > 0 ? source + move.readable : nullptr;
   if (move.is_staged) return run_staged(move, source, destination, buffer, readable_end);
+  if (move.second.is_far) return run_far(move.second, source, destination, readable_end);
   run_direct(move.second, source, destination, readable_end);
   if (move.second.is_streamed) finish_streams();
 }

@@ -223,15 +223,16 @@ template <std::size_t Loaded, std::size_t Targets>
   }
 }
 
-/// Tells whether sum_wide() and sum_halves() may be called.
+/// Tells whether sum_wide() and sum_halves() may be called, and whether products and sums may be fused.
 inline bool detect_wide_sums() noexcept {
   unsigned a = 0;
   unsigned b = 0;
   unsigned features = 0;
   unsigned d = 0;
   // not __builtin_cpu_supports("f16c"), which Clang 14 does not know
-  const bool has_halves = __get_cpuid(1, &a, &b, &features, &d) != 0 && (features & bit_F16C) != 0;
-  return __builtin_cpu_supports("avx2") && has_halves;
+  constexpr unsigned wanted = bit_F16C | bit_FMA;
+  const bool has_others = __get_cpuid(1, &a, &b, &features, &d) != 0 && (features & wanted) == wanted;
+  return __builtin_cpu_supports("avx2") && has_others;
 }
 inline constexpr std::size_t wide_sum_bytes = 32;
 

@@ -117,8 +117,12 @@ class converted_move {
     const axis_order by_source = order_of(axes_, &layout_axis::source_stride);
     const axis_order by_destination = order_of(axes_, &layout_axis::destination_stride);
     const block_extents box(axes_, std::min(from_size_, to_size_), by_source, by_destination);
-    offer_box(box, join_orders(box, by_destination, max_axes, by_source));
-    offer_box(box, join_orders(box, by_source, max_axes, by_destination));
+    offered_boxes offered;
+    const auto offer_new = [&](const block_extents& extents, const axis_order& order) {
+      if (offered.add(extents, order, axes_.rank)) offer_box(extents, order);
+    };
+    offer_new(box, join_orders(box, by_destination, max_axes, by_source));
+    offer_new(box, join_orders(box, by_source, max_axes, by_destination));
     // longer moves are worth a longer search
     constexpr mover_costs costs;
     if (cost_ > costs.box_search) {
@@ -126,11 +130,11 @@ class converted_move {
       for (const auto& [first, then] :
            {std::pair(&by_destination, &by_source), std::pair(&by_source, &by_destination)}) {
         offer_box(box, join_orders(box, *first, max_axes, *then), true);
-        if (from_size_ != to_size_) offer_box(small_box, join_orders(small_box, *first, max_axes, *then));
+        if (from_size_ != to_size_) offer_new(small_box, join_orders(small_box, *first, max_axes, *then));
         if (cost_ < costs.long_box_search) continue;
         for (const block_extents* extents : {&box, &small_box}) {
-          for (std::size_t k = 1; k <= 2; ++k) offer_box(*extents, join_orders(*extents, *first, k, *then));
-          offer_box(*extents, with_factors_last(join_orders(*extents, *first, max_axes, *then)));
+          for (std::size_t k = 1; k <= 2; ++k) offer_new(*extents, join_orders(*extents, *first, k, *then));
+          offer_new(*extents, with_factors_last(join_orders(*extents, *first, max_axes, *then)));
           if (from_size_ == to_size_) break;
         }
       }
@@ -147,6 +151,30 @@ class converted_move {
     }
     return moved;
   }
+
+  /// The boxes that have been offered: some extents and orders come up several times in a search.
+  class offered_boxes {
+   public:
+    /// Tells whether a box is new, and keeps it.
+    bool add(const block_extents& box, const axis_order& order, std::size_t rank) noexcept {
+      for (std::size_t i = 0; i < count_; ++i) {
+        if (std::equal(box.at_once.begin(), box.at_once.begin() + rank, boxes_[i].at_once.begin()) &&
+            std::equal(order.axes.begin(), order.axes.begin() + order.count, boxes_[i].order.axes.begin(),
+                       boxes_[i].order.axes.begin() + boxes_[i].order.count))
+          return false;
+      }
+      if (count_ < boxes_.size()) boxes_[count_++] = {box.at_once, order};
+      return true;
+    }
+
+   private:
+    struct offered {
+      std::array<std::int64_t, max_axes> at_once;
+      axis_order order;
+    };
+    std::array<offered, 16> boxes_;
+    std::size_t count_ = 0;
+  };
 
   /// Takes a box and an order of its elements if they are cheaper than what is known. A side without a buffer is read or
   /// written in runs.

@@ -27,6 +27,11 @@ struct [[gnu::visibility("hidden")]] cache_sizes {
   static constexpr double near_pages = 48;
   static constexpr double second_level = 1024 * 1024;
   static constexpr double outer_level = 8 * 1024 * 1024;
+  /// Squares and few rows of more bytes ask for the lines of the next block. Larger elements than some bytes are faster
+  /// without. A block has at most so many bytes, unless a call has more.
+  static constexpr double far_moves = 2 * 1024 * 1024;
+  static constexpr std::int64_t far_element = 2;
+  static constexpr std::int64_t far_block = 24 * 1024;
 };
 
 /// Bytes of the narrowest registers that move squares and streams.
@@ -138,11 +143,12 @@ struct mover_costs {
   }
 };
 
-/// Costs of conversions: an element, an element whose result is looked up, the own factors of an element, a factor that is
-/// put into a table, and a run of elements.
+/// Costs of conversions: an element, an element whose result is looked up, or is made by a quick step, the own factors of an
+/// element, a factor that is put into a table, and a run of elements.
 struct conversion_costs {
   double element = 0.25;
   double lookup = 0.12;
+  double quick = 0.2;
   double factor = 0.08;
   double filled_factor = 1.5;
   double run = 9;

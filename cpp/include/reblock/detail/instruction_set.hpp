@@ -17,7 +17,7 @@ namespace reblock::inline REBLOCK_NAMESPACE::detail {
 enum class instruction_set : std::uint8_t {
   baseline,  ///< what the compiler's flags allow
   ssse3,     ///< bytes looked up in 16
-  avx2,      ///< with F16C: sums in registers of 32 bytes, float16 converted to float and back
+  avx2,      ///< with F16C and FMA: sums in registers of 32 bytes, float16 converted to float and back
   avx512,    ///< with VBMI: bytes looked up for registers of 64, and streams in such registers
 };
 

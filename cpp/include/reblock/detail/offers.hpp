@@ -100,10 +100,34 @@ class block_offers {
   block_offer best(buffered_side buffer) const noexcept {
     block_offer found = cheapest(buffer);
     found.move.writes_lines = writes_lines(found.move);
+    if (buffer == buffered_side::none && is_far(found.move)) go_far(found.move);
     return found;
   }
 
  private:
+  /// Tells whether a mover asks for the lines of the next block: those of squares and of few rows do, whose lines lie apart. Moves
+  /// of larger elements are faster without.
+  bool is_far(const block_move& move) const noexcept {
+    const bool are_apart = !move.are_runs && !move.dense_columns && !move.dense_rows;
+    return are_apart && !is_large_ && bytes_ > cache_sizes::far_moves && size_ <= cache_sizes::far_element;
+  }
+  /// Lets a block have so many indices of the repeated axes that it has enough bytes.
+  static void go_far(block_move& move) noexcept {
+    move.is_far = true;
+    std::int64_t bytes = move.element_size;
+    for (std::size_t i = move.rank(); i-- > 0 && i + 2 >= move.repeated;) {
+      cut_axis& axis = move.axes[i];
+      if (i < move.repeated) axis.at_once = even_pieces(axis.extent, cache_sizes::far_block / bytes);
+      if (axis.at_once < axis.extent) return;
+      bytes *= axis.at_once;
+    }
+  }
+  /// Returns the indices of pieces of about equal length, at most `limit` and at least 1.
+  static std::int64_t even_pieces(std::int64_t extent, std::int64_t limit) noexcept {
+    const std::int64_t pieces = (extent - 1) / std::max<std::int64_t>(1, limit) + 1;
+    return (extent - 1) / pieces + 1;
+  }
+
   block_offer cheapest(buffered_side buffer) const noexcept {
     block_offer found;
     for_each_offer(buffer, [&](mover_kind, const block_offer& offer) { take_cheaper(found, offer, buffer); });
@@ -198,11 +222,7 @@ class block_offers {
     std::int64_t streams = 1;
     for (std::size_t k = 0; k < chain.count; ++k) {
       const layout_axis& axis = layout_.axes[chain.axes[k]];
-      std::int64_t at_once = axis.extent;
-      if (at_once > limit / streams) {  // in pieces of about equal length
-        const std::int64_t pieces = (axis.extent - 1) / (limit / streams) + 1;
-        at_once = (axis.extent - 1) / pieces + 1;
-      }
+      const std::int64_t at_once = even_pieces(axis.extent, limit / streams);
       streams *= at_once;
       move.axes[at + k] = {{axis.extent, axis.source_stride, axis.destination_stride}, at_once};
     }

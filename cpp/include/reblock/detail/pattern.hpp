@@ -92,6 +92,7 @@ class pattern {
   std::size_t cost_;
   sibling_axis siblings_;
   std::size_t unit_;  ///< bytes
+  bool go_back_;      ///< whether the source is read backwards; while a table is made
   std::size_t group_count_;
   std::size_t target_count_;
   std::size_t offset_count_;
@@ -111,6 +112,7 @@ inline bool pattern::make(std::size_t width, const layout& moves, std::size_t fi
     run.end += static_cast<std::int32_t>(siblings.extent - 1) * siblings.source_stride;
   }
   unit_ = units.size;
+  go_back_ = units.go_back;
   siblings_ = siblings;
   width_ = width;
   return add_groups(units);
@@ -144,6 +146,8 @@ inline bool pattern::add_groups(const pattern_units& units) noexcept {
 /// of the destination take most of the time.
 inline std::size_t pattern::cost_of_group(std::size_t windows, std::size_t window_bytes, std::size_t targets,
                                           std::size_t store) const noexcept {
+  // words from several windows that are read backwards: other movers are as fast, from memory faster
+  if (width_ == 32 && go_back_ && unit_ >= sizeof(std::uint32_t) && windows > 1) return 100 * windows;
   if (width_ < 64) return 10 * (windows + 1) + (store == 32 && windows > 6 ? 15 : 0);
   const std::size_t loaded = windows * window_bytes / width_;
   if (loaded == 4)
@@ -167,7 +171,8 @@ inline void pattern::consider(choice& next, const pattern_units& all, std::size_
                               std::size_t window_bytes) const noexcept {
   const std::size_t bytes = all.count * unit_;
   const std::size_t step = width_ == 32 && window_bytes == 32 ? sizeof(std::uint32_t) : 1;  // tables of words
-  window_cover cover(window_bytes, unit_, step, std::span(all.runs).first(all.run_count), siblings_);
+  window_cover cover(window_bytes, unit_, step, std::span(all.runs).first(all.run_count), siblings_,
+                     all.go_back);
   if (bytes < store || !cover.fits()) return;
   const std::size_t begin = std::min(done, bytes - store);
   const std::size_t in_register = store / unit_;

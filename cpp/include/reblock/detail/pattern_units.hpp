@@ -37,6 +37,8 @@ struct pattern_units {
   std::size_t count = 0;
   std::array<std::int32_t, limit> offsets;
 
+  bool go_back = false;  ///< whether the source is read backwards along an axis
+
   static constexpr std::size_t most_runs = 64;
   std::size_t run_count = 0;
   /// A pattern may read these runs. Each unit lies in one of them. They are in ascending order, with gaps between them.
@@ -44,7 +46,7 @@ struct pattern_units {
 
   /// Lists the units of the axes from `first` on. `inside` has the indices of each axis that are inside. If both axes of a
   /// bound belong to the pattern, the bound decides. All axes must belong to it if the bound has a mode that finds elements
-  /// outside. Returns whether the units and runs fit, and are ascending and near.
+  /// outside. Returns whether the units and runs fit, and are near.
   bool list(const layout& moves, std::size_t first, std::span<const index_range> inside,
             std::int64_t element_size) noexcept;
 
@@ -72,6 +74,7 @@ inline bool pattern_units::list(const layout& moves, std::size_t first, std::spa
   count = static_cast<std::size_t>(element_size) / size;
   if (count > limit) return false;
   for (std::size_t i = 0; i < count; ++i) offsets[i] = static_cast<std::int32_t>(i * size);
+  go_back = false;
   std::array<std::size_t, max_axes> index_units;
   for (std::size_t i = moves.rank; i-- > first;) {
     index_units[i] = count;
@@ -79,7 +82,8 @@ inline bool pattern_units::list(const layout& moves, std::size_t first, std::spa
     const bool repeats = moves.repeats_inside(i);
     if (repeats && !is_near(moves.bounds[moves.axes[i].bound], far)) return false;
     const std::int64_t stride = repeats ? 0 : moves.axes[i].source_stride;
-    if (extent > limit / count || stride > far / moves.axes[i].extent || stride < 0) return false;
+    if (extent > limit / count || magnitude(stride) > far / moves.axes[i].extent) return false;
+    go_back = go_back || stride < 0;
     bool bound_decides = repeats;
     for (std::size_t j = first; j < moves.rank; ++j) {
       bound_decides = bound_decides || (j != i && share_bound(moves.axes[i], moves.axes[j]));

@@ -25,7 +25,7 @@ class result_tables {
   bool are_useful() const noexcept { return in_vain_ < 2 * entries_.size(); }
 
   /// Returns the results for the factors of a run of `count` elements. Returns null if these factors have had too few elements
-  /// for a table. Requires conversion.can_look_up(), and factors with a step of 0.
+  /// for a table, or if there is no right one. Requires conversion.can_look_up(), and factors with a step of 0.
   const std::byte* find(const run_conversion& conversion, const run_factors& factors,
                         std::int64_t count) noexcept {
     const std::uint64_t key =
@@ -45,6 +45,7 @@ class result_tables {
   struct entry {
     std::uint64_t key = 0;      ///< the bits of a scale and of a bias
     std::int64_t elements = 0;  ///< that had these factors
+    bool is_right = false;      ///< once a table has been made
     alignas(64) byte_results results;
   };
 
@@ -53,9 +54,9 @@ class result_tables {
     const bool is_made = of.elements >= least_elements;
     of.elements += count;
     if (of.elements < least_elements) return nullptr;
-    in_vain_ = 0;
-    if (!is_made) conversion.make_results(of.results, factors);
-    return of.results.data();
+    if (!is_made) of.is_right = conversion.make_results(of.results, factors);
+    in_vain_ = of.is_right ? 0 : in_vain_ + 1;
+    return of.is_right ? of.results.data() : nullptr;
   }
 
   std::array<entry, most> entries_;

@@ -14,6 +14,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <type_traits>
 #include <utility>
 
@@ -124,6 +125,8 @@ class run_conversion {
     const conversion_steps steps = steps_of(set);
     if (source_size_ == 1 && destination_size_ <= steps.lookups.size())
       lookup_ = steps.lookups[destination_size_ - 1];
+    is_quick_ = lookup_ == nullptr && from == element_type::uint8 && to == element_type::bfloat16;
+    if (is_quick_) lookup_ = steps.quick;
     ways_[0] = find_way(from, to, has_factors, steps);
     ways_[1] = set > instruction_set::avx2 ? find_way(from, to, has_factors, steps_of(instruction_set::avx2))
                                            : ways_[0];
@@ -179,23 +182,33 @@ class run_conversion {
     conversion_costs costs;
     if (ways_[0].second != nullptr) costs.element *= 2;
     if (is_double_) costs.element *= 2;
+    if (is_quick_) costs.lookup = costs.quick;
     return costs;
   }
 
-  /// Whether bytes may be converted by a table of the results of all bytes. They have factors of float then.
+  /// Whether bytes may be converted by a table of the results of all bytes, or by a quick step that such a table shows to be
+  /// right. They have factors of float then.
   constexpr bool can_look_up() const noexcept { return lookup_ != nullptr; }
-  /// Makes the table for one scale and one bias.
-  void make_results(byte_results& results, const run_factors& factors) const noexcept {
+  /// Makes the table for one scale and one bias, or what a quick step needs. Returns whether look_up() is right for them.
+  bool make_results(byte_results& results, const run_factors& factors) const noexcept {
     constexpr std::size_t all = 256;
     std::array<std::byte, all> bytes;
     for (std::size_t i = 0; i < all; ++i) bytes[i] = static_cast<std::byte>(i);
     byte_results elements;
     (*this)(bytes.data(), elements.data(), all, factors);
+    if (is_quick_) {
+      byte_results made;
+      std::memcpy(results.data(), factors.scale, sizeof(float));
+      std::memcpy(results.data() + sizeof(float), factors.bias, sizeof(float));
+      lookup_(bytes.data(), made.data(), all, results.data());
+      return made == elements;
+    }
     for (std::size_t k = 0; k < destination_size_; ++k) {
       for (std::size_t i = 0; i < all; ++i) results[k * all + i] = elements[i * destination_size_ + k];
     }
+    return true;
   }
-  /// Converts `count` bytes, at least one, by a table. Source and destination must not share memory.
+  /// Converts `count` bytes, at least one, by what make_results() made. Source and destination must not share memory.
   void look_up(const std::byte* source, std::byte* destination, std::size_t count,
                const std::byte* results) const noexcept {
     lookup_(source, destination, count, results);
@@ -256,6 +269,7 @@ class run_conversion {
   /// For long runs, and for runs that are shorter than the widest registers, or than those half as wide.
   std::array<way, 3> ways_{};
   lookup_step lookup_ = nullptr;  ///< or null
+  bool is_quick_ = false;         ///< whether it is a quick step
   std::uint8_t source_size_ = 0;
   std::uint8_t destination_size_ = 0;
   std::uint8_t value_size_ = 0;

@@ -73,7 +73,7 @@ void for_runs(const std::byte* source, std::byte* destination, const even_runs& 
 
 /// The results of a conversion of all 256 bytes: the first bytes of all results, then their second bytes, if they have any.
 using byte_results = std::array<std::byte, 512>;
-/// A step that looks results up. Requires at least 1 element.
+/// A step that looks results up, or a quick one that finds a scale and a bias in their place. Requires at least 1 element.
 using lookup_step = void (*)(const std::byte* source, std::byte* destination, std::size_t count,
                              const std::byte* results) noexcept;
 
@@ -87,6 +87,8 @@ struct conversion_steps {
   run_step (*storing)(element_type to, bool is_double) noexcept;
   /// The steps that look up results of one byte, and of two bytes, or null.
   std::array<lookup_step, 2> lookups{};
+  /// The quick step from uint8 to bfloat16, or null. It is right for most factors only.
+  lookup_step quick = nullptr;
 };
 
 /// Keeps the compiler from fusing the operation that made `value` with the next one.

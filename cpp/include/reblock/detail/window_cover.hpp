@@ -28,7 +28,7 @@ struct sibling_axis {
 };
 
 /// A window_cover holds windows with some units of the source, and the units' places in them. Each window begins with the
-/// first unit that earlier windows do not have.
+/// first unit that earlier windows do not have. If the source is read backwards, it begins with a later one that lies before.
 class window_cover {
  public:
   static constexpr std::size_t most_units = 256;
@@ -36,14 +36,16 @@ class window_cover {
 
   window_cover() noexcept {}  // NOLINT(modernize-use-equals-default): it is large, see pattern()
   /// Each window lies within one of the `runs`. These are in ascending order and have all units and their siblings. The
-  /// units' places in a window are multiples of `step` bytes.
+  /// units' places in a window are multiples of `step` bytes. `go_back`: units may lie before those that they follow.
   window_cover(std::size_t window_bytes, std::size_t unit, std::size_t step,
-               std::span<const source_bytes> runs, const sibling_axis& siblings) noexcept
+               std::span<const source_bytes> runs, const sibling_axis& siblings,
+               bool go_back = false) noexcept
       : window_bytes_(static_cast<std::int32_t>(window_bytes)),
         unit_(static_cast<std::int32_t>(unit)),
         step_(static_cast<std::int32_t>(step)),
         runs_(runs),
-        siblings_(siblings) {
+        siblings_(siblings),
+        go_back_(go_back) {
     for (std::size_t w = 0; w < following_.size(); ++w) following_[w] = static_cast<std::uint8_t>(w);
     const auto fits = [this](const source_bytes& run) { return run.end - run.begin >= window_bytes_; };
     const auto first = std::find_if(runs.begin(), runs.end(), fits);
@@ -66,6 +68,7 @@ class window_cover {
                units[covered_ + count] == first + static_cast<std::int32_t>(count) * unit_) {
           ++count;
         }
+        if (go_back_) before_ = find_before(units.subspan(covered_), count);
         if (!cover_run(first, count, limit)) {
           count = 1;
           if (!cover_run(first, count, limit)) return covered_;
@@ -83,6 +86,19 @@ class window_cover {
   std::span<const std::uint16_t> places() const noexcept { return places_; }
 
  private:
+  /// Returns how many bytes before the next unit a window begins that has the `count` next units and the lowest of those that
+  /// follow near them.
+  std::int32_t find_before(std::span<const std::int32_t> units, std::size_t count) const noexcept {
+    const std::int32_t first = units.front();
+    const std::int32_t most = window_bytes_ - static_cast<std::int32_t>(count) * unit_;
+    const auto near = static_cast<std::size_t>(window_bytes_ / unit_);
+    std::int32_t before = 0;
+    for (const std::int32_t unit : units.first(std::min(units.size(), near))) {
+      if (unit != pattern_units::outside && first - unit <= most) before = std::max(before, first - unit);
+    }
+    return before;
+  }
+
   /// Covers contiguous units and their siblings, if for each sibling one window has all units.
   bool cover_run(std::int32_t first, std::size_t count, std::size_t limit) noexcept {
     const std::int32_t bytes = static_cast<std::int32_t>(count) * unit_;
@@ -134,7 +150,8 @@ class window_cover {
     const source_bytes run = *(std::upper_bound(runs_.begin(), runs_.end(), begin, is_before) - 1);
     if (run.end - run.begin < window_bytes_ || run.end - begin < bytes) return false;
     const std::int32_t beyond = std::max(0, begin + window_bytes_ - run.end);
-    const std::int32_t place = (beyond + step_ - 1) / step_ * step_;
+    const std::int32_t before = std::min({before_, begin - run.begin, window_bytes_ - bytes});
+    const std::int32_t place = std::max((beyond + step_ - 1) / step_, before / step_) * step_;
     if (begin - place < run.begin || place + bytes > window_bytes_) return false;
     offsets_[count_] = begin - place;
     recent_ = following_[recent_] = static_cast<std::uint8_t>(count_++);
@@ -147,6 +164,8 @@ class window_cover {
   std::span<const source_bytes> runs_;
   sibling_axis siblings_;
   bool fits_ = false;
+  bool go_back_;
+  std::int32_t before_ = 0;    ///< bytes of a new window before the next unit
   std::int32_t anywhere_ = 0;  ///< where a window fits
   std::size_t covered_ = 0;
   std::size_t count_ = 0;

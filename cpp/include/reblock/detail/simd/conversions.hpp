@@ -21,6 +21,7 @@
 #include <reblock/detail/run_steps.hpp>
 #include <reblock/detail/simd/baseline_conversions.hpp>
 #include <reblock/detail/simd/look_up_results.hpp>
+#include <reblock/detail/simd/quick_bfloat16.hpp>
 
 #if defined(__GNUC__) && defined(__x86_64__)
 
@@ -183,6 +184,7 @@ template <class T>
 }
 
 [[gnu::visibility("hidden")]] inline constexpr std::array<lookup_step, 2> result_lookups{};
+[[gnu::visibility("hidden")]] inline constexpr lookup_step quick_step = convert_quickly;
 
 #include <reblock/detail/simd/conversion.inc>
 
@@ -372,6 +374,7 @@ template <class T>
 
 [[gnu::visibility("hidden")]] inline constexpr std::array<lookup_step, 2> result_lookups{look_up_results<1>,
                                                                                          look_up_results<2>};
+[[gnu::visibility("hidden")]] inline constexpr lookup_step quick_step = nullptr;
 
 #include <reblock/detail/simd/conversion.inc>
 
