@@ -441,7 +441,7 @@ REBLOCK_ENGINE_FUNCTION [[gnu::noinline]] void place_overlapping(void* room, con
 REBLOCK_ENGINE_FUNCTION [[gnu::noinline]] double place_separate(void* room, const sum_request& request,
                                                                 const sum_functions& sum) noexcept {
   if (!separate_windows::can_make(request)) return std::numeric_limits<double>::infinity();
-  if (request.accumulates) return place<accumulated_windows>(room, request, sum).cost();
+  if (request.accumulates) return ways_of(request).plan_accumulated(room, request, sum);
   return place<separate_windows>(room, request, &sum).cost();
 }
 
@@ -460,6 +460,12 @@ REBLOCK_ENGINE_FUNCTION void place_sums(void* room, const sum_request& request,
   } else {
     place_overlapping(room, request, sum, place_separate(room, request, sum));
   }
+}
+
+/// Plans sums of windows that share no position onto an image. Returns the cost in cycles.
+REBLOCK_ENGINE_DEFINITION double place_accumulated(void* room, const sum_request& request,
+                                                   const sum_functions& sum) noexcept {
+  return place<accumulated_windows>(room, request, sum).cost();
 }
 
 /// Plans a reduction of windows that share no position, if it is one. A term is its own mean, whatever its weight.
