@@ -130,14 +130,20 @@ void run_chunks_of_sums(const Sums& sums, const std::byte* source, std::byte* de
   if (chunked.chunks > 0) run_chunks(executor, chunked);
 }
 
-/// Does the same for sums whose boxes may become smaller.
+/// Does the same for sums whose boxes may become smaller. It is not inlined, because a copy of the sums needs much stack.
+template <class Sums>
+[[gnu::noinline]] void run_smaller_boxes(const Sums& sums, const std::byte* source, std::byte* destination,
+                                         const executor_reference& executor, std::int64_t concurrency) {
+  Sums shared = sums;
+  shared.share_among(concurrency);
+  run_chunks_of_sums(shared, source, destination, executor, concurrency);
+}
+
 template <class Sums>
 void run_shared_sums(const Sums& sums, const std::byte* source, std::byte* destination,
                      const executor_reference& executor, std::int64_t concurrency) {
   if (concurrency == 1) return fill_boxes(sums, {0, sums.boxes()}, source, destination);
-  Sums shared = sums;
-  shared.share_among(concurrency);
-  run_chunks_of_sums(shared, source, destination, executor, concurrency);
+  run_smaller_boxes(sums, source, destination, executor, concurrency);
 }
 
 // Plans and requests are large, so each function has at most one of them on the stack while another one runs.

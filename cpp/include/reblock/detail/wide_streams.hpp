@@ -247,9 +247,13 @@ class wide_steps {
   template <class Lane>
   [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] void convert(
       wide_bytes (&v)[Count], [[maybe_unused]] bool separates) const noexcept {
-    if (Slots == 2 && !separates) convert_slots(v, all);
-    step<Lane, Count>(v);
-    if (Slots == 2 && separates) convert_slots(v, all);
+    if constexpr (Slots != 2) {
+      step<Lane, Count>(v);
+    } else {
+      if (!separates) convert_slots(v, all);
+      step<Lane, Count>(v);
+      if (separates) convert_slots(v, all);
+    }
   }
 
  private:
