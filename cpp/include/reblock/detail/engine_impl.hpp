@@ -130,14 +130,20 @@ void run_chunks_of_sums(const Sums& sums, const std::byte* source, std::byte* de
   if (chunked.chunks > 0) run_chunks(executor, chunked);
 }
 
-/// Does the same for sums whose boxes may become smaller.
+/// Does the same for sums whose boxes may become smaller. It is not inlined, because a copy of the sums needs much stack.
+template <class Sums>
+[[gnu::noinline]] void run_smaller_boxes(const Sums& sums, const std::byte* source, std::byte* destination,
+                                         const executor_reference& executor, std::int64_t concurrency) {
+  Sums shared = sums;
+  shared.share_among(concurrency);
+  run_chunks_of_sums(shared, source, destination, executor, concurrency);
+}
+
 template <class Sums>
 void run_shared_sums(const Sums& sums, const std::byte* source, std::byte* destination,
                      const executor_reference& executor, std::int64_t concurrency) {
   if (concurrency == 1) return fill_boxes(sums, {0, sums.boxes()}, source, destination);
-  Sums shared = sums;
-  shared.share_among(concurrency);
-  run_chunks_of_sums(shared, source, destination, executor, concurrency);
+  run_smaller_boxes(sums, source, destination, executor, concurrency);
 }
 
 // Plans and requests are large, so each function has at most one of them on the stack while another one runs.
@@ -441,7 +447,7 @@ REBLOCK_ENGINE_FUNCTION [[gnu::noinline]] void place_overlapping(void* room, con
 REBLOCK_ENGINE_FUNCTION [[gnu::noinline]] double place_separate(void* room, const sum_request& request,
                                                                 const sum_functions& sum) noexcept {
   if (!separate_windows::can_make(request)) return std::numeric_limits<double>::infinity();
-  if (request.accumulates) return place<accumulated_windows>(room, request, sum).cost();
+  if (request.accumulates) return ways_of(request).plan_accumulated(room, request, sum);
   return place<separate_windows>(room, request, &sum).cost();
 }
 
@@ -460,6 +466,12 @@ REBLOCK_ENGINE_FUNCTION void place_sums(void* room, const sum_request& request,
   } else {
     place_overlapping(room, request, sum, place_separate(room, request, sum));
   }
+}
+
+/// Plans sums of windows that share no position onto an image. Returns the cost in cycles.
+REBLOCK_ENGINE_DEFINITION double place_accumulated(void* room, const sum_request& request,
+                                                   const sum_functions& sum) noexcept {
+  return place<accumulated_windows>(room, request, sum).cost();
 }
 
 /// Plans a reduction of windows that share no position, if it is one. A term is its own mean, whatever its weight.

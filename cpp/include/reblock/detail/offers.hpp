@@ -546,8 +546,7 @@ class block_offers {
     if (streams.count == 0) return offer;
     const auto count = static_cast<std::size_t>(streams.count);
     const auto bytes = static_cast<std::size_t>(std::min(streams.length, most_along) * size_);
-    const auto mover = streams.are_rows ? choose_wide_mover<false> : choose_wide_mover<true>;
-    offer.move.mover = mover(count, bytes, static_cast<std::size_t>(size_));
+    offer.move.mover = choose_wide_mover<>(count, bytes, static_cast<std::size_t>(size_));
     if (offer.move.mover == nullptr) return offer;
     offer.move.has_picks = true;
     set_out_streams(offer.move, streams);

@@ -80,6 +80,13 @@ class inside_windows {
   /// axis have equally many windows. Some of these may lie inside, and are moved twice.
   template <class Visit>
   void list_edges(const Visit& visit) const {
+    list_edges([](const void* self, const layout& part, std::size_t bound,
+                  bool is_second) { (*static_cast<const Visit*>(self))(part, bound, is_second); },
+               &visit);
+  }
+
+ private:
+  void list_edges(void (*visit)(const void*, const layout&, std::size_t, bool), const void* self) const {
     layout rest;
     rest.take(whole_);
     for (std::size_t b = 0; b < whole_.bound_count; ++b) {
@@ -92,14 +99,13 @@ class inside_windows {
         layout part;
         part.take(rest);
         part.narrow(axis, at_end ? extent - width : 0, at_end ? extent : width);
-        visit(part, b, is_second);
+        visit(self, part, b, is_second);
         is_second = true;
       }
       rest.narrow(axis, range.begin, range.end);
     }
   }
 
- private:
   layout whole_;
   std::array<inside_range, most_bounds> ranges_;
 };

@@ -25,12 +25,25 @@
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
+/// Rows without masks have these masks. Fewer functions then have to be compiled.
+[[gnu::visibility("hidden")]] inline constexpr auto all_bits = [] {
+  std::array<std::uint8_t, sizeof(register_bytes) * sums_at_once> bytes;
+  bytes.fill(0xff);
+  return bytes;
+}();
+
 /// term_masks keep the bits of terms in each row; other bits belong to elements beside the terms. With a period, rows of
 /// that many bytes follow each other without gaps. Then the masks are for any row and mask_overrun bytes behind it.
 inline constexpr std::int64_t mask_overrun = 32 * sums_at_once;
 struct term_masks {
   const std::byte* first = nullptr;
   std::size_t period = 0;  ///< bytes, or 0
+
+  /// Returns the masks for a register `i` bytes behind the first one.
+  const std::byte* at(std::size_t i) const noexcept {
+    if (first == nullptr) return reinterpret_cast<const std::byte*>(all_bits.data());
+    return first + (period == 0 ? i : i % period);
+  }
 };
 
 /// A term_list gives the places of a sum's terms, in the order of addition. Terms are the indices of a few axes, the last
@@ -233,12 +246,18 @@ struct row_functions {
   place_function single;
 };
 
+/// Tells whether sum_rows() of an instruction set sums rows of this type, unless they have masks.
+template <class T>
+inline constexpr bool has_row_sums = adds_in_lanes<T> && !std::same_as<T, bool> &&
+                                     wide_sum_bytes > sizeof(register_bytes);
+
+/// Rows without masks of types that have sum_rows() come here seldom: if the processor has no AVX2 or terms are many.
 template <class T, class Unit, bool Masked>
 [[gnu::visibility("hidden")]] inline constexpr row_functions rows_by_units{
     sizeof(Unit),
-    sum_units<T, Unit, Masked ? masking::each : masking::none, sums_at_once>,
-    sum_units<T, Unit, Masked ? masking::shared : masking::none, sums_at_once>,
-    sum_units<T, Unit, Masked ? masking::each : masking::none, 1>,
+    sum_units<T, Unit, Masked || has_row_sums<T> ? masking::each : masking::none, sums_at_once>,
+    sum_units<T, Unit, Masked || has_row_sums<T> ? masking::shared : masking::none, sums_at_once>,
+    sum_units<T, Unit, Masked || has_row_sums<T> ? masking::each : masking::none, 1>,
 };
 
 template <class T, masking Masks, std::size_t Count>
@@ -260,11 +279,6 @@ template <class T, bool Masked>
     sum_wide_places<T, Masked ? masking::shared : masking::none, sums_at_once>,
     sum_wide_places<T, Masked ? masking::each : masking::none, 1>,
 };
-
-/// Tells whether sum_rows() of an instruction set sums rows of this type, unless they have masks.
-template <class T>
-inline constexpr bool has_row_sums = adds_in_lanes<T> && !std::same_as<T, bool> &&
-                                     wide_sum_bytes > sizeof(register_bytes);
 
 /// Returns the functions for rows of `size` bytes, at least least_run<T>.
 template <class T, bool Masked>
@@ -311,8 +325,7 @@ inline void sum_rows(const tile& t, const row_functions& by, term_list& terms, c
   const std::size_t width = by.width;
   const term_masks masks = terms.masks();
   const auto place_at = [masks](std::size_t i, const std::byte* from, std::byte* to) {
-    const std::size_t in_row = masks.period == 0 ? i : i % masks.period;
-    return sum_place{from + i, masks.first == nullptr ? nullptr : masks.first + in_row, to + i};
+    return sum_place{from + i, masks.at(i), to + i};
   };
   tile others = t;
   tile_axis tile::* longest = &tile::outer;
@@ -372,9 +385,6 @@ inline void accumulate_rows(const tile& t, const row_functions& by, term_list& t
   const std::size_t in_blocks = size / (sums_at_once * width) * (sums_at_once * width);
   const std::size_t in_registers = size / width * width;
   const term_masks masks = terms.masks();
-  const auto mask_at = [masks](std::size_t i) {
-    return masks.first == nullptr ? nullptr : masks.first + (masks.period == 0 ? i : i % masks.period);
-  };
   tile others = t;
   tile_axis tile::* longest = &tile::outer;
   for (const auto member : {&tile::rows, &tile::slices}) {
@@ -396,7 +406,7 @@ inline void accumulate_rows(const tile& t, const row_functions& by, term_list& t
                            std::size_t bytes, std::int64_t first, std::int64_t last, std::int64_t rows) {
     place_buffer places(sum, terms, step);
     for_rows(first, last, rows, [&](const std::byte* from, std::byte* to) {
-      for (std::size_t i = begin; i < end; i += bytes) places.push({from + i, mask_at(i), to + i});
+      for (std::size_t i = begin; i < end; i += bytes) places.push({from + i, masks.at(i), to + i});
     });
     places.flush();
   };
@@ -411,7 +421,7 @@ inline void accumulate_rows(const tile& t, const row_functions& by, term_list& t
   for_rows(0, across.extent, 1, [&](const std::byte* from, std::byte* to) {
     std::array<std::byte, std::max(wide_sum_bytes, sizeof(register_bytes))> done;
     const std::size_t last = size - width;
-    const sum_place place{from + last, mask_at(last), to + last};
+    const sum_place place{from + last, masks.at(last), to + last};
     std::memcpy(done.data(), to + last, in_registers - last);
     by.single(terms, &place, 1, {});
     std::memcpy(to + last, done.data(), in_registers - last);

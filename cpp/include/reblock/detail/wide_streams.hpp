@@ -32,7 +32,10 @@ struct wide_slots {
   static constexpr wide_slots of(std::size_t streams, std::size_t row_bytes) noexcept {
     const std::size_t slots = row_bytes <= 16 && streams > 2 ? 4 : row_bytes <= 32 ? 2 : 1;
     const std::size_t count = (streams + slots - 1) / slots;
-    return {streams, slots, count, slots == 1 || count > 5};
+    return {streams, slots, count, are_in_steps(slots, count)};
+  }
+  static constexpr bool are_in_steps(std::size_t slots, std::size_t count) noexcept {
+    return slots <= 1 || count > 5;
   }
 
   constexpr std::size_t stream_at(std::size_t k, std::size_t slot) const noexcept {
@@ -60,6 +63,21 @@ constexpr std::size_t picks_of(const wide_slots& shape) noexcept {
 }
 
 #if defined(__GNUC__) && defined(__x86_64__)
+
+/// Returns the place of a row's register before the row is separated. Afterwards, the register of a stream is there. With steps
+/// for each factor of Count, the place has the digits of the index in reverse.
+template <std::size_t Count, bool InSteps>
+constexpr std::size_t place_apart(std::size_t index) noexcept {
+  if constexpr (!InSteps) return index;
+  std::size_t place = 0;
+  for (std::size_t left = Count; left > 1;) {
+    const std::size_t factor = least_factor(left);
+    left /= factor;
+    place += index % factor * left;
+    index /= factor;
+  }
+  return place;
+}
 
 /// wide_picks make a row of `count` registers from another row of as many. The row on one side has an element of each stream in
 /// turn, and the row on the other side has each stream in a slot. A register first picks bytes from every pair of registers.
@@ -173,7 +191,7 @@ struct held_picks {
   }
   template <class Lane>
   [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] void convert(
-      wide_bytes (&v)[Count]) const noexcept {
+      wide_bytes (&v)[Count], [[maybe_unused]] bool separates = false) const noexcept {
     if constexpr (Count == 1) {
       v[0] = pick_bytes(v[0], places[0][0]);
     } else {
@@ -214,8 +232,9 @@ struct held_picks {
 };
 
 /// Interleaves Count registers, or separates them again. There is a step for each factor of Count. For example, six streams
-/// become three, each with two streams' elements in turn, and these three become the row.
-template <std::size_t Count, std::size_t Slots, bool Separates>
+/// become three, each with two streams' elements in turn, and these three become the row. Both directions have the same steps
+/// with other picks. So one function serves both: only the places of the registers differ, see place_apart().
+template <std::size_t Count, std::size_t Slots>
 class wide_steps {
  public:
   [[gnu::target("avx512vl,avx512bw,avx512vbmi"),
@@ -227,10 +246,14 @@ class wide_steps {
 
   template <class Lane>
   [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] void convert(
-      wide_bytes (&v)[Count]) const noexcept {
-    if constexpr (Slots == 2 && !Separates) convert_slots(v, all);
-    step<Lane, Count>(v);
-    if constexpr (Slots == 2 && Separates) convert_slots(v, all);
+      wide_bytes (&v)[Count], [[maybe_unused]] bool separates) const noexcept {
+    if constexpr (Slots != 2) {
+      step<Lane, Count>(v);
+    } else {
+      if (!separates) convert_slots(v, all);
+      step<Lane, Count>(v);
+      if (separates) convert_slots(v, all);
+    }
   }
 
  private:
@@ -238,14 +261,13 @@ class wide_steps {
   static constexpr std::size_t second = Count == 6 ? 3 : 1;  // other numbers have one factor
   static constexpr std::make_index_sequence<Count> all{};
 
-  /// Does the steps that make Left registers of one, or one of Left registers.
+  /// Does the steps for the factors of Left, the least factor first.
   template <class Lane, std::size_t Left>
   [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] void step(
       wide_bytes (&v)[Count]) const noexcept {
     constexpr std::size_t factor = least_factor(Left);
-    if constexpr (Separates && Left > factor) step<Lane, Left / factor>(v);
     step_of<Lane, factor>(v, std::make_index_sequence<Count / factor>{}, all);
-    if constexpr (!Separates && Left > factor) step<Lane, Left / factor>(v);
+    if constexpr (Left > factor) step<Lane, Left / factor>(v);
   }
   template <class Lane, std::size_t Factor, std::size_t... I, std::size_t... K>
   [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] void step_of(
@@ -259,13 +281,13 @@ class wide_steps {
       const wide_bytes (&v)[Count], wide_bytes (&converted)[Count], std::size_t i,
       std::index_sequence<K...>) const noexcept {
     constexpr std::size_t apart = Count / Factor;
-    wide_bytes parts[] = {v[Separates ? i * Factor + K : K * apart + i]...};
+    wide_bytes parts[] = {v[K * apart + i]...};
     if constexpr (Factor == first) {
       first_.template convert<Lane>(parts);
     } else {
       second_.template convert<Lane>(parts);
     }
-    ((converted[Separates ? K * apart + i : i * Factor + K] = parts[K]), ...);
+    ((converted[i * Factor + K] = parts[K]), ...);
   }
 
   /// Interleaves, or separates, the streams of each register.
@@ -289,7 +311,8 @@ struct wide_step : held_picks<Count> {
   }
 };
 
-/// A wide_placement says where the streams of a block are, in slots of registers.
+/// A wide_placement says where the streams of a block are, in slots of registers. If they are separated in steps, register K
+/// is v[place_apart(K)], also of the row.
 template <std::size_t Count, std::size_t Slots, bool InSteps>
 struct wide_placement {
   std::int64_t offsets[Count][Slots];  ///< bytes
@@ -303,7 +326,7 @@ struct wide_placement {
     place(streams, count, std::make_index_sequence<Count * Slots>{});
   }
 
-  /// Loads streams that do not fill registers, or whole registers.
+  /// Loads streams to interleave them. They do not fill registers, or are whole registers.
   template <std::size_t... K>
   [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] void load_streams(
       wide_bytes (&v)[Count], const std::byte* from, std::index_sequence<K...>) const noexcept {
@@ -314,15 +337,18 @@ struct wide_placement {
       wide_bytes (&v)[Count], const std::byte* from, std::index_sequence<K...>) const noexcept {
     ((v[K] = load_wide(from + offsets[K][0])), ...);
   }
+  /// Stores streams that were separated.
   template <std::size_t... K>
   [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] void store_streams(
       const wide_bytes (&v)[Count], std::byte* to, std::index_sequence<K...>) const noexcept {
-    (store_slots<Slots>(to, offsets[K], K + 1 == Count ? in_last : Slots, mask, v[K]), ...);
+    (store_slots<Slots>(to, offsets[K], K + 1 == Count ? in_last : Slots, mask,
+                        v[place_apart<Count, InSteps>(K)]),
+     ...);
   }
   template <std::size_t... K>
   [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] void store_whole(
       const wide_bytes (&v)[Count], std::byte* to, std::index_sequence<K...>) const noexcept {
-    (store_wide(to + offsets[K][0], v[K]), ...);
+    (store_wide(to + offsets[K][0], v[place_apart<Count, InSteps>(K)]), ...);
   }
 
  private:
@@ -337,7 +363,7 @@ struct wide_placement {
 };
 
 /// A wide_row says which bytes of registers a row of such streams has.
-template <std::size_t Count>
+template <std::size_t Count, bool InSteps>
 struct wide_row {
   static constexpr std::size_t width = sizeof(wide_bytes);
 
@@ -353,7 +379,9 @@ struct wide_row {
   template <std::size_t... K>
   [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] void load(
       wide_bytes (&v)[Count], const std::byte* from, std::index_sequence<K...>) const noexcept {
-    ((v[K] = K == 0 || masks[K] != 0 ? load_some(from + K * width, masks[K]) : wide_bytes{}), ...);
+    ((v[place_apart<Count, InSteps>(K)] =
+          K == 0 || masks[K] != 0 ? load_some(from + K * width, masks[K]) : wide_bytes{}),
+     ...);
   }
   template <std::size_t... K>
   [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] void store(
@@ -362,10 +390,11 @@ struct wide_row {
   }
 };
 
-template <std::size_t Count, std::size_t... K>
+/// Loads a row of whole registers to separate it.
+template <bool InSteps, std::size_t Count, std::size_t... K>
 [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] inline void load_row(
     wide_bytes (&v)[Count], const std::byte* from, std::index_sequence<K...>) noexcept {
-  ((v[K] = load_wide(from + K * sizeof(wide_bytes))), ...);
+  ((v[place_apart<Count, InSteps>(K)] = load_wide(from + K * sizeof(wide_bytes))), ...);
 }
 template <std::size_t Count, std::size_t... K>
 [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] inline void store_row(
@@ -373,12 +402,24 @@ template <std::size_t Count, std::size_t... K>
   (store_wide(to + K * sizeof(wide_bytes), v[K]), ...);
 }
 
+/// Stores the registers of separated streams one after the other.
+template <bool InSteps, std::size_t Count, std::size_t... K>
+[[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] inline void store_apart(
+    const wide_bytes (&v)[Count], std::byte* to, std::index_sequence<K...>) noexcept {
+  (store_wide(to + K * sizeof(wide_bytes), v[place_apart<Count, InSteps>(K)]), ...);
+}
+
 /// Stores registers past the caches, at multiples of 16 bytes. A loop takes less code.
-template <std::size_t Count>
+template <bool InSteps, std::size_t Count>
 [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] inline void stream_registers(
     const wide_bytes (&v)[Count], std::byte* to, const std::int64_t* offsets) noexcept {
   alignas(64) std::byte stored[Count * sizeof(wide_bytes)];
-  store_row(v, stored, std::make_index_sequence<Count>{});
+  constexpr std::make_index_sequence<Count> all{};
+  if (offsets == nullptr) {
+    store_row(v, stored, all);
+  } else {
+    store_apart<InSteps>(v, stored, all);
+  }
 #pragma GCC unroll 1
   for (std::size_t k = 0; k < Count; ++k) {
     const auto next = static_cast<std::int64_t>(k * sizeof(wide_bytes));
@@ -386,22 +427,22 @@ template <std::size_t Count>
   }
 }
 
-/// Moves a block in Count registers: interleaves its rows or, if `Separates`, separates its columns. With one slot, rows may
-/// also fill registers; with 0, they do. `InSteps`: see wide_slots; without steps, one function serves both directions.
-template <std::size_t Count, std::size_t Slots, bool InSteps, bool Separates>
+/// Moves a block in Count registers: interleaves its rows or separates its columns. With one slot, rows may also fill
+/// registers; with 0, they do.
+template <std::size_t Count, std::size_t Slots>
 [[gnu::target("avx512vl,avx512bw,avx512vbmi")]] void move_wide_streams(const stream_block& block,
                                                                        const std::byte* source,
                                                                        std::byte* destination) {
   constexpr std::size_t width = sizeof(wide_bytes);
-  const bool separates = InSteps ? Separates : block.separates;
+  constexpr bool in_steps = wide_slots::are_in_steps(Slots, Count);
+  const bool separates = block.separates;
   const std::size_t row_bytes = (separates ? block.rows : block.columns) * block.element_size;
   const std::int64_t* const streams = separates ? block.destinations : block.sources;
-  const wide_placement<Count, Slots == 0 ? 1 : Slots, InSteps> placed(
+  const wide_placement<Count, Slots == 0 ? 1 : Slots, in_steps> placed(
       streams, separates ? block.columns : block.rows, row_bytes);
   constexpr std::make_index_sequence<Count> all{};
-  const wide_row<Count> row(row_bytes * (separates ? block.columns : block.rows));
-  using steps = std::conditional_t<InSteps, wide_steps<Count, Slots, Separates>, wide_step<Count>>;
-  const steps all_steps(block.picks);
+  const wide_row<Count, in_steps> row(row_bytes * (separates ? block.columns : block.rows));
+  const std::conditional_t<in_steps, wide_steps<Count, Slots>, wide_step<Count>> steps(block.picks);
   [[maybe_unused]] const bool are_words = block.element_size % sizeof(std::uint32_t) == 0;
   const bool is_whole = Slots == 0 || (Slots == 1 && Count <= 8 && row_bytes >= width);
   const std::size_t last = is_whole ? row_bytes - width : 0;
@@ -414,7 +455,7 @@ template <std::size_t Count, std::size_t Slots, bool InSteps, bool Separates>
       wide_bytes v[Count];
       if (is_whole) {
         if (separates) {
-          load_row(v, from + at * Count, all);
+          load_row<in_steps>(v, from + at * Count, all);
         } else {
           placed.load_whole(v, from + at, all);
         }
@@ -426,17 +467,17 @@ template <std::size_t Count, std::size_t Slots, bool InSteps, bool Separates>
       keep_in_registers(v, all);
       if constexpr (can_pick_words(Count)) {
         if (are_words) {
-          all_steps.template convert<std::uint32_t>(v);
+          steps.template convert<std::uint32_t>(v, separates);
         } else {
-          all_steps.template convert<std::uint8_t>(v);
+          steps.template convert<std::uint8_t>(v, separates);
         }
       } else {
-        all_steps.template convert<std::uint8_t>(v);
+        steps.template convert<std::uint8_t>(v, separates);
       }
       if (is_whole) {
         std::byte* const place = to + (separates ? at : at * Count);
         if (is_streamed && address_of(place) % 16 == 0) {
-          stream_registers(v, place, separates ? streams : nullptr);
+          stream_registers<in_steps>(v, place, separates ? streams : nullptr);
         } else if (separates) {
           placed.store_whole(v, place, all);
         } else {
@@ -454,40 +495,39 @@ template <std::size_t Count, std::size_t Slots, bool InSteps, bool Separates>
 }
 
 /// Returns the mover of `count` registers with `Slots` streams each.
-template <bool Separates, std::size_t Slots>
+template <std::size_t Slots>
 block_mover wide_mover_of(std::size_t count, [[maybe_unused]] bool is_whole) noexcept {
   if constexpr (Slots >= 2) {
-    if (count == 1) return move_wide_streams<1, Slots, false, false>;
+    if (count == 1) return move_wide_streams<1, Slots>;
   }
-  if (count == 2) return move_wide_streams < 2, Slots, Slots == 1, Slots == 1 && Separates > ;
-  if (count == 3) return move_wide_streams < 3, Slots, Slots == 1, Slots == 1 && Separates > ;
-  if (count == 4) return move_wide_streams < 4, Slots, Slots == 1, Slots == 1 && Separates > ;
+  if (count == 2) return move_wide_streams<2, Slots>;
+  if (count == 3) return move_wide_streams<3, Slots>;
+  if (count == 4) return move_wide_streams<4, Slots>;
   if constexpr (Slots <= 2) {
-    if (count == 5) return move_wide_streams < 5, Slots, Slots == 1, Slots == 1 && Separates > ;
-    if (count == 8) return move_wide_streams<8, Slots, true, Separates>;
+    if (count == 5) return move_wide_streams<5, Slots>;
+    if (count == 8) return move_wide_streams<8, Slots>;
   }
   if constexpr (Slots == 1) {
-    if (count == 6) return move_wide_streams<6, Slots, true, Separates>;
-    if (count == 7) return move_wide_streams<7, Slots, true, Separates>;
+    if (count == 6) return move_wide_streams<6, Slots>;
+    if (count == 7) return move_wide_streams<7, Slots>;
     // many registers: one function for both kinds of rows would need too much stack without optimization
-    if (count == 9)
-      return is_whole ? move_wide_streams<9, 0, true, Separates> : move_wide_streams<9, 1, true, Separates>;
-    if (count == 16)
-      return is_whole ? move_wide_streams<16, 0, true, Separates> : move_wide_streams<16, 1, true, Separates>;
+    if (count == 9) return is_whole ? move_wide_streams<9, 0> : move_wide_streams<9, 1>;
+    if (count == 16) return is_whole ? move_wide_streams<16, 0> : move_wide_streams<16, 1>;
   }
   return nullptr;
 }
 
-/// Returns the mover that interleaves, or separates, so many streams with registers of 64 bytes, or null.
-template <bool Separates>
+/// Returns the mover that interleaves and separates so many streams with registers of 64 bytes, or null. It is a template, so
+/// only programs that plan such moves compile it.
+template <class = void>
 block_mover choose_wide_mover(std::size_t streams, std::size_t row_bytes, std::size_t element_size) noexcept {
   const bool are_some = (streams >= 2 && streams <= 9) || streams == 16;
   if (element_size > 8 || !are_some) return nullptr;
   const wide_slots shape = wide_slots::of(streams, row_bytes);
   switch (shape.slots) {
-    case 4: return wide_mover_of<Separates, 4>(shape.count, false);
-    case 2: return wide_mover_of<Separates, 2>(shape.count, false);
-    default: return wide_mover_of<Separates, 1>(shape.count, row_bytes >= 64);
+    case 4: return wide_mover_of<4>(shape.count, false);
+    case 2: return wide_mover_of<2>(shape.count, false);
+    default: return wide_mover_of<1>(shape.count, row_bytes >= 64);
   }
 }
 
