@@ -35,8 +35,6 @@ inline constexpr std::size_t box_bytes = 16 * 1024;
 /// Bytes of a box that is reduced: its pieces cost more than those of sums. A box of short rows has at least so many places,
 /// even if they have many phases: each phase then fills the accumulators.
 inline constexpr std::int64_t reduced_box_bytes = 64 * 1024;
-/// Bytes of such a box in a buffer.
-inline constexpr std::int64_t reduced_buffer_bytes = 32 * 1024;
 inline constexpr std::int64_t least_reduced_places{most_accumulators};
 
 /// A place of more bytes, with all its phases, is reduced without a buffer: a buffer would have few places. Long rows of
@@ -212,7 +210,7 @@ inline gather::gather(const sum_request& sums, const sum_functions* sum) noexcep
   }
   const bool has_short_rows = last.places() <= least_reduced_places;
   const std::int64_t reduced_bytes =
-      buffered_ ? reduced_buffer_bytes
+      buffered_ ? std::int64_t{box_bytes}
                 : std::max(reduced_box_bytes, has_short_rows ? least_reduced_places * size : 0);
   const std::int64_t bytes = reduces ? reduced_bytes : adds_ ? added_bytes : std::int64_t{box_bytes};
   box_ = buffered_          ? choose_box(places_, size, bytes, written_run(result_size))
@@ -227,7 +225,7 @@ inline std::int64_t gather::phases_of_reductions(std::int64_t place_bytes) const
   const std::int64_t size = columns_.result_size();
   if (last.output_stride != size || place_bytes % last.phases != 0) return 0;
   const std::int64_t row = std::min(last.places(), least_reduced_places) * (place_bytes / last.phases);
-  const std::int64_t phases = reduced_buffer_bytes / row;
+  const std::int64_t phases = std::int64_t{box_bytes} / row;
   return phases < last.phases && phases * size >= sum_costs::least_written_run ? phases : 0;
 }
 
@@ -445,9 +443,9 @@ inline std::int64_t gather::whole_places(const box& part, std::size_t d) const n
 [[gnu::noinline]] inline void gather::fill_by_buffer(const box& part, const std::byte* columns,
                                                      const box_target& places,
                                                      sum_moves& moves) const noexcept {
-  alignas(64) std::byte buffer[static_cast<std::size_t>(reduced_buffer_bytes) + readable_slack];
+  alignas(64) std::byte buffer[box_bytes + readable_slack];
   const box_target phases = buffer_of(part, buffer);
-  if (has_gaps_) std::memset(buffer, 0, sizeof(buffer));
+  if (has_gaps_) std::memset(buffer, 0, box_bytes);
   if (columns_.accumulates) move_sums(part, phases, places, true, moves);
   sum(columns_, part, columns, phases, false, may_mask(part, places));
   move_sums(part, phases, places, false, moves);
