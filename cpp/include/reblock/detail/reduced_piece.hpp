@@ -209,13 +209,13 @@ class reduced_piece {
     }
   }
 
-  /// Returns the largest number of elements that are reduced at once. If each has masks or weights of its own, these are
-  /// listed, so there are fewer.
+  /// Returns the largest number of elements that are reduced at once. If each has masks, weights or a factor of its own, these
+  /// are listed, so there are fewer.
   std::int64_t most_elements() noexcept {
     if (term_count_ == 0) return rows_.most_elements();  // there may be no functions
     const std::int64_t most = rows_.most_elements(*functions_);
     rows_.set_size(2, std::min(inner_.extent, most));
-    const bool rows_vary = outer_.window_axis != no_window_axis && !rows_.adds_in_place();
+    const bool rows_vary = outer_.window_axis != no_window_axis && (sums_weights() || !rows_.adds_in_place());
     const bool lists = has_masks() || (is_weighted() && (inner_.window_axis != no_window_axis || rows_vary));
     return lists ? rows_.most_elements() : most;
   }
@@ -435,7 +435,7 @@ class reduced_piece {
   const double* weights_of_terms_[most_terms];
   const std::byte* masks_of_terms_[most_terms];
   alignas(64) double weights_[weights_room];
-  alignas(64) double factors_[most_together];  ///< sums of weights, then their inverses
+  alignas(64) double factors_[most_accumulators];  ///< sums of weights, then their inverses
 };
 
 /// Reduces a piece.
