@@ -197,7 +197,9 @@ def test_a_sum_with_integer_weights_is_exact(data: st.DataObject, largest: int) 
 
 @pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "c8"])
 @pytest.mark.parametrize("length", [5, 13, 33, 90, 400])
-@pytest.mark.parametrize("weights", [None, [[0.5, 1, 0.75], [1, 3, 2]], np.arange(1, 10).reshape(3, 3)])
+@pytest.mark.parametrize(
+    "weights", [None, [[0.5, 1, 0.75], [1, 3, 2]], np.arange(1, 10).reshape(3, 3)]
+)
 def test_the_mean_of_negative_zeros_is_a_negative_zero(
     dtype: str, length: int, weights: Any
 ) -> None:
@@ -236,7 +238,9 @@ def test_long_signals_whose_windows_are_far_apart(
     weight = np.bincount(places.ravel(), np.repeat(weights, places.shape[1]), length + 1)[1:]
 
     def summed(terms: Any) -> Any:
-        each = [np.bincount(places.ravel(), t.ravel(), length + 1)[1:] for t in terms.reshape(4, -1)]
+        each = [
+            np.bincount(places.ravel(), t.ravel(), length + 1)[1:] for t in terms.reshape(4, -1)
+        ]
         return np.reshape(each, (2, 2, length))
 
     def result(sums: Any) -> Any:
@@ -255,7 +259,9 @@ def test_long_signals_whose_windows_are_far_apart(
         (folded(reduction="mean", weights=[weights]), weighted),
     ):
         np.testing.assert_allclose(
-            actual.astype(float), result(expected).astype(float), rtol=2e-3 if dtype == "f2" else 1e-6
+            actual.astype(float),
+            result(expected).astype(float),
+            rtol=2e-3 if dtype == "f2" else 1e-6,
         )
     held = np.ones((2, 2, length), dtype)
     folded(weights=[weights], accumulate=True, out=held)
