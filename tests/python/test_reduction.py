@@ -220,12 +220,13 @@ def test_the_mean_of_negative_zeros_is_a_negative_zero(
 @pytest.mark.parametrize("dtype", ["u1", "i2", "f2", "f4", "f8"])
 @pytest.mark.parametrize("hop", [70, 128])
 @pytest.mark.parametrize(
-    ("size", "dilation", "padding", "rest"), [(300, 1, 0, 0), (200, 3, 5, 66), (60, 2, 130, 1)]
+    "window", [(300, 1, 0, 0), (200, 3, 5, 66), (60, 2, 130, 1)], ids=["dense", "dilated", "sparse"]
 )
 def test_long_signals_whose_windows_are_far_apart(
-    dtype: str, hop: int, size: int, dilation: int, padding: int, rest: int
+    dtype: str, hop: int, window: tuple[int, int, int, int]
 ) -> None:
     """A part of the positions between two windows is reduced at a time, in rows of many windows."""
+    size, dilation, padding, rest = window
     length = 300 * hop + rest
     call: dict[str, Any] = {"strides": hop, "dilations": dilation}
     call |= {"start_padding": padding, "end_padding": padding}
