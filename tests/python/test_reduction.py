@@ -197,15 +197,76 @@ def test_a_sum_with_integer_weights_is_exact(data: st.DataObject, largest: int) 
 
 @pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "c8"])
 @pytest.mark.parametrize("length", [5, 13, 33, 90, 400])
-def test_the_mean_of_negative_zeros_is_a_negative_zero(dtype: str, length: int) -> None:
-    """Also at the edges, where positions have fewer terms."""
+@pytest.mark.parametrize(
+    "weights", [None, [[0.5, 1, 0.75], [1, 3, 2]], np.arange(1, 10).reshape(3, 3)]
+)
+def test_the_mean_of_negative_zeros_is_a_negative_zero(
+    dtype: str, length: int, weights: Any
+) -> None:
+    """Also at the edges, where positions have fewer terms, and where each has one term."""
     x = np.full((2, 2, 9, length), np.dtype(dtype).type(-0.0))
-    for stride in (1, 2):
+    for stride in (1, 2, 3, 4):
         ones = reblock.unfold(np.ones(x.shape, bool), 3, strides=stride)
         reached = reblock.fold(ones, x.shape[2:], 3, strides=stride)
         columns = reblock.unfold(x, 3, strides=stride)
-        mean = reblock.fold(columns, x.shape[2:], 3, strides=stride, reduction="mean")
+        options: dict[str, Any] = {"reduction": "mean", "weights": weights}
+        mean = reblock.fold(columns, x.shape[2:], 3, strides=stride, **options)
         assert_same_bytes(mean[reached], x[reached])
+    pads: dict[str, Any] = {"start_padding": 1, "end_padding": 1, "padding_mode": "reflect"}
+    mean = reblock.fold(reblock.unfold(x, 3, **pads), x.shape[2:], 3, **pads, **options)
+    assert_same_bytes(mean, x)
+
+
+@pytest.mark.parametrize("dtype", ["u1", "i2", "f2", "f4", "f8"])
+@pytest.mark.parametrize("hop", [70, 128])
+@pytest.mark.parametrize(
+    "window", [(300, 1, 0, 0), (200, 3, 5, 66), (60, 2, 130, 1)], ids=["dense", "dilated", "sparse"]
+)
+def test_long_signals_whose_windows_are_far_apart(
+    dtype: str, hop: int, window: tuple[int, int, int, int]
+) -> None:
+    """A part of the positions between two windows is reduced at a time, in rows of many windows."""
+    size, dilation, padding, rest = window
+    length = 300 * hop + rest
+    call: dict[str, Any] = {"strides": hop, "dilations": dilation}
+    call |= {"start_padding": padding, "end_padding": padding}
+    places = reblock.unfold(np.arange(1, length + 1)[None, None], size, **call)[0]
+    numbers = np.random.default_rng(0)
+    columns = numbers.integers(0, 8, (2, 2, *places.shape)).astype(dtype)
+    weights = numbers.integers(0, 4, size).astype(float)
+    rows = weights[:, None] * columns.astype(float)
+    count = np.bincount(places.ravel(), (places > 0).ravel(), length + 1)[1:]
+    weight = np.bincount(places.ravel(), np.repeat(weights, places.shape[1]), length + 1)[1:]
+
+    def summed(terms: Any) -> Any:
+        each = [
+            np.bincount(places.ravel(), t.ravel(), length + 1)[1:] for t in terms.reshape(4, -1)
+        ]
+        return np.reshape(each, (2, 2, length))
+
+    def result(sums: Any) -> Any:
+        rounded = np.rint(sums) if dtype[0] in "ui" else sums
+        return (np.clip(rounded, 0, 255) if dtype == "u1" else rounded).astype(dtype)
+
+    def folded(**options: Any) -> Any:
+        rows_of_channels = columns.reshape(2, -1, places.shape[1])
+        return reblock.fold(rows_of_channels, length, size, **call, **options)
+
+    assert_same_values(folded(weights=[weights]), result(summed(rows)))
+    means = summed(columns.astype(float)) / np.maximum(count, 1)
+    weighted = summed(rows) / np.maximum(weight, 1)
+    for actual, expected in (
+        (folded(reduction="mean"), means),
+        (folded(reduction="mean", weights=[weights]), weighted),
+    ):
+        np.testing.assert_allclose(
+            actual.astype(float),
+            result(expected).astype(float),
+            rtol=2e-3 if dtype == "f2" else 1e-6,
+        )
+    held = np.ones((2, 2, length), dtype)
+    folded(weights=[weights], accumulate=True, out=held)
+    assert_same_values(held, result(summed(rows) + 1))
 
 
 @given(st.data())

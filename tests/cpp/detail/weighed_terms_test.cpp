@@ -6,6 +6,7 @@
 #include <complex>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <random>
 #include <type_traits>
@@ -153,6 +154,33 @@ TEST_CASE_TEMPLATE("single terms are multiplied by the weights of their places i
         [&](std::size_t offset, const T& term) { return times<T>(weights.products[offset], term); });
     CHECK(drawn.folded({.weights = weights.by_axis()}) == expected);
     CHECK(drawn.folded({.weights = weights.whole(drawn.sizes)}) == expected);
+  }
+}
+
+TEST_CASE_TEMPLATE("long rows of windows have the weights of a window again and again", T, bool, std::uint8_t,
+                   std::int8_t, std::int16_t, float) {
+  std::mt19937 random(1);
+  for (const std::int64_t size : {1, 2, 3, 4, 5, 6, 8, 12, 16, 24, 48, 64, 100, 128, 255, 256, 300}) {
+    CAPTURE(size);
+    const std::int64_t windows = 700 / size + 1;
+    const std::int64_t length = windows * size;
+    std::vector<double> weights(static_cast<std::size_t>(size));
+    for (double& weight : weights) weight = static_cast<double>(draw(random, 0, 60));
+    std::vector<char> held(static_cast<std::size_t>(length) * sizeof(T));
+    auto* const columns = reinterpret_cast<T*>(held.data());
+    std::vector<char> results(held.size());
+    for (std::int64_t i = 0; i < length; ++i) columns[i] = static_cast<T>(draw(random, -9, 9));
+    fold(tensor_view<const T>(columns, {1, size, windows}),
+         tensor_view<T>(reinterpret_cast<T*>(results.data()), {1, 1, length}),
+         {.sizes = {size}, .strides = {size}}, {.weights = {weights}});
+    bool are_equal = true;
+    for (std::int64_t i = 0; i < length; ++i) {
+      const T term = columns[i % size * windows + i / size];
+      T result;
+      std::memcpy(&result, results.data() + static_cast<std::size_t>(i) * sizeof(T), sizeof(T));
+      are_equal = are_equal && result == times<T>(weights[static_cast<std::size_t>(i % size)], term);
+    }
+    CHECK(are_equal);
   }
 }
 

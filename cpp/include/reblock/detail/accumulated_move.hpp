@@ -8,9 +8,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <type_traits>
 
 #include <reblock/detail/axis_order.hpp>
+#include <reblock/detail/block_lines.hpp>
 #include <reblock/detail/blocks.hpp>
 #include <reblock/detail/checked.hpp>
 #include <reblock/detail/configuration.hpp>
@@ -37,8 +39,13 @@ class accumulated_move {
   double cost() const noexcept {
     double pieces = 1;
     for (std::size_t i = 0; i < rank_; ++i) pieces *= static_cast<double>(axes_[i].pieces());
-    return pieces * moves_.cost() + sum_costs::added_byte * static_cast<double>(bytes_);
+    const auto bytes = static_cast<double>(bytes_);
+    const double asked = asks_for_lines() ? sum_costs::asked_byte * bytes : 0;
+    return pieces * moves_.cost() + sum_costs::added_byte * bytes - asked;
   }
+
+  /// Tells whether lines of the destination are asked for: a cache may not hold them.
+  bool asks_for_lines() const noexcept { return static_cast<double>(bytes_) > cache_sizes::second_level; }
 
   /// Returns the bytes of the runs that a piece has in the destination.
   std::int64_t run_bytes() const noexcept {
@@ -64,11 +71,20 @@ class accumulated_move {
   void run(const std::byte* source, std::byte* destination) const noexcept {
     alignas(64) std::array<std::byte, buffer_bytes + readable_slack> buffer;
     std::array<std::int64_t, max_axes> done{};
-    walk(0, done, source + source_offset_, destination + destination_offset_, buffer.data());
+    const block_lines lines(std::span<const cut_axis>(axes_).first(rank_), element_size_,
+                            &tile_axis::destination_stride);
+    walk(0, done, source + source_offset_, destination + destination_offset_,
+         {buffer.data(), asks_for_lines() ? &lines : nullptr});
   }
 
  private:
   static constexpr std::int64_t buffer_bytes = 32 * 1024;
+
+  /// A piece has a buffer, and lines of the destination, or null if a cache may hold them.
+  struct piece_buffer {
+    std::byte* first;
+    const block_lines* lines;
+  };
 
   accumulated_move(const layout& terms, std::int64_t element_size, const sum_functions& sum, bool) noexcept
       : rank_(terms.rank),
@@ -107,10 +123,11 @@ class accumulated_move {
 
   /// Walks the pieces. Of the last piece of an axis, `done` indices belong to the piece before as well.
   void walk(std::size_t i, std::array<std::int64_t, max_axes>& done, const std::byte* source,
-            std::byte* destination, std::byte* buffer) const noexcept {
+            std::byte* destination, const piece_buffer& buffer) const noexcept {
     if (i == rank_) {
-      moves_.run(source, buffer);
-      return add(done, buffer, destination);
+      if (buffer.lines != nullptr) buffer.lines->prefetch_at<1>(destination);
+      moves_.run(source, buffer.first);
+      return add(done, buffer.first, destination);
     }
     const cut_axis& axis = axes_[i];
     for (std::int64_t k = 0; k < axis.pieces(); ++k) {

@@ -55,7 +55,10 @@ struct quotient {
   }
 };
 
-/// The functions of one kind of accumulators. A row has up to most_accumulators.
+/// Rows that need no lists for each accumulator may have so many, if there is room.
+[[gnu::visibility("hidden")]] inline constexpr std::size_t most_together = 4 * most_accumulators;
+
+/// The functions of one kind of accumulators. A row has up to `most`.
 struct accumulation {
   void (*add)(std::byte* row, const rows_of_terms&, const term_offsets&, beginning);
   /// Adds terms times weights. `weights` points to each term's weight of the first element. If the weights of a row's
@@ -65,9 +68,10 @@ struct accumulation {
   /// Converts `period` weights, where they are, to the type that accumulators multiply by, and repeats them until there are
   /// `count`. Returns whether this is exact.
   bool (*list_weights)(double* weights, std::size_t count, std::size_t period);
-  /// Makes sums of rows of contiguous single terms, where they are. `weights` has a row's list, or one weight.
+  /// Makes sums of rows of contiguous single terms, where they are. `weights` has one weight if `period` is 0, else the list
+  /// of so many that list_weighing() has made. If rows are longer, lanes of any width divide it.
   void (*weigh)(std::byte* terms, std::size_t columns, const tile_axis& rows, const double* weights,
-                bool vary);
+                std::size_t period);
   /// Writes the contiguous results of `count` accumulators.
   void (*finish)(const std::byte* row, std::byte* results, std::size_t count, const quotient&);
   /// Makes numbers of terms, where they are, a list by which finish() divides fast. Returns whether it can.
@@ -76,6 +80,11 @@ struct accumulation {
   void (*add_single)(std::byte* row, const single_terms_of_rows&);
   /// Makes accumulators 0, or, for a first term, what changes no sum: -0 in floating point.
   void (*fill)(std::byte* row, std::size_t count, beginning from);
+  /// Makes a list for weigh() as list_weights() does. A list for pairs of terms has the weights of all even places, then those
+  /// of the odd ones.
+  bool (*list_weighing)(double* weights, std::size_t count, std::size_t period);
+  /// Accumulators that have room in accumulators_bytes.
+  std::size_t most;
 };
 /// Bytes of a row of any accumulators: two long doubles each.
 [[gnu::visibility("hidden")]] inline constexpr std::size_t accumulators_bytes = most_accumulators * 32;

@@ -5,7 +5,7 @@
 //
 // If windows lie `stride` elements apart, the positions of an axis belong to `stride` phases: the position modulo the
 // stride. If the last axis has several phases, a buffer holds the sums of a box phase by phase, and moves in blocks
-// interleave them.
+// interleave them. A box of a reduction may have only some phases of that axis: then its rows of places are longer.
 #pragma once
 
 #include <algorithm>
@@ -73,7 +73,7 @@ class gather {
   gather(const sum_request& sums, const sum_functions* sum) noexcept;
 
   std::int64_t boxes() const noexcept {
-    std::int64_t count = 1;
+    std::int64_t count = phase_boxes();
     for (std::size_t i = 0; i < box_.size(); ++i) count *= boxes_along(i);
     return count;
   }
@@ -90,6 +90,10 @@ class gather {
   std::int64_t boxes_along(std::size_t i) const noexcept {
     return places_[i] == 0 ? 0 : (places_[i] - 1) / box_[i] + 1;
   }
+  std::int64_t phase_boxes() const noexcept { return ceil_divide(last_axis().phases, phases_at_once_); }
+  const gather_axis& last_axis() const noexcept { return columns_.axes[spatial_axes() - 1]; }
+  std::int64_t whole_phases(std::size_t d, const box& part) const noexcept;
+  std::int64_t phases_of_reductions(std::int64_t place_bytes) const noexcept;
   least_places written_run(std::int64_t element_size) const noexcept;
   bool has_masked_rows(const box_target& to) const noexcept;
   double groups_along(std::size_t d) const noexcept;
@@ -117,14 +121,15 @@ class gather {
                  sum_moves& moves) const noexcept;
 
   columns_of_windows columns_;
-  axis_values output_strides_;  ///< of n, c and the spatial axes, bytes
-  std::int64_t output_offset_;  ///< bytes
-  axis_values places_;          ///< n, c, places of each spatial axis
-  axis_values box_;             ///< indices and places of a box
-  bool buffered_ = false;       ///< whether a box is summed in a buffer
-  bool by_channels_ = false;    ///< whether registers hold neighbouring channels, else neighbouring windows
-  bool has_gaps_ = false;       ///< whether there are phases without terms
-  bool adds_ = false;           ///< whether a buffer has the sums of a box, which are added to the image
+  axis_values output_strides_;       ///< of n, c and the spatial axes, bytes
+  std::int64_t output_offset_;       ///< bytes
+  axis_values places_;               ///< n, c, places of each spatial axis
+  axis_values box_;                  ///< indices and places of a box
+  std::int64_t phases_at_once_ = 1;  ///< phases of a box along the last axis
+  bool buffered_ = false;            ///< whether a box is summed in a buffer
+  bool by_channels_ = false;  ///< whether registers hold neighbouring channels, else neighbouring windows
+  bool has_gaps_ = false;     ///< whether there are phases without terms
+  bool adds_ = false;         ///< whether a buffer has the sums of a box, which are added to the image
 };
 static_assert(std::is_trivially_copyable_v<gather>);
 
@@ -195,6 +200,14 @@ inline gather::gather(const sum_request& sums, const sum_functions* sum) noexcep
       reduces ? size <= most_reduced_place && (result_size <= 2 || row <= reduced_piece::most_masked_row)
               : size <= std::int64_t{box_bytes};
   buffered_ = is_spread && is_small && last.block_stride == element_size;
+  phases_at_once_ = last.phases;
+  if (reduces && is_spread && last.block_stride == element_size) {
+    if (const std::int64_t phases = phases_of_reductions(size); phases != 0) {
+      size = size / last.phases * phases;
+      phases_at_once_ = phases;
+      buffered_ = true;
+    }
+  }
   const bool has_short_rows = last.places() <= least_reduced_places;
   const std::int64_t reduced_bytes =
       buffered_ ? std::int64_t{box_bytes}
@@ -203,6 +216,17 @@ inline gather::gather(const sum_request& sums, const sum_functions* sum) noexcep
   box_ = buffered_          ? choose_box(places_, size, bytes, written_run(result_size))
          : reduces || adds_ ? choose_box(places_, size, bytes)
                             : choose_box(places_, element_size);
+}
+
+/// Returns how many phases of the last axis are reduced at once so that a buffer has long rows of places, or 0 if a box has all
+/// phases. Neighbouring phases make runs of the image, which must be worth writing.
+inline std::int64_t gather::phases_of_reductions(std::int64_t place_bytes) const noexcept {
+  const gather_axis& last = last_axis();
+  const std::int64_t size = columns_.result_size();
+  if (last.output_stride != size || place_bytes % last.phases != 0) return 0;
+  const std::int64_t row = std::min(last.places(), least_reduced_places) * (place_bytes / last.phases);
+  const std::int64_t phases = std::int64_t{box_bytes} / row;
+  return phases < last.phases && phases * size >= sum_costs::least_written_run ? phases : 0;
 }
 
 /// Returns how many places of the image's innermost axis make a run that is worth writing.
@@ -275,7 +299,7 @@ inline double gather::row_elements(const box_target& to, bool has_masks) const n
 }
 
 inline double gather::cost() const noexcept {
-  const box whole{axis_values::repeat(box_.size(), 0), box_};
+  const box whole{axis_values::repeat(box_.size(), 0), box_, {0, last_axis().phases}};
   const box_target to = buffered_ ? buffer_of(whole, nullptr) : in_image();
   const bool has_masks = has_masked_rows(to);
   auto pieces = static_cast<double>(boxes_along(0)) * static_cast<double>(boxes_along(1));
@@ -297,13 +321,22 @@ inline double gather::cost() const noexcept {
 }
 
 inline box gather::box_of(std::int64_t number) const noexcept {
-  box part{box_, box_};
+  box part{box_, box_, {}};
   for (std::size_t i = box_.size(); i-- > 0;) {
     part.first[i] = number % boxes_along(i) * box_[i];
     part.extents[i] = std::min(box_[i], places_[i] - part.first[i]);
     number /= boxes_along(i);
+    if (i + 1 != box_.size()) continue;
+    const std::int64_t phase = number % phase_boxes() * phases_at_once_;
+    part.phases = {phase, std::min(phase + phases_at_once_, last_axis().phases)};
+    number /= phase_boxes();
   }
   return part;
+}
+
+/// Counts the phases of a box along a spatial axis.
+inline std::int64_t gather::whole_phases(std::size_t d, const box& part) const noexcept {
+  return d + 1 == spatial_axes() ? part.phases.end - part.phases.begin : columns_.axes[d].phases;
 }
 
 inline box_target gather::buffer_of(const box& part, std::byte* buffer) const noexcept {
@@ -317,7 +350,7 @@ inline box_target gather::buffer_of(const box& part, std::byte* buffer) const no
   for (std::size_t i = part.extents.size(); i-- > 2;) place(i);
   for (std::size_t d = spatial_axes(); d-- > 0;) {
     result.phase_strides[d] = stride;
-    stride *= columns_.axes[d].phases;
+    stride *= whole_phases(d, part);
   }
   if (!by_channels_) place(1);
   place(0);
@@ -339,6 +372,8 @@ inline box_target gather::image_of(const box& part, std::byte* image) const noex
   for (std::size_t i = 0; i < part.first.size(); ++i) {
     offset = wrapping_add(offset, wrapping_multiply(part.first[i], result.place_strides[i]));
   }
+  offset =
+      wrapping_add(offset, wrapping_multiply(part.phases.begin, result.phase_strides[spatial_axes() - 1]));
   result.first = image + offset;
   return result;
 }
@@ -354,23 +389,26 @@ inline layout gather::written_layout(const box& part, const box_target& sums, co
   for (std::size_t d = 0; d < spatial_axes(); ++d) {
     const gather_axis& axis = columns_.axes[d];
     const std::int64_t whole = whole_places(part, d);
+    const std::int64_t first = d + 1 == spatial_axes() ? part.phases.begin : 0;
+    const std::int64_t fewer = std::max<std::int64_t>(0, axis.extent % axis.phases - first);
     const bool is_rest = rest[d] != 0;
     const std::int64_t place = is_rest ? whole : 0;
     const std::int64_t from = sums.place_strides[2 + d];
     const std::int64_t to = places.place_strides[2 + d];
     moves.add({is_rest ? 1 : whole, from, to});
-    moves.add(
-        {is_rest ? axis.extent % axis.phases : axis.phases, sums.phase_strides[d], places.phase_strides[d]});
+    moves.add({is_rest ? fewer : whole_phases(d, part), sums.phase_strides[d], places.phase_strides[d]});
     moves.source_offset += place * from;
     moves.destination_offset = wrapping_add(moves.destination_offset, wrapping_multiply(place, to));
   }
   return moves;
 }
 
-/// Counts the places of a box that have all phases.
+/// Counts the places of a box that have all its phases.
 inline std::int64_t gather::whole_places(const box& part, std::size_t d) const noexcept {
   const gather_axis& axis = columns_.axes[d];
-  return std::min(axis.extent / axis.phases - part.first[2 + d], part.extents[2 + d]);
+  const std::int64_t phases = d + 1 == spatial_axes() ? part.phases.end : axis.phases;
+  const std::int64_t places = floor_divide(axis.extent - phases, axis.phases) + 1;
+  return std::min(places - part.first[2 + d], part.extents[2 + d]);
 }
 
 /// Moves the sums of a box from the buffer to the image. `back`: moves the image's values to the buffer.

@@ -9,6 +9,7 @@
 
 #include <reblock/detail/checked.hpp>
 #include <reblock/detail/configuration.hpp>
+#include <reblock/detail/layout.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
@@ -36,6 +37,17 @@ struct phase_group {
   std::int64_t cycle = 1;
   std::int64_t shift = 0;
   std::int64_t advance = 1;
+
+  /// Keeps the phases of a range.
+  constexpr void keep(const index_range& phases) noexcept {
+    const auto index = [&](std::int64_t phase) {
+      return std::clamp<std::int64_t>(ceil_divide(phase - number, step), 0, count);
+    };
+    const std::int64_t first = index(phases.begin);
+    count = index(phases.end) - first;
+    number += first * step;
+    first_offset += first;
+  }
 };
 
 /// A gather_axis describes one spatial axis. Window l adds its term of offset o to the position

@@ -41,16 +41,17 @@ struct columns_of_windows {
   }
 };
 
-/// A box has the places [first, first + extents) of n, c and the spatial axes.
+/// A box has the places [first, first + extents) of n, c and the spatial axes, and of the last axis some phases.
 struct box {
   axis_values first;
   axis_values extents;
+  index_range phases;
 };
 
 /// A box_target says where the sums of a box go. It has strides in bytes of n, c and the places, and of the phases of each
 /// spatial axis.
 struct box_target {
-  std::byte* first;  ///< place 0 of the box, phase 0
+  std::byte* first;  ///< place 0 of the box, its first phase
   axis_values place_strides;
   axis_values phase_strides;
 };
@@ -72,8 +73,12 @@ class piecewise_sum {
       at.source = wrapping_add(at.source, wrapping_multiply(box_.first[i], columns_.strides[i]));
     }
     const gather_axis& axis = last_axis();
-    for (std::int64_t offset = 0; offset < axis.summed_phases(); offset += last_.count) {
+    std::int64_t count = 0;
+    for (std::int64_t offset = 0; offset < axis.summed_phases(); offset += count) {
       last_ = axis.group_at(offset);
+      count = last_.count;
+      last_.keep(box_.phases);
+      if (last_.count == 0) continue;
       make_masks();
       sum_along(0, at);
     }
@@ -120,17 +125,18 @@ class piecewise_sum {
     const std::int64_t first = s.terms() > 0 ? s.first_term : 0;  // without terms its value has no effect
     const std::int64_t block = s.begin - group.shift - first * group.advance;
     const std::int64_t offset = group.first_offset + first * group.cycle;
+    const std::int64_t first_phase = d + 1 == rank() ? box_.phases.begin : 0;
     phase_axis(d) = {group.count, axis.size_stride, wrapping_multiply(group.step, sums_.phase_strides[d])};
     place_axis(d) = {s.size(), axis.block_stride, stride};
     offsets_[d] = offset;
     cycles_[d] = group.cycle;
     terms_[d] = {s.terms(), wrapping_subtract(wrapping_multiply(group.cycle, axis.size_stride),
                                               wrapping_multiply(group.advance, axis.block_stride))};
-    return {
-        wrapping_add(at.source, wrapping_add(wrapping_multiply(block, axis.block_stride),
-                                             wrapping_multiply(offset, axis.size_stride))),
-        wrapping_add(at.destination, wrapping_add(wrapping_multiply(s.begin - box_.first[2 + d], stride),
-                                                  wrapping_multiply(group.number, sums_.phase_strides[d])))};
+    return {wrapping_add(at.source, wrapping_add(wrapping_multiply(block, axis.block_stride),
+                                                 wrapping_multiply(offset, axis.size_stride))),
+            wrapping_add(at.destination, wrapping_add(wrapping_multiply(s.begin - box_.first[2 + d], stride),
+                                                      wrapping_multiply(group.number - first_phase,
+                                                                        sums_.phase_strides[d])))};
   }
 
   void sum_along(std::size_t d, offsets at) {

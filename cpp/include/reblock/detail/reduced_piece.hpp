@@ -165,7 +165,7 @@ class reduced_piece {
   /// Cuts the inner axes into rows of accumulators. If all rows have the same terms, weights and masks, these are listed once,
   /// and rows that follow each other in the columns are read one after the other.
   void reduce_rows(const std::byte* source, std::byte* destination) noexcept {
-    const std::int64_t limit = rows_.most_elements();
+    const std::int64_t limit = most_elements();
     const std::int64_t period = static_cast<std::int64_t>(masks_.period) / term_size();
     std::int64_t columns = std::min(inner_.extent, limit);
     if (columns < inner_.extent && period != 0 && period <= limit) columns = limit / period * period;
@@ -207,6 +207,17 @@ class reduced_piece {
                [this](const std::byte* from, std::byte* to) { reduce_elements(from, to); });
       }
     }
+  }
+
+  /// Returns the largest number of elements that are reduced at once. If each has masks, weights or a factor of its own, these
+  /// are listed, so there are fewer.
+  std::int64_t most_elements() noexcept {
+    if (term_count_ == 0) return rows_.most_elements();  // there may be no functions
+    const std::int64_t most = rows_.most_elements(*functions_);
+    rows_.set_size(2, std::min(inner_.extent, most));
+    const bool rows_vary = outer_.window_axis != no_window_axis && (sums_weights() || !rows_.adds_in_place());
+    const bool lists = has_masks() || (is_weighted() && (inner_.window_axis != no_window_axis || rows_vary));
+    return lists ? rows_.most_elements() : most;
   }
 
   /// Walks the other axes. Weights stay as they are.

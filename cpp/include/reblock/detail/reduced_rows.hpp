@@ -106,6 +106,12 @@ class reduced_rows {
   std::int64_t parts() const noexcept { return how_.types.results.is_pair ? 2 : 1; }
   /// Returns the largest number of elements.
   std::int64_t most_elements() const noexcept { return std::int64_t{most_accumulators} / parts(); }
+  /// Returns the largest number of elements for which nothing is listed. They and their terms have room in the buffers.
+  std::int64_t most_elements(const accumulation& functions) const noexcept {
+    const auto bytes = static_cast<std::int64_t>(sizeof(terms_buffer_));
+    return std::min(static_cast<std::int64_t>(functions.most) / parts(),
+                    bytes / std::max(term_size(), result_size()));
+  }
   bool is_weighted() const noexcept { return !how_.weights.empty(); }
 
   void set_steps(const steps& along_row, const steps& along_column) noexcept {
@@ -122,7 +128,7 @@ class reduced_rows {
   /// Begins from the values at `destination`, or from nothing.
   void begin(const accumulation& functions, const std::byte* destination) noexcept {
     functions_ = &functions;
-    from_ = how_.by == fold_reduction::sum || is_weighted() ? beginning::zero : beginning::first_term;
+    from_ = how_.by == fold_reduction::sum ? beginning::zero : beginning::first_term;
     if (!how_.accumulates) return;
     gather(destination, along_row_.destination, along_column_.destination, result_size());
     constexpr std::int64_t here = 0;

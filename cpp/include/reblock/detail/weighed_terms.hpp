@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <numeric>
 #include <type_traits>
 
 #include <reblock/axis_values.hpp>
@@ -58,6 +59,7 @@ class piece_weigher {
  private:
   using image_axis = single_terms::image_axis;
   static constexpr std::int64_t most_listed = 1024;  ///< weights
+  static constexpr std::int64_t most_lanes = 64;     ///< of a register
 
   /// Takes axes into a row, the innermost first: those along which weights do not change, and one along which they do.
   void choose_row(const single_terms& terms) noexcept {
@@ -81,6 +83,9 @@ class piece_weigher {
     constexpr auto most = static_cast<std::int64_t>(most_accumulators);
     segment_ = std::min(length_, period_ <= most ? most / period_ * period_ : most);
     lists_period_ = period_ <= most_listed;
+    if (row_ == nullptr || period_ > most || std::lcm(period_, most_lanes) > segment_) return;
+    repeated_ = std::lcm(period_, most_lanes);
+    segment_ = length_;
   }
 
   /// Walks the offsets in the window along the other axes.
@@ -99,13 +104,13 @@ class piece_weigher {
     for (std::int64_t begin = 0; begin < length_; begin += count) {
       count = std::min(segment_, length_ - begin);
       if (period_ > segment_) count = std::min(count, period_ - begin % period_);
-      choose_weights(begin, count);
+      choose_weights(begin, repeated_ != 0 ? repeated_ : count);
       windows_.for_each(
           [this, count](const tile& t, const std::byte*, std::byte* rows) {
             for_each_row(t, rows, rows, [&](const std::byte*, std::byte* row) {
               for (std::int64_t i = 0; i < t.outer.extent; ++i) {
                 weigh_(row + i * t.outer.destination_stride, static_cast<std::size_t>(count), t.inner,
-                       chosen_, row_ != nullptr);
+                       chosen_, chosen_period_);
               }
             });
           },
@@ -113,7 +118,7 @@ class piece_weigher {
     }
   }
 
-  /// Computes the weights of a part of a row. Positions without a term have the weight 0.
+  /// Computes `count` weights of a row. Positions without a term have the weight 0.
   void choose_weights(std::int64_t begin, std::int64_t count) noexcept {
     const window_weights& w = how_.weights;
     const std::size_t along = row_ == nullptr ? max_rank : row_->spatial_axis;
@@ -135,7 +140,8 @@ class piece_weigher {
     const std::int64_t place = begin % period_;
     const std::int64_t from = lists_period_ ? 0 : place;
     if (first != listed_ || from != listed_from_ || from + listed_count_ < place + count) {
-      list_weights(first, w.strides()[along], from, lists_period_ ? std::max(period_, segment_) : count);
+      const std::int64_t most = repeated_ != 0 ? repeated_ : std::max(period_, segment_);
+      list_weights(first, w.strides()[along], from, lists_period_ ? most : count);
       product_count_ = 0;
     }
     const double* const own = row_weights_ + (place - from);
@@ -148,19 +154,21 @@ class piece_weigher {
     use_weights(static_cast<std::size_t>(count), static_cast<std::size_t>(different));
   }
 
-  /// Lists weights for the fastest function: the first `period`, repeated. The product of two floats is exact in double, so it is rounded once.
+  /// Lists weights for the fastest function: the first `period`, repeated. The product of two floats is exact in double, so it
+  /// is rounded once.
   void use_weights(std::size_t count, std::size_t period) noexcept {
     if (exact_ != nullptr) {
-      std::copy_n(weights_, period, exact_weights_);
-      if (exact_->list_weights(exact_weights_, count, period)) {
-        weigh_ = exact_->weigh;
-        chosen_ = row_ == nullptr ? weights_ : exact_weights_;
-        return;
-      }
+      std::copy_n(weights_, period, listed_weights_);
+      if (exact_->list_weighing(listed_weights_, count, period)) return use(*exact_, count);
     }
-    if (row_ != nullptr) functions_.list_weights(weights_, count, period);
-    weigh_ = functions_.weigh;
-    chosen_ = weights_;
+    std::copy_n(weights_, period, listed_weights_);
+    if (row_ != nullptr) functions_.list_weighing(listed_weights_, count, period);
+    use(functions_, count);
+  }
+  void use(const accumulation& functions, std::size_t count) noexcept {
+    weigh_ = functions.weigh;
+    chosen_ = row_ == nullptr ? weights_ : listed_weights_;
+    chosen_period_ = row_ == nullptr ? 0 : count;
   }
 
   /// Lists `count` weights of the row's own axis, from a place of its period on.
@@ -191,8 +199,9 @@ class piece_weigher {
   std::int64_t repeats_ = 1;         ///< parts side by side with the same weight
   std::int64_t length_ = 1;          ///< of a row, parts
   std::int64_t period_ = 1;
-  std::int64_t segment_ = 1;  ///< parts that are weighed at once, at most
-  bool lists_period_ = true;  ///< whether there is room for the weights of a period
+  std::int64_t segment_ = 1;   ///< parts that are weighed at once, at most
+  std::int64_t repeated_ = 0;  ///< parts of a list that is used again and again along a row, or 0
+  bool lists_period_ = true;   ///< whether there is room for the weights of a period
   std::array<const image_axis*, max_rank> outer_{};
   std::size_t outer_count_ = 0;
   tile_list windows_;
@@ -204,9 +213,10 @@ class piece_weigher {
   std::int64_t product_place_ = 0;
   std::int64_t product_count_ = 0;
   const double* chosen_ = nullptr;
+  std::size_t chosen_period_ = 0;
   double row_weights_[most_listed];
-  double weights_[most_accumulators];  ///< or in their place those of list_weights()
-  double exact_weights_[most_accumulators];
+  double weights_[most_accumulators];
+  double listed_weights_[most_accumulators];
 };
 
 /// A weighed_windows is trivially copyable.
