@@ -189,7 +189,7 @@ class sweep_runner {
   }
 
   /// Brings the last plane of the axes for which `rest` is 1, and the planes before of the other axes.
-  void bring_part(const axis_values& rest, const std::byte* columns) noexcept {
+  [[gnu::noinline]] void bring_part(const axis_values& rest, const std::byte* columns) noexcept {
     layout moves;
     moves.source_offset = sweep_.column_offset_;
     moves.source_run = sweep_.source_run_;
@@ -249,7 +249,8 @@ class sweep_runner {
     }
   }
 
-  void add_rows(std::int64_t from, const target& to) noexcept {
+  // not inlined: its lists would take stack while boxes move
+  [[gnu::noinline]] void add_rows(std::int64_t from, const target& to) noexcept {
     std::array<term_list::axis, max_rank - 2> terms;
     tile_list rows;
     std::int64_t place = -to.skipped;
@@ -306,7 +307,7 @@ class sweep_runner {
   }
 
   /// Sets the sums of a box to 0, at the positions `positions` of axis `along`.
-  void clear(std::size_t along, const index_range& positions, const target& to) noexcept {
+  [[gnu::noinline]] void clear(std::size_t along, const index_range& positions, const target& to) noexcept {
     if (positions.begin >= positions.end) return;
     tile_list rows;
     std::int64_t place = -to.skipped;
