@@ -227,3 +227,37 @@ def test_a_process_may_end_while_workers_wait() -> None:
     code = "import numpy as np, reblock; reblock.unfold(np.ones((1, 64, 99, 99)), 3, threads=4)"
     done = run(code)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.measured
+def test_calls_need_little_stack() -> None:
+    code = """
+import threading, numpy as np, reblock
+
+def all_calls():
+    for dtype in (np.uint8, np.float32, np.float64):
+        for extents in ((30, 34), (5000,)):
+            image = np.ones((2, 40, *extents), dtype)
+            for mode in ("constant", "edge", "reflect", "wrap"):
+                pads = {"start_padding": 5, "end_padding": 30, "padding_mode": mode}
+                columns = reblock.unfold(image, 7, strides=2, **pads)
+                reblock.fold(columns, extents, 7, strides=2, **pads)
+                weights = np.ones((7,) * len(extents))
+                for how in ({"reduction": "mean"}, {"weights": weights, "reduction": "mean"}):
+                    reblock.fold(columns, extents, 7, strides=2, dtype=np.float64, **pads, **how)
+    photo = np.ones((4, 224, 224, 3), np.uint8)
+    convert = {"dtype": np.float32, "scale": 1 / 255, "bias": -0.5}
+    for size in (14, 16):
+        reblock.unfold(photo, size, strides=size, layout="NHWC", **convert)
+    reblock.space_to_depth(photo, 2, layout="NHWC", **convert)
+    reblock.depth_to_space(np.ones((2, 32, 102, 96), np.uint8), 2)
+    reblock.rearrange(photo, "n (h a) (w b) c -> n c a b h w", a=2, b=2)
+
+threading.stack_size(128 * 1024)
+thread = threading.Thread(target=all_calls)
+thread.start()
+thread.join()
+print("done")
+"""
+    done = run(code)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "done\n", "")

@@ -108,7 +108,7 @@ class block_offers {
   /// Tells whether a mover asks for the lines of the next block: those of squares and of few rows do, whose lines lie apart. Moves
   /// of larger elements are faster without.
   bool is_far(const block_move& move) const noexcept {
-    const bool are_apart = !move.are_runs && !move.dense_columns && !move.dense_rows;
+    const bool are_apart = !move.are_runs && !move.dense_columns && !move.dense_rows && !move.are_shuffled();
     return are_apart && !is_large_ && bytes_ > cache_sizes::far_moves && size_ <= cache_sizes::far_element;
   }
   /// Lets a block have so many indices of the repeated axes that it has enough bytes.
