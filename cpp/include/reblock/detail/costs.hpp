@@ -79,12 +79,14 @@ struct mover_costs {
   double spaced_run = 0.8;
   line_costs read_line = {1, 2.2, 2.2, 9};
   line_costs written_line = {1, 3, 9, 20};
-  /// Shuffled runs: a table, a call for a register, a row of runs, a window of a register, and storing a register.
+  /// Shuffled runs: a table, a call for a register, a row of runs, a window of a register, storing a register, and a byte if
+  /// neither side is a buffer.
   double shuffles = 300;
   double shuffle_call = 25;
   double shuffle_row = 5;
   double shuffle_window = 0.9;
   double shuffle_store = 1.2;
+  double shuffle_byte = 0.05;
   /// Shifted planes: bytes per cycle, a plane, and the border of a row.
   double plane_bytes = 16;
   double plane = 35;

@@ -593,7 +593,8 @@ class block_offers {
     outermost.at_once = std::min(outermost.extent, bytes / inner);
     shuffle_table table;
     if (!table.make(std::span(move.axes).subspan(move.repeated, move.row_axes), size_, width)) return offer;
-    offer.cost = cost_of_shuffles(move, table);
+    const double memory = buffer == buffered_side::none ? costs_.shuffle_byte * bytes_ : 0;
+    offer.cost = cost_of_shuffles(move, table) + memory;
     return offer;
   }
   double cost_of_shuffles(const block_move& move, const shuffle_table& table) const noexcept {
