@@ -249,7 +249,7 @@ class sweep_runner {
     }
   }
 
-  // not inlined: its lists would take stack while boxes move
+  // not inlined, like clear() and bring_part(): their lists would take stack while other moves run
   [[gnu::noinline]] void add_rows(std::int64_t from, const target& to) noexcept {
     std::array<term_list::axis, max_rank - 2> terms;
     tile_list rows;
