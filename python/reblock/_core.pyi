@@ -950,13 +950,14 @@ def rearrange(
     **axes_lengths : int
         Lengths of axes of the pattern, by their names. Of the names in a pair of
         parentheses on the left side, all but one must have a length. An axis cannot be
-        given a length here if it is called ``out`` or ``threads``.
+        given a length here if it is called ``bias``, ``dtype``, ``out``, ``scale`` or
+        ``threads``.
 
     Returns
     -------
     array
-        `out` if given, else a new C-contiguous array of the dtype of `x`, never a view: of
-        the library of `x` if that has ``__dlpack__``, otherwise an ndarray.
+        `out` if given, else a new C-contiguous array of `dtype`, or else of the dtype of `x`,
+        never a view: of the library of `x` if that has ``__dlpack__``, otherwise an ndarray.
 
     Raises
     ------
@@ -1091,8 +1092,8 @@ def repeat(
     Returns
     -------
     array
-        `out` if given, else a new C-contiguous array of the dtype of `x`: of the library of
-        `x` if that has ``__dlpack__``, otherwise an ndarray.
+        `out` if given, else a new C-contiguous array of `dtype`, or else of the dtype of `x`:
+        of the library of `x` if that has ``__dlpack__``, otherwise an ndarray.
 
     Raises
     ------

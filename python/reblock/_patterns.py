@@ -119,6 +119,13 @@ def lengths_in(
     return _core.pattern_lengths(pattern, use, tuple(shape), dict(given), *factors)
 
 
+def refuse_out(use: Use, axes_lengths: Mapping[str, Any]) -> None:
+    """Raise the usual TypeError if `out` is an array, where it can only be the name of an axis."""
+    out = axes_lengths.get("out", 0)
+    if out is None or getattr(out, "shape", ()) != ():
+        raise TypeError(f"{use}() got an unexpected keyword argument 'out'")
+
+
 def shape_of(groups: Groups, lengths: Sequence[Any]) -> tuple[Any, ...]:
     return tuple(math.prod(lengths[i] for i in group) for group in groups)
 

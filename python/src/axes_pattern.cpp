@@ -2,8 +2,10 @@
 #include "axes_pattern.hpp"
 
 #include <algorithm>
+#include <initializer_list>
 #include <limits>
 #include <string>
+#include <string_view>
 
 #include <reblock/reblock.hpp>
 
@@ -30,6 +32,16 @@ bool is_number(std::string_view token) {
 
 bool is_name(std::string_view token, const py::object& key) {
   return token.front() != '_' && token.back() != '_' && PyUnicode_IsIdentifier(key.ptr()) == 1;
+}
+
+/// What to do about names that are parameters of rearrange, so that no length can be given for them; or nothing.
+std::string parameter_hint(std::initializer_list<std::string_view> names) {
+  for (const std::string_view name : names) {
+    for (const char* parameter : {"bias", "dtype", "out", "scale", "threads"}) {
+      if (name == parameter) return " (" + quoted(name) + " is a parameter: call the axis otherwise)";
+    }
+  }
+  return {};
 }
 
 }  // namespace
@@ -207,15 +219,18 @@ axes_pattern::extents axes_pattern::fit(const array_shape& shape, const other_ke
       } else if (open == axes_.size()) {
         open = i;
       } else {
-        throw py::value_error("the lengths of " + axes_[open].name + " and " + axes_[i].name + " in " +
-                              text_of(g) + " cannot both be found: all but one must be given for pattern " +
-                              text_);
+        error why;
+        why << "the lengths of " << axes_[open].name.c_str() << " and " << axes_[i].name.c_str() << " in "
+            << text_of(g).c_str() << " cannot both be found: all but one must be given"
+            << parameter_hint({axes_[open].name, axes_[i].name}).c_str() << ": shape " << shape
+            << ", pattern " << text_.c_str();
+        throw py::value_error(why.message());
       }
     }
     const std::int64_t product = known.value();
     if (open == axes_.size()) {
       if (known.overflow() || product != extent)
-        refuse_axis("is " + text_of(g) + " = " + std::to_string(product));
+        refuse_axis("is " + (g.axes.empty() ? "" : text_of(g) + " = ") + std::to_string(product));
     } else if (known.overflow() || product == 0 || extent % product != 0) {
       refuse_axis(product == 0 ? "tells the length of " + axes_[open].name + " in " + text_of(g)
                                : "is a multiple of " + std::to_string(product) + " for " + text_of(g));
@@ -227,7 +242,7 @@ axes_pattern::extents axes_pattern::fit(const array_shape& shape, const other_ke
   for (std::size_t i = 0; i < axes_.size(); ++i) {
     if (of.lengths[i] != unknown) continue;
     throw py::value_error("the length of " + axes_[i].name + " must be given, which is new in pattern " +
-                          text_);
+                          text_ + parameter_hint({axes_[i].name}));
   }
   return of;
 }

@@ -44,6 +44,8 @@ class axes_pattern {
   /// ValueError for what is no pattern, TypeError for what is no str.
   axes_pattern(py::handle pattern, pattern_use use);
 
+  /// The pattern as Python shows it.
+  const std::string& text() const noexcept { return text_; }
   const std::vector<axis>& axes() const noexcept { return axes_; }
   const std::vector<group>& left() const noexcept { return left_; }
   const std::vector<group>& right() const noexcept { return right_; }
@@ -76,7 +78,7 @@ class axes_pattern {
   std::string text_of(const group& of) const;
   [[noreturn]] void refuse(const std::string& why) const;
 
-  std::string text_;  ///< as Python shows it
+  std::string text_;
   pattern_use use_;
   std::vector<axis> axes_;
   std::vector<group> left_;

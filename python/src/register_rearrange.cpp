@@ -60,13 +60,14 @@ threads : int, optional
 **axes_lengths : int
     Lengths of axes of the pattern, by their names. Of the names in a pair of
     parentheses on the left side, all but one must have a length. An axis cannot be
-    given a length here if it is called ``out`` or ``threads``.
+    given a length here if it is called ``bias``, ``dtype``, ``out``, ``scale`` or
+    ``threads``.
 
 Returns
 -------
 array
-    `out` if given, else a new C-contiguous array of the dtype of `x`, never a view: of
-    the library of `x` if that has ``__dlpack__``, otherwise an ndarray.
+    `out` if given, else a new C-contiguous array of `dtype`, or else of the dtype of `x`,
+    never a view: of the library of `x` if that has ``__dlpack__``, otherwise an ndarray.
 
 Raises
 ------
@@ -140,8 +141,8 @@ threads : int, optional
 Returns
 -------
 array
-    `out` if given, else a new C-contiguous array of the dtype of `x`: of the library of
-    `x` if that has ``__dlpack__``, otherwise an ndarray.
+    `out` if given, else a new C-contiguous array of `dtype`, or else of the dtype of `x`:
+    of the library of `x` if that has ``__dlpack__``, otherwise an ndarray.
 
 Raises
 ------
@@ -294,7 +295,7 @@ std::size_t factor_axis(const factor_argument& factor, const char* name, const a
   if (factor.is_number || static_cast<std::int64_t>(factor.values.size()) == length) return axis;
   throw py::value_error(std::string(name) + " must have one number for each of the " +
                         std::to_string(length) + " along axis " + std::string(py::repr(factor.axis)) +
-                        ", got " + std::to_string(factor.values.size()));
+                        " of pattern " + axes.text() + ", got " + std::to_string(factor.values.size()));
 }
 
 template <pattern_use Use>

@@ -152,6 +152,7 @@ def _by_pattern(
     options: _Options,
 ) -> da.Array:
     array = known(x, "x")
+    _patterns.refuse_out(use, axes_lengths)
     given = (options.scale, options.bias)
     lengths = _patterns.lengths_in(pattern, use, array.shape, axes_lengths, given)
     axes = _patterns.Axes.of(pattern, use, array.ndim)

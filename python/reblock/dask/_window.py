@@ -97,8 +97,8 @@ def unfold(
         A letter for each axis of the argument and of the result, as in `reblock`: "NHWC", "CHW" or
         "NLC". `channel_axis` must then be 1.
     dtype, scale, bias : optional
-        How elements are converted, as in `reblock`. The padding must then be 0. Values for each
-        channel need a single chunk along the channels.
+        How elements are converted, as in `reblock`. `padding_value` must then be 0. Values for
+        each channel need a single chunk along the channels.
     threads : int or None, default 1
         The largest number of threads of each task, at least 1. None means the number of
         `reblock.get_num_threads` in the process of the task.

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 import reblock
-from reblock._patterns import Axes, Use, lengths_in, named, shape_of, spelled
+from reblock._patterns import Axes, Use, lengths_in, named, refuse_out, shape_of, spelled
 from reblock.torch._conversion import Conversion, of_pattern
 from reblock.torch._operators import define_operator
 from reblock.torch._tensors import bits, require_dense_on_the_cpu, tensor
@@ -147,6 +147,7 @@ def _apply(
     require_dense_on_the_cpu("x", x, f"einops.{use}")
     if not isinstance(pattern, str):
         raise TypeError(f"pattern must be a str, got {pattern!r} ({type(pattern).__name__})")
+    refuse_out(use, axes_lengths)
     for name, value in {"threads": 1 if threads is None else threads, **axes_lengths}.items():
         if isinstance(value, bool) or not isinstance(value, int | np.integer | torch.SymInt):
             raise TypeError(f"{name} must be an int, got {value!r} ({type(value).__name__})")

@@ -108,6 +108,9 @@ def test_arguments_are_checked() -> None:
     refuses(lambda: call(x, "(a b) c -> a b c", a=3), ValueError, "x", (2, 3))
     refuses(lambda: call(x, "a b -> b a", threads=0), ValueError, "threads", 0)
     refuses(lambda: call(x, "a b -> b"), ValueError, "pattern", "'a'")
+    with pytest.raises(TypeError, match=r"^rearrange\(\) got an unexpected .* 'out'$"):
+        call(x, "a b -> b a", out=sample(3, 2))
+    assert call(x, "(out a) b -> out a b", out=2).shape == (2, 1, 3)
     with pytest.raises(NotImplementedError):
         call(x.to_sparse(), "a b -> b a")
 
