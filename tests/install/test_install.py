@@ -207,19 +207,16 @@ def test_no_macro_is_left(form: str, flags: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("way", "target"),
-    [
-        ("add_subdirectory", "reblock"),
-        ("add_subdirectory", "compiled"),
-        ("FetchContent", "compiled"),
-    ],
+    [("add_subdirectory", "reblock"), ("FetchContent", "compiled")],
 )
 def test_a_source_tree_brings_what_is_linked_and_nothing_else(
     way: str, target: str, tmp_path: Path
 ) -> None:
+    """FetchContent calls add_subdirectory. `nox -s cpp` tests the library of another standard."""
     build, installed = tmp_path / "build", tmp_path / "installed"
     build_and_test(
         *(ROOT / "tests" / "install" / "subdirectory", build, f"-DTARGET=reblock::{target}"),
-        *(f"-DFETCH={int(way == 'FetchContent')}", "-DCMAKE_BUILD_TYPE=Debug"),
+        *(f"-DFETCH={int(way == 'FetchContent')}", "-DCMAKE_CXX_STANDARD=23"),
     )
     assert len(list(build.rglob("*.a"))) == (1 if target == "compiled" else 0)
     run("cmake", "--install", build, "--prefix", installed)

@@ -147,3 +147,18 @@ def test_importing_the_package_takes_no_time_to_speak_of() -> None:
         return float(subprocess.run(command, capture_output=True, check=True).stdout)
 
     assert any(seconds() < 0.020 for _ in range(10))
+
+
+def test_the_reference_has_every_name_of_the_headers() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "cpp.md").read_text("utf-8")
+    text = ""
+    for header in Path(reblock.get_include(), "reblock").glob("*.hpp"):
+        text += header.read_text("utf-8") + "\n"
+    for inner in ("detail", "reblock::inline REBLOCK_ENGINE_NAMESPACE::engine"):
+        text = re.sub(rf"\nnamespace {inner} {{.*?\n}}  // namespace {inner}\n", "\n", text, flags=re.S)
+    types = re.findall(r"^(?:enum class|class|struct|concept|using)(?: \[\[\w+\]\])? (\w+)", text, re.M)
+    functions = re.findall(r"^(?:constexpr |const |inline )*[\w:<>]+\*? (\w+)\(", text, re.M)
+    assert {"conversion", "unfold_options", "executor"} < set(types)
+    assert {"try_copy", "unfold", "fold_extents", "name"} < set(functions)
+    for name in {*types, *functions}:
+        assert re.search(rf":: reblock::{name}\b", page), name
