@@ -155,9 +155,15 @@ def test_the_reference_has_every_name_of_the_headers() -> None:
     for header in Path(reblock.get_include(), "reblock").glob("*.hpp"):
         text += header.read_text("utf-8") + "\n"
     for inner in ("detail", "reblock::inline REBLOCK_ENGINE_NAMESPACE::engine"):
-        text = re.sub(rf"\nnamespace {inner} {{.*?\n}}  // namespace {inner}\n", "\n", text, flags=re.S)
-    types = re.findall(r"^(?:enum class|class|struct|concept|using)(?: \[\[\w+\]\])? (\w+)", text, re.M)
-    functions = re.findall(r"^(?:constexpr |const |inline )*[\w:<>]+\*? (\w+)\(", text, re.M)
+        text = re.sub(
+            rf"\nnamespace {inner} {{.*?\n}}  // namespace {inner}\n", "\n", text, flags=re.DOTALL
+        )
+    types = re.findall(
+        r"^(?:enum class|class|struct|concept|using)(?: \[\[\w+\]\])? (\w+)", text, re.MULTILINE
+    )
+    functions = re.findall(
+        r"^(?:constexpr |const |inline )*[\w:<>]+\*? (\w+)\(", text, re.MULTILINE
+    )
     assert {"conversion", "unfold_options", "executor"} < set(types)
     assert {"try_copy", "unfold", "fold_extents", "name"} < set(functions)
     for name in {*types, *functions}:

@@ -133,8 +133,8 @@ def test_what_the_operators_refuse(options: tuple[str, ...], why: str, photo: Pa
     [
         (
             ("--scale", "h=1,2"),
-            "--scale must have one number for each of the 6 along axis 'h' of pattern "
-            "'h w c -> c h w', got 2",
+            "--scale must have one number for each of the 6 along axis 'h' of "
+            + "pattern 'h w c -> c h w', got 2",
         ),
         (
             ("--bias", "d=1,2"),
