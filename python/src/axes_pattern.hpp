@@ -45,7 +45,7 @@ class axes_pattern {
   axes_pattern(py::handle pattern, pattern_use use);
 
   /// The pattern as Python shows it.
-  const std::string& text() const noexcept { return text_; }
+  const std::string& shown() const noexcept { return text_; }
   const std::vector<axis>& axes() const noexcept { return axes_; }
   const std::vector<group>& left() const noexcept { return left_; }
   const std::vector<group>& right() const noexcept { return right_; }

@@ -295,7 +295,7 @@ std::size_t factor_axis(const factor_argument& factor, const char* name, const a
   if (factor.is_number || static_cast<std::int64_t>(factor.values.size()) == length) return axis;
   throw py::value_error(std::string(name) + " must have one number for each of the " +
                         std::to_string(length) + " along axis " + std::string(py::repr(factor.axis)) +
-                        " of pattern " + axes.text() + ", got " + std::to_string(factor.values.size()));
+                        " of pattern " + axes.shown() + ", got " + std::to_string(factor.values.size()));
 }
 
 template <pattern_use Use>

@@ -128,6 +128,13 @@ void check_operators(unsigned seed) {
   std::fill(columns.values.begin(), columns.values.end(), T{77});
   unfold(space.input(), columns.view(), sliding, by, chunks);
   CHECK(columns.values == expected_columns.values);
+
+  // The padding has a value of the result.
+  sliding.padding_mode = padding_mode::constant;
+  const unfold_options<T> outside{static_cast<T>(draw(random, 0, 120))};
+  unfold(space.input(), columns.view(), sliding, outside, by, chunks);
+  unfold(expected.input(), expected_columns.view(), sliding, outside);
+  CHECK(columns.values == expected_columns.values);
 }
 
 TEST_CASE("an operator with a conversion is the conversion, then the operator") {
@@ -174,6 +181,20 @@ TEST_CASE("a wrong scale or bias is refused, and nothing is written") {
   const status wrong_axis = try_copy(from, same, conversion{.scale = two, .axis = 4});
   REQUIRE(!wrong_axis);
   CHECK(wrong_axis.why().message() == doctest::String("axis must be from -4 to 3 for 4 axes, got 4"));
+}
+
+TEST_CASE("a padding value is refused where a conversion finds none") {
+  const std::vector<std::uint8_t> image(1 * 1 * 2 * 2);
+  std::vector<float> result(9 * 4, 7);
+  window sliding{.sizes = 3, .start_padding = 1, .end_padding = 1};
+  sliding.padding_mode = padding_mode::edge;
+  const status done =
+      try_unfold(tensor_view<const std::uint8_t>(image.data(), {1, 1, 2, 2}),
+                 tensor_view<float>(result.data(), {1, 9, 4}), sliding, {.padding_value = 1}, conversion{});
+  REQUIRE(!done);
+  CHECK(done.why().message() == doctest::String("padding_value must be 0 with padding_mode EDGE: only "
+                                                "CONSTANT finds a value"));
+  CHECK(std::count(result.begin(), result.end(), 7.0f) == 36);
 }
 
 TEST_CASE("functions with a conversion have a form that throws") {

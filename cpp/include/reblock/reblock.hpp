@@ -15,9 +15,9 @@
 // caller makes sure that the memory that a view describes exists.
 //
 // Threads. Any number of threads may call anything at once, also on the same objects, as long as no thread changes an
-// object, or writes to elements, that other threads use. Each thread keeps its last two tables between calls, in 20 KiB
+// object, or writes to elements, that other threads use. Each thread keeps its last two tables between calls, in 17 KiB
 // of thread_local memory, until the thread ends. A process keeps the instruction set of its processor. In a program,
-// each thread has these 20 KiB from its start; glibc takes them from the thread's stack. In a library that is loaded
+// each thread has these 17 KiB from its start; glibc takes them from the thread's stack. In a library that is loaded
 // later, the loader allocates them at a thread's first call with a table. Two libraries that are built from these
 // headers share nothing of this.
 //

@@ -103,6 +103,7 @@ status try_unfold(const tensor_view<In>& input, const tensor_view<T>& columns, c
                   Executor&& executor = Executor(), std::int64_t channel_axis = 1);
 /// Does the same as try_unfold above, with options.
 template <class In, class T, class Executor = serial_executor>
+  requires detail::no_conversion<Executor>
 status try_unfold(const tensor_view<In>& input, const tensor_view<T>& columns, const window& window,
                   const unfold_options<std::type_identity_t<T>>& options, Executor&& executor = Executor(),
                   std::int64_t channel_axis = 1);
@@ -114,6 +115,11 @@ template <detail::convertible In, detail::convertible T, class Executor = serial
 status try_unfold(const tensor_view<In>& input, const tensor_view<T>& columns, const window& window,
                   const conversion& conversion, Executor&& executor = Executor(),
                   std::int64_t channel_axis = 1);
+/// Does the same, with options. The padding value is an element of the columns and is not converted.
+template <detail::convertible In, detail::convertible T, class Executor = serial_executor>
+status try_unfold(const tensor_view<In>& input, const tensor_view<T>& columns, const window& window,
+                  const unfold_options<std::type_identity_t<T>>& options, const conversion& conversion,
+                  Executor&& executor = Executor(), std::int64_t channel_axis = 1);
 /// Sums the columns up into the image `output`; elements without terms become 0. With a padding mode, fold is the
 /// adjoint of unfold: terms in the padding are added to the elements that unfold takes there. For one element of the
 /// window, an element's own term comes first, then the terms before the image, then those behind it, axis by axis. For
@@ -152,9 +158,14 @@ template <detail::convertible In, detail::convertible T, class Executor = serial
 void unfold(const tensor_view<In>& input, const tensor_view<T>& columns, const window& window,
             const conversion& conversion, Executor&& executor = Executor(), std::int64_t channel_axis = 1);
 template <class In, class T, class Executor = serial_executor>
+  requires detail::no_conversion<Executor>
 void unfold(const tensor_view<In>& input, const tensor_view<T>& columns, const window& window,
             const unfold_options<std::type_identity_t<T>>& options, Executor&& executor = Executor(),
             std::int64_t channel_axis = 1);
+template <detail::convertible In, detail::convertible T, class Executor = serial_executor>
+void unfold(const tensor_view<In>& input, const tensor_view<T>& columns, const window& window,
+            const unfold_options<std::type_identity_t<T>>& options, const conversion& conversion,
+            Executor&& executor = Executor(), std::int64_t channel_axis = 1);
 template <class In, class T, class Executor = serial_executor>
   requires detail::no_options<Executor>
 void fold(const tensor_view<In>& columns, const tensor_view<T>& output, const window& window,
@@ -220,9 +231,17 @@ status try_unfold(const tensor_view<In>& input, const tensor_view<T>& columns, c
 template <detail::convertible In, detail::convertible T, class Executor>
 status try_unfold(const tensor_view<In>& input, const tensor_view<T>& columns, const window& window,
                   const conversion& conversion, Executor&& executor, std::int64_t channel_axis) {
+  return try_unfold(input, columns, window, unfold_options<T>{}, conversion, executor, channel_axis);
+}
+
+template <detail::convertible In, detail::convertible T, class Executor>
+status try_unfold(const tensor_view<In>& input, const tensor_view<T>& columns, const window& window,
+                  const unfold_options<std::type_identity_t<T>>& options, const conversion& conversion,
+                  Executor&& executor, std::int64_t channel_axis) {
   detail::held_executor held(executor);
-  const detail::window_call call{
+  detail::window_call call{
       {input, columns, detail::different_types{}}, window, channel_axis, held.reference()};
+  call.padding_value = &options.padding_value;
   const detail::typed_conversion typed = detail::with_types<In, T>(conversion);
   status done = success{};
   engine::unfold_converted(&call, &typed, &done);
@@ -231,6 +250,7 @@ status try_unfold(const tensor_view<In>& input, const tensor_view<T>& columns, c
 }
 
 template <class In, class T, class Executor>
+  requires detail::no_conversion<Executor>
 status try_unfold(const tensor_view<In>& input, const tensor_view<T>& columns, const window& window,
                   const unfold_options<std::type_identity_t<T>>& options, Executor&& executor,
                   std::int64_t channel_axis) {
@@ -290,10 +310,18 @@ void unfold(const tensor_view<In>& input, const tensor_view<T>& columns, const w
 }
 
 template <class In, class T, class Executor>
+  requires detail::no_conversion<Executor>
 void unfold(const tensor_view<In>& input, const tensor_view<T>& columns, const window& window,
             const unfold_options<std::type_identity_t<T>>& options, Executor&& executor,
             std::int64_t channel_axis) {
   try_unfold(input, columns, window, options, executor, channel_axis).value();
+}
+
+template <detail::convertible In, detail::convertible T, class Executor>
+void unfold(const tensor_view<In>& input, const tensor_view<T>& columns, const window& window,
+            const unfold_options<std::type_identity_t<T>>& options, const conversion& conversion,
+            Executor&& executor, std::int64_t channel_axis) {
+  try_unfold(input, columns, window, options, conversion, executor, channel_axis).value();
 }
 
 template <class In, class T, class Executor>

@@ -29,6 +29,11 @@ layout interleaved_rows(std::int64_t streams, std::int64_t width) {
   return l;
 }
 
+TEST_CASE("a thread keeps what reblock.hpp says, and nearly as much") {
+  CHECK(sizeof(pattern_cache) <= std::size_t{17} * 1024);
+  CHECK(sizeof(pattern_cache) > std::size_t{16} * 1024);
+}
+
 TEST_CASE("a table that is remembered is the one that was asked for") {
   const std::size_t width = lookup_width(detect_instruction_set());
   if (width == 0) return;

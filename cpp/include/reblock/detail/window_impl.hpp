@@ -19,8 +19,13 @@
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
-inline bool is_zero(const std::byte* value, std::int64_t size) noexcept {
-  return std::all_of(value, value + size, [](std::byte b) { return b == std::byte{0}; });
+/// The element that a call finds in the padding, or null for zero.
+inline const std::byte* padding_value_of(const window_call& call) noexcept {
+  const auto* value = static_cast<const std::byte*>(call.padding_value);
+  const auto is_zero = [](std::byte b) { return b == std::byte{0}; };
+  const bool is_none =
+      value == nullptr || std::all_of(value, value + call.views.output.element_size, is_zero);
+  return is_none ? nullptr : value;
 }
 
 REBLOCK_ENGINE_FUNCTION status run_unfold(const window_call& call) noexcept {
@@ -30,8 +35,7 @@ REBLOCK_ENGINE_FUNCTION status run_unfold(const window_call& call) noexcept {
   if (!geometry) return geometry.why();
   const status fits = check_operands(call.views, geometry->columns(), {"input", "columns"});
   if (!fits) return fits;
-  const auto* value = static_cast<const std::byte*>(call.padding_value);
-  if (value != nullptr && is_zero(value, input.element_size)) value = nullptr;
+  const std::byte* const value = padding_value_of(call);
   const status has_value =
       window_geometry::check_padding_value(value == nullptr, geometry->padding_mode(), input.element_size);
   if (!has_value) return has_value;
@@ -50,12 +54,17 @@ REBLOCK_ENGINE_FUNCTION status run_unfold(const window_call& call,
   if (!geometry) return geometry.why();
   const status fits = check_operands(call.views, geometry->columns(), {"input", "columns"});
   if (!fits) return fits;
+  const std::byte* const value = padding_value_of(call);
+  const status has_value =
+      window_geometry::check_padding_value(value == nullptr, geometry->padding_mode(), columns.element_size);
+  if (!has_value) return has_value;
   const axis_values strides = input.strides_in_bytes();
   const result<conversion_request> described =
       request_of(conversion, geometry->moves(strides, columns.strides_in_bytes(), input.element_size),
                  channels_of_moves);
   if (!described) return described.why();
   conversion_request request = *described;
+  if (value != nullptr) std::copy_n(value, columns.element_size, request.outside.begin());
   geometry->convert_padding(request, strides);
   operation(request).run_by(input.data, call.views.destination(), call.executor);
   return success{};
