@@ -119,10 +119,9 @@ def lengths_in(
     return _core.pattern_lengths(pattern, use, tuple(shape), dict(given), *factors)
 
 
-def refuse_out(use: Use, axes_lengths: Mapping[str, Any]) -> None:
-    """Raise the usual TypeError if `out` is an array, where it can only be the name of an axis."""
-    out = axes_lengths.get("out", 0)
-    if out is None or getattr(out, "shape", ()) != ():
+def refuse_out(use: Use, axes_lengths: Mapping[str, object]) -> None:
+    """Raise the usual TypeError for `out`: it is a parameter of `reblock` alone, and never an axis."""
+    if "out" in axes_lengths:
         raise TypeError(f"{use}() got an unexpected keyword argument 'out'")
 
 

@@ -110,7 +110,6 @@ def test_arguments_are_checked() -> None:
     refuses(lambda: call(x, "a b -> b"), ValueError, "pattern", "'a'")
     with pytest.raises(TypeError, match=r"^rearrange\(\) got an unexpected .* 'out'$"):
         call(x, "a b -> b a", out=sample(3, 2))
-    assert call(x, "(out a) b -> out a b", out=2).shape == (2, 1, 3)
     with pytest.raises(NotImplementedError):
         call(x.to_sparse(), "a b -> b a")
 
