@@ -120,7 +120,7 @@ def lengths_in(
 
 
 def refuse_out(use: Use, axes_lengths: Mapping[str, object]) -> None:
-    """Raise the usual TypeError for `out`: it is a parameter of `reblock` alone, and never an axis."""
+    """Raise the usual TypeError for `out`, a parameter of `reblock` alone and never an axis."""
     if "out" in axes_lengths:
         raise TypeError(f"{use}() got an unexpected keyword argument 'out'")
 
