@@ -59,6 +59,7 @@ class plane_move {
   bool is_masked_ = false;
   bool is_streamed_ = false;
   void (*copy_masked_)(std::byte*, const std::byte*, const std::byte*, std::size_t) noexcept = nullptr;
+  void (*copy_long_)(std::byte*, const std::byte*, std::size_t) noexcept = nullptr;
 };
 static_assert(std::is_trivially_copyable_v<plane_move>);
 
@@ -97,9 +98,10 @@ inline double plane_move::plan(const layout& moves, std::int64_t element_size, i
   }
   is_streamed_ = !is_masked_ && goes_past_caches(moves, size_);
   copy_masked_ = baseline::copy_masked;
+  copy_long_ = baseline::copy_long;
 #if defined(__GNUC__) && defined(__x86_64__)
-  if (set >= instruction_set::avx2) copy_masked_ = avx2::copy_masked;
-  if (set >= instruction_set::avx512) copy_masked_ = avx512::copy_masked;
+  if (set >= instruction_set::avx2) copy_masked_ = avx2::copy_masked, copy_long_ = avx2::copy_long;
+  if (set >= instruction_set::avx512) copy_masked_ = avx512::copy_masked, copy_long_ = avx512::copy_long;
 #endif
   const auto all = static_cast<double>(bytes());
   const double count = all / static_cast<double>(plane_bytes());
@@ -205,9 +207,9 @@ class plane_runner {
   void copy(std::byte* to, const std::byte* from, std::int64_t first, std::int64_t count) const noexcept {
     const auto size = static_cast<std::size_t>(count);
     if (move_.is_streamed_) return stream_run(to, from, size);
-    if (!move_.is_masked_) return copy_run(to, from, size);
-    const std::byte* const mask = mask_ + first;
     constexpr std::size_t widest = 64;
+    if (!move_.is_masked_) return size >= widest ? move_.copy_long_(to, from, size) : copy_run(to, from, size);
+    const std::byte* const mask = mask_ + first;
     if (size >= widest) return move_.copy_masked_(to, from, mask, size);
     move_masked(to, from, mask, size);
   }

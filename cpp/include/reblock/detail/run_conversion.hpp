@@ -96,10 +96,10 @@ REBLOCK_ENGINE_FUNCTION inline run_step casting_step(element_type from, element_
 
 inline run_step copying_step(std::size_t size) noexcept {
   switch (size) {
-    case 1: return for_runs<copy_run<1>>;
-    case 2: return for_runs<copy_run<2>>;
-    case 4: return for_runs<copy_run<4>>;
-    default: return for_runs<copy_run<8>>;
+    case 1: return for_runs<copy_elements<1>>;
+    case 2: return for_runs<copy_elements<2>>;
+    case 4: return for_runs<copy_elements<4>>;
+    default: return for_runs<copy_elements<8>>;
   }
 }
 

@@ -24,6 +24,7 @@
 #include <reblock/detail/element_type.hpp>
 #include <reblock/detail/half.hpp>
 #include <reblock/detail/rounded.hpp>
+#include <reblock/detail/runs.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
@@ -233,8 +234,8 @@ void cast_integers(const std::byte* source, std::byte* destination, std::size_t 
 }
 
 template <std::size_t Size>
-void copy_run(const std::byte* source, std::byte* destination, std::size_t count, const run_factors&) {
-  std::memcpy(destination, source, count * Size);
+void copy_elements(const std::byte* source, std::byte* destination, std::size_t count, const run_factors&) {
+  copy_run(destination, source, count * Size);
 }
 
 }  // namespace reblock::inline REBLOCK_NAMESPACE::detail

@@ -12,8 +12,9 @@
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
-/// Copies `size` bytes without a call, which would cost more than a few bytes.
-inline void copy_short(std::byte* destination, const std::byte* source, std::size_t size) {
+/// Copies `size` bytes without memcpy(). A call would cost more than a few bytes. For many bytes, memcpy() may use string
+/// instructions: at some alignments, these copied 1.4 bytes per cycle (Zen 4, glibc 2.36) where registers copied 20.
+inline void copy_run(std::byte* destination, const std::byte* source, std::size_t size) {
   constexpr std::size_t width = sizeof(register_bytes);
   if (size > 2 * width) {
     std::size_t i = 0;
@@ -37,18 +38,6 @@ inline void copy_short(std::byte* destination, const std::byte* source, std::siz
     std::memcpy(destination + size - 4, source + size - 4, 4);
   } else {
     for (std::size_t i = 0; i < size; ++i) destination[i] = source[i];
-  }
-}
-
-/// Bytes of the longest run that is copied without memcpy().
-inline constexpr std::size_t longest_short_run = 1024;
-
-/// Copies any number of bytes.
-inline void copy_run(std::byte* destination, const std::byte* source, std::size_t size) {
-  if (size > longest_short_run) {
-    std::memcpy(destination, source, size);
-  } else {
-    copy_short(destination, source, size);
   }
 }
 
