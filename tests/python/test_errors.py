@@ -362,7 +362,7 @@ def test_words_of_other_libraries_are_known(
         function(**{word: 2})
     known_as = f" ({word} in {library})" if library else ""
     hint = f": did you mean {ours}{known_as}?" if ours else ""
-    name = function.__name__
+    name = function.__qualname__
     assert str(caught.value) == f"{name}() got an unexpected keyword argument {word!r}{hint}"
 
 
