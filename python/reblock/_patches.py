@@ -224,7 +224,7 @@ class Patches:
         """Blend patches into an image with the spatial sizes of the first image.
 
         `merge` keeps float64 sums of as many rows of the image as a window has. Of the image's
-        size, it allocates only the result.
+        size, it allocates only the result. Integers beyond 2^53 lose their last digits.
 
         Parameters
         ----------
