@@ -64,6 +64,10 @@ class Patches:
         How many patches there are along each spatial axis.
     patch_shape : tuple of int
         The shape of each patch.
+    window_sizes, strides : tuple of int
+        The parameters, with one value for each spatial axis.
+    layout, edges : str
+        The parameters.
 
     Raises
     ------
@@ -171,7 +175,9 @@ class Patches:
             return np.pad(inside, outside, constant_values=value)
         # Padding may reach far into the image: each axis lists where its elements come from.
         # Axes without padding come first, so that the copy is as small as the patch along them.
-        inside_of = (slice(None) if pads[1] else part for pads, part in zip(outside, where, strict=True))
+        inside_of = (
+            slice(None) if pads[1] else part for pads, part in zip(outside, where, strict=True)
+        )
         patch = np.asarray(self._image[tuple(inside_of)])
         for axis, (_, after) in enumerate(outside):
             if after:
@@ -396,8 +402,10 @@ class _Merger:
     def add(self, place: int, row: _Array) -> None:
         """Add the patches of one index on the first axis."""
         plan = self._plan
-        # What accumulates holds all means, but of the terms of a maximum no others.
-        casting = "safe" if self._reduction in ("max", "min") else "same_kind"
+        # The sums hold terms of any real dtype, but a maximum keeps those of its own alone.
+        casting: Literal["safe", "same_kind"] = "same_kind"
+        if self._reduction in ("max", "min"):
+            casting = "safe"
         if not np.can_cast(row.dtype, self._sums.dtype, casting):
             raise TypeError(
                 f"patches must have the dtype of the first, {self._first_dtype}, got {row.dtype}"
@@ -448,7 +456,8 @@ class _Merger:
             best = {"max": np.maximum, "min": np.minimum}[reduction]
             marks = np.zeros_like(seen)
             fold(_ones(columns, sums.shape[-1]), sizes, **window_of, out=marks)
-            both = np.where(seen > 0, best(sums, least), least)
+            with np.errstate(invalid="ignore"):  # NaNs of bfloat16 would warn
+                both = np.where(seen > 0, best(sums, least), least)
             sums[...] = np.where(marks > 0, both, sums)
             seen += marks
             return
@@ -508,16 +517,19 @@ def _check_dtypes(patches: np.dtype[Any], dtype: DTypeLike | None, reduction: st
 
 def _rounded(values: _Array, dtype: np.dtype[Any]) -> _Array:
     """Round to the nearest value of an integer dtype or bool; NaN becomes 0."""
-    if values.dtype.kind == "f" and dtype.kind == "b":
-        return np.rint(np.nan_to_num(values)) != 0
-    if dtype.kind not in "iu" or values.dtype.kind == "b":
+    if dtype.kind not in "biu" or values.dtype.kind == "b":
         return values
+    if values.dtype.kind not in "iu":
+        wide = np.result_type(values.dtype, np.float64)  # of bfloat16, too
+        values = np.rint(np.where(np.isnan(values), 0, values).astype(wide))
+    result: _Array = np.zeros(values.shape, dtype)
+    if dtype.kind == "b":
+        result[...] = values != 0
+        return result
     limits = np.iinfo(dtype)
-    if values.dtype.kind == "f":
-        values = np.rint(values)
     # Floats beyond the range are found before they are cast: the largest int64 is no float64.
     low, high = values < limits.min, values >= limits.max
-    result = np.where(low | high | (values != values), 0, values).astype(dtype)
+    np.copyto(result, values, casting="unsafe", where=~(low | high))
     result[low], result[high] = limits.min, limits.max
     return result
 

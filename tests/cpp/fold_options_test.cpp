@@ -152,8 +152,9 @@ TEST_CASE("options that do not fit are refused, and nothing is written") {
   const std::vector<double> too_large{1e300, 1e300};
   check_refused(refused({.weights = {huge, huge}}), {"weights", "2^1023", "sum"});
   check_refused(refused({.reduction = mean, .weights = {two, huge}}), {"weights", "2^800", "mean"});
-  CHECK(try_fold(tensor_view<const float>(columns, {1, 4, 4}), tensor_view<float>(sums_of_floats, {1, 1, 3, 3}),
-                 {.sizes = 2}, {.weights = {two, too_large}}));
+  CHECK(try_fold(tensor_view<const float>(columns, {1, 4, 4}),
+                 tensor_view<float>(sums_of_floats, {1, 1, 3, 3}), {.sizes = 2},
+                 {.weights = {two, too_large}}));
   check_refused(refused({.reduction = max, .weights = {two, two}}), {"weights", "max"});
   check_refused(refused({.accumulate = true, .reduction = mean}), {"accumulate", "mean"});
   check_refused(refused({.reduction = static_cast<fold_reduction>(4)}), {"reduction", "4"});

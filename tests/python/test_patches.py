@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 import reblock
 from checks import assert_same_bytes, refuses
+from dtypes import BFLOAT16
 from oracle import Array
 
 DTYPES = [np.uint8, np.int16, np.float32, np.float64, np.complex64]
@@ -176,17 +177,26 @@ def test_the_largest_integers_stay(dtype: Any, reduction: Any) -> None:
     assert_same_bytes(p.merge(p, reduction=reduction), image)
 
 
-def test_values_beyond_the_range_become_the_nearest() -> None:
+@pytest.mark.parametrize("reduction", ["mean", "sum", "max", "min"])
+@pytest.mark.parametrize("dtype", [np.float32, BFLOAT16, np.int64, np.int16], ids=str)
+def test_values_beyond_the_range_become_the_nearest(dtype: Any, reduction: Any) -> None:
     p = reblock.Patches(IMAGE, 8, strides=5)
+    shape = (len(p), 8, 8, 3)
     for value, expected in ((300, 255), (-300, 0)):
-        for dtype in (np.float32, np.int64, np.int16):
+        merged = p.merge(np.full(shape, value, dtype), reduction=reduction, dtype=np.uint8)
+        assert (merged == expected).all()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, BFLOAT16], ids=str)
+def test_floats_are_rounded_and_nan_becomes_zero(dtype: Any) -> None:
+    p = reblock.Patches(IMAGE, 8, strides=5)
+    for reduction in ("mean", "max", "min"):
+        for value, expected in ((3.5, 4), (2.5, 2), (np.nan, 0)):
             patches = np.full((len(p), 8, 8, 3), value, dtype)
-            for reduction in ("mean", "sum", "max", "min"):
-                merged = p.merge(patches, reduction=reduction, dtype=np.uint8)
-                assert (merged == expected).all()
-    patches = np.full((len(p), 8, 8, 3), np.nan, np.float32)
-    assert not p.merge(patches, dtype=np.uint8).any()
-    assert not p.merge(patches, dtype=np.bool_).any()
+            merged = p.merge(patches, reduction=reduction, dtype=np.uint8)
+            assert (merged == expected).all()
+            merged = p.merge(patches, reduction=reduction, dtype=np.bool_)
+            assert (merged == bool(expected)).all()
 
 
 def test_a_mean_of_bools_is_rounded_as_that_of_fold() -> None:

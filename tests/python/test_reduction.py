@@ -480,7 +480,12 @@ COLUMNS = np.zeros((1, 4, 4), np.float32)
         (ValueError, "weights", ["finite"], {"weights": [[1, np.inf], [1, 1]]}),
         (ValueError, "weights", ["2^1023"], {"weights": [[1e300] * 2] * 2}),
         (ValueError, "weights", ["2^1023"], {"weights": np.full((2, 2), 1e308)}),
-        (ValueError, "weights", ["2^800"], {"weights": np.full((2, 2), 1e300), "reduction": "mean"}),
+        (
+            ValueError,
+            "weights",
+            ["2^800"],
+            {"weights": np.full((2, 2), 1e300), "reduction": "mean"},
+        ),
         (ValueError, "weights", ["max"], {"weights": np.ones((2, 2)), "reduction": "max"}),
         (TypeError, "weights", [], {"weights": 2.0}),
         (TypeError, "weights", ["complex128"], {"weights": np.ones((2, 2), complex)}),

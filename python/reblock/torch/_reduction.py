@@ -40,6 +40,8 @@ def fold(
             f"{_given(reduction, weights, dtype)} is not for compiled functions: exclude the call"
             " by torch.compiler.disable"
         )
+    if columns.device.type == "meta":  # of the result, only shape and dtype
+        return plain(columns.to(dtype or columns.dtype), output_sizes, **window)
     weights = _numbers_of(weights)
     how = {"reduction": reduction, "weights": weights, "dtype": dtype}
     if window["layout"] is not None or window["out_layout"] is not None:

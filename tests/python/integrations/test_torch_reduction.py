@@ -199,6 +199,16 @@ def test_weights_too_small_for_a_mean_have_no_gradient(dtype: torch.dtype) -> No
     assert x.grad.flatten().tolist() == [0, 1]
 
 
+@pytest.mark.parametrize("layout", LAYOUTS, ids=str)
+def test_a_tensor_without_elements_in_memory_has_a_shape(layout: dict[str, Any]) -> None:
+    x = columns_of(layout, torch.uint8)
+    options: dict[str, Any] = {"reduction": "mean", "dtype": torch.float32}
+    expected = reblock.torch.fold(x, (9, 13), 4, **WINDOW, **layout, **options)
+    actual = reblock.torch.fold(x.to("meta"), (9, 13), 4, **WINDOW, **layout, **options)
+    assert (actual.device.type, actual.shape) == ("meta", expected.shape)
+    assert actual.dtype == torch.float32
+
+
 def test_compiled_functions_are_refused() -> None:
     def run(x: torch.Tensor) -> torch.Tensor:
         return reblock.torch.fold(x, (9, 13), 4, **WINDOW, reduction="mean")
