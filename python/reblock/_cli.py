@@ -170,12 +170,35 @@ Layout = Annotated[
 OutLayout = Annotated[
     str | None, typer.Option(help="The same for the result; columns have N, C and L.")
 ]
+ColumnsLayout = Annotated[
+    str | None,
+    typer.Option(
+        help="A letter for each axis of the input: N the batch, C the rows, L the windows.",
+        show_default="NCL, or CL",
+    ),
+]
+ImageLayout = Annotated[
+    str | None,
+    typer.Option(
+        help="A letter for each axis of the result: N the batch, C the channels, such as HWC.",
+        show_default="NC, then the spatial axes",
+    ),
+]
 DType = Annotated[
     Any,
     typer.Option(
         parser=dtype_of,
         metavar="DTYPE",
         help="The result's dtype; integers saturate.",
+        show_default="that of IN",
+    ),
+]
+SumDType = Annotated[
+    Any,
+    typer.Option(
+        parser=dtype_of,
+        metavar="DTYPE",
+        help="The dtype of the sums and of the result.",
         show_default="that of IN",
     ),
 ]
@@ -605,10 +628,11 @@ def fold(
     order: WindowOrder = "CRD",
     blocks: Blocks = None,
     channel_axis: ChannelAxis = 1,
-    layout: Layout = None,
-    out_layout: OutLayout = None,
+    layout: ColumnsLayout = None,
+    out_layout: ImageLayout = None,
     reduction: Reduction = "sum",
     weights: Weights = None,
+    dtype: SumDType = None,
     wrap: Wrap = False,
     threads: Threads = None,
     force: Force = False,
@@ -625,6 +649,7 @@ def fold(
         wrap=wrap,
         reduction=reduction,
         weights=weights,
+        dtype=dtype,
     )
     axes = _convert.Axes(channel_axis, layout, out_layout)
     convert(source, target, "fold", plan, axes=axes, threads=threads, force=force)

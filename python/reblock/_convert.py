@@ -182,29 +182,30 @@ def made_of(source: Path, x: Array, plan: Plan, threads: int | None) -> Array:
 def run(work: Work, x: Array, out: Array, threads: int | None = None) -> None:
     """Fill `out`, with a progress bar on standard error if it is a terminal."""
     console = Console(stderr=True)
-    checked = work.exact and x.dtype.kind in "iu" and x.itemsize < WIDEST
-    size = (x.nbytes + out.nbytes) * (WIDEST // x.itemsize if checked else 1)
+    integers = x.dtype.kind in "biu" and out.dtype.kind in "iu"
+    checked = work.exact and integers and out.itemsize < WIDEST
+    size = (x.nbytes + out.nbytes) * (WIDEST // out.itemsize if checked else 1)
     with Progress(console=console, transient=True, disable=not sys.stderr.isatty()) as progress:
         task = progress.add_task("", total=out.nbytes)
         for piece in work.pieces(size):
             part = out[piece.target]
             if checked:
-                part[...] = exact_sums(piece, x, threads)
+                part[...] = exact_sums(piece, x, out.dtype, threads)
             else:
                 piece.call(x[piece.source], out=part, threads=threads)
             progress.advance(task, part.nbytes)
 
 
-def exact_sums(piece: Piece, x: Array, threads: int | None) -> Array:
-    """Return the sums of a piece in 64 bits; ValueError where the dtype of `x` is too narrow."""
-    sums = piece.call(x[piece.source].astype(f"{x.dtype.kind}{WIDEST}"), threads=threads)
-    limits = np.iinfo(x.dtype)
+def exact_sums(piece: Piece, x: Array, dtype: np.dtype[Any], threads: int | None) -> Array:
+    """Return the sums of a piece in 64 bits; ValueError where `dtype` is too narrow."""
+    wide = np.dtype(f"{dtype.kind}{WIDEST}")
+    sums = piece.call(x[piece.source], dtype=wide, threads=threads)
+    limits = np.iinfo(dtype)
     for extreme in (sums.max(initial=0), sums.min(initial=0)):
         limit = limits.max if extreme > 0 else limits.min
         if abs(int(extreme)) > abs(limit):
             raise ValueError(
-                f"a sum is {extreme}, and {x.dtype} ends at {limit}:"
-                " take columns of a wider dtype, or --wrap"
+                f"a sum is {extreme}, and {dtype} ends at {limit}: take a wider --dtype, or --wrap"
             )
     return sums
 
@@ -566,6 +567,7 @@ def fold(
     wrap: bool = False,
     reduction: Reduction = "sum",
     weights: str | None = None,
+    dtype: np.dtype[Any] | None = None,
 ) -> Work:
     """Return the work of fold, cut along the batch, the channels, then rows of the result.
 
@@ -623,9 +625,9 @@ def fold(
                     out_layout=out_layout,
                     reduction=reduction,
                     weights=factors,
+                    dtype=dtype,
                 ),
             )
 
-    return Work(
-        result, out_layout, pieces, exact=not wrap and reduction == "sum" and weights is None
-    )
+    exact = not wrap and reduction == "sum" and weights is None
+    return Work(result, out_layout, pieces, exact, dtype)

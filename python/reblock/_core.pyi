@@ -726,7 +726,8 @@ def fold(
         window's shape, or a list or tuple with one 1-D array for each spatial axis, whose
         products count. Finite and not negative. Terms are multiplied and added in float64
         (float16 and bfloat16 in float32), and rounded once; integers beyond their range
-        become the nearest value.
+        become the nearest value. Those of a mean add up to at most 2^800 (float16 and
+        bfloat16: 2^100); where they add up to less than its inverse, the mean is 0.
     dtype : dtype, optional
         The dtype of the result and of the arithmetic. Terms are converted to it first. The
         dtype of `columns` where it is not given.

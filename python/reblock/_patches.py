@@ -64,6 +64,10 @@ class Patches:
         How many patches there are along each spatial axis.
     patch_shape : tuple of int
         The shape of each patch.
+    window_sizes, strides : tuple of int
+        The parameters, with one value for each spatial axis.
+    layout, edges : str
+        The parameters.
 
     Raises
     ------
@@ -101,7 +105,7 @@ class Patches:
         padding_value: complex = 0,
     ) -> None:
         self._image = read_array(image, "image")
-        self.layout = _check_layout(layout, self._image.ndim)
+        self.layout = _check_layout(layout, self._image.shape)
         if edges not in ("pad", "shift", "drop"):
             raise ValueError(f'edges must be "pad", "shift" or "drop", got {edges!r}')
         # unfold refuses other modes, and values that the dtype does not hold.
@@ -170,13 +174,15 @@ class Patches:
             inside = np.asarray(self._image[tuple(where)])
             return np.pad(inside, outside, constant_values=value)
         # Padding may reach far into the image: each axis lists where its elements come from.
-        patch = np.asarray(self._image)
+        # Axes without padding come first, so that the copy is as small as the patch along them.
+        inside_of = (
+            slice(None) if pads[1] else part for pads, part in zip(outside, where, strict=True)
+        )
+        patch = np.asarray(self._image[tuple(inside_of)])
         for axis, (_, after) in enumerate(outside):
             if after:
                 places_of = np.pad(np.arange(patch.shape[axis]), (0, after), self._padding_mode)
                 patch = np.take(patch, places_of[where[axis]], axis)
-            else:
-                patch = patch[(slice(None),) * axis + (where[axis],)]
         return np.ascontiguousarray(patch)
 
     def bands(self, max_bytes: int = 2**26) -> Iterator[_Array]:
@@ -211,6 +217,7 @@ class Patches:
                 place[...] = patch
             yield band
 
+    @with_hints
     def merge(
         self,
         patches: ArrayLike | Iterable[ArrayLike],
@@ -223,7 +230,7 @@ class Patches:
         """Blend patches into an image with the spatial sizes of the first image.
 
         `merge` keeps float64 sums of as many rows of the image as a window has. Of the image's
-        size, it allocates only the result.
+        size, it allocates only the result. Integers beyond 2^53 lose their last digits.
 
         Parameters
         ----------
@@ -239,7 +246,8 @@ class Patches:
             covers become 0.
         dtype : dtype, optional
             The dtype of the result. The default is that of the first patch. Integers are rounded to
-            nearest, ties to even. Values beyond its range become the nearest value.
+            nearest, ties to even. Values beyond its range become the nearest value, and NaN becomes
+            0.
         out : ndarray, optional
             The array for the result, of exactly its shape and dtype, such as a ``np.memmap``.
 
@@ -251,11 +259,14 @@ class Patches:
         Raises
         ------
         ValueError
-            For a wrong number or shape of patches, or weights that `fold` refuses.
+            For a wrong number or shape of patches, or weights that `fold` refuses. Nothing is
+            written, unless a wrong patch comes from an iterator after finished rows.
+        TypeError
+            For an argument of the wrong kind, such as a dtype without sums.
         """
         if reduction not in ("sum", "mean", "max", "min"):
             raise ValueError(f'reduction must be "sum", "mean", "max" or "min", got {reduction!r}')
-        rows = self._rows_of(patches)
+        rows = self._rows_of(self._parts_of(patches))
         first = next(rows)
         factors = self._weights(weights, reduction)
         merger = _Merger(self, first, factors, reduction=reduction, dtype=dtype, out=out)
@@ -269,7 +280,9 @@ class Patches:
         if len(given) != len(counts):
             raise IndexError(f"index must have {len(counts)} ints, got {index}")
         found = []
-        for i, count in zip(map(operator.index, given), counts, strict=True):
+        for i, count in zip(map(_as_int, given), counts, strict=True):
+            if i is None:
+                raise TypeError(f"index must have ints, got {index!r}")
             if not -count <= i < count:
                 raise IndexError(f"index {index} is out of range for a grid of {self.grid}")
             found.append(i % count)
@@ -284,43 +297,59 @@ class Patches:
             return [profile(weights, size) for size in self.window_sizes]
         return weights
 
-    def _rows_of(self, patches: ArrayLike | Iterable[ArrayLike]) -> Iterator[_Array]:
+    def _parts_of(self, patches: ArrayLike | Iterable[ArrayLike]) -> Iterable[_Array]:
+        """Return arrays of one or several patches. All that are in memory have been checked."""
+        rank = len(self.patch_shape)
+        if isinstance(patches, np.ndarray):
+            if patches.ndim == rank + len(self.grid) != rank + 1:
+                if patches.shape[: len(self.grid)] != self.grid:
+                    raise ValueError(
+                        f"patches must have the grid {self.grid} or {len(self)} patches first,"
+                        f" got shape {patches.shape}"
+                    )
+                # Joined, the axes of the grid could need a copy of all patches.
+                parts = [row.reshape(-1, *row.shape[-rank:]) for row in patches]
+            else:
+                parts = list(patches)
+        elif isinstance(patches, (list, tuple)):
+            parts = [np.asarray(part) for part in patches]
+        elif isinstance(patches, Iterable):
+            return map(np.asarray, patches)
+        else:
+            raise TypeError(
+                f"patches must be an array or an iterable of arrays, got {type(patches).__name__}"
+            )
+        for _ in self._patches_in(parts):
+            pass
+        return parts
+
+    def _patches_in(self, parts: Iterable[_Array]) -> Iterator[_Array]:
+        """Yield each patch. Raise an error for a wrong shape or number."""
+        shape = list(self.patch_shape)
+        count = 0
+        for part in parts:
+            for patch in part if part.ndim == len(shape) + 1 else (part,):
+                if count == len(self):
+                    raise ValueError(f"patches must be {count}, got more than {count}")
+                if count == 0 and "C" in self.layout and patch.ndim == len(shape):
+                    axis = self.layout.index("C")
+                    shape[axis] = patch.shape[axis]  # all patches may have other channels
+                if patch.shape != tuple(shape):
+                    raise ValueError(f"patches must have shape {tuple(shape)}, got {patch.shape}")
+                yield patch
+                count += 1
+        if count != len(self):
+            raise ValueError(f"patches must be {len(self)}, got {count}")
+
+    def _rows_of(self, parts: Iterable[_Array]) -> Iterator[_Array]:
         """Yield the patches of one index on the first spatial axis at a time."""
         in_row = math.prod(self.grid[1:])
-        rank = len(self.patch_shape)
-        if isinstance(patches, np.ndarray) and patches.ndim == rank + len(self.grid) != rank + 1:
-            if patches.shape[: len(self.grid)] != self.grid:
-                raise ValueError(
-                    f"patches must have the grid {self.grid} or {len(self)} patches first,"
-                    f" got shape {patches.shape}"
-                )
-            for row in patches:
-                yield row.reshape(in_row, *row.shape[-rank:])
-            return
-        count = 0
         held: list[_Array] = []
-        for given in patches if isinstance(patches, Iterable) else np.asarray(patches):
-            array = np.asarray(given)
-            for patch in array if array.ndim == rank + 1 else (array,):
-                count += 1
-                if count > len(self):
-                    break
-                held.append(self._check_patch(patch, held))
-                if len(held) == in_row:
-                    yield np.stack(held)
-                    held.clear()
-        if count != len(self):
-            got = f"more than {len(self)}" if count > len(self) else str(count)
-            raise ValueError(f"patches must be {len(self)}, got {got}")
-
-    def _check_patch(self, patch: _Array, others: list[_Array]) -> _Array:
-        expected = list(self.patch_shape)
-        if "C" in self.layout and patch.ndim == len(expected):
-            axis = self.layout.index("C")
-            expected[axis] = (others[0] if others else patch).shape[axis]
-        if patch.shape != tuple(expected):
-            raise ValueError(f"patches must have shape {tuple(expected)}, got {patch.shape}")
-        return patch
+        for patch in self._patches_in(parts):
+            held.append(patch)
+            if len(held) == in_row:
+                yield np.stack(held)
+                held.clear()
 
 
 class _Merger:
@@ -346,30 +375,41 @@ class _Merger:
                 channels if letter == "C" else n
                 for letter, n in zip(plan.layout, shape, strict=True)
             )
-        result = np.dtype(first.dtype if dtype is None else dtype)
+        result = _check_dtypes(first.dtype, dtype, reduction)
         if out is None:
             out = np.zeros(shape, result)
+        elif not isinstance(out, np.ndarray):
+            raise TypeError(f"out must be a numpy.ndarray, got {type(out).__name__}")
         elif out.shape != shape or out.dtype != result:
             raise ValueError(
                 f"out must have shape {shape} and dtype {result}, got {out.shape} and {out.dtype}"
             )
+        elif not out.flags.writeable:
+            raise ValueError("out must be writeable, got a read-only array")
         self.out = out
         # The spatial axes first, then the channels.
         self._to_rows = [*plan._spatial]
         if "C" in plan.layout:
             self._to_rows.append(plan.layout.index("C"))
         self._done = 0  # rows of the image
-        wide: DTypeLike = np.float64
-        if first.dtype.kind == "c" or result.kind == "c":
-            wide = np.complex128
+        self._first_dtype = first.dtype
+        wide = np.result_type(first.dtype.newbyteorder("="), result.newbyteorder("="), np.float64)
         if reduction in ("max", "min"):
-            wide = first.dtype
+            wide = first.dtype.newbyteorder("=")
         self._sums = np.zeros((plan.window_sizes[0], *sizes[1:], channels), wide)
         self._counts = np.zeros((plan.window_sizes[0], *sizes[1:], 1), np.float64)
 
     def add(self, place: int, row: _Array) -> None:
         """Add the patches of one index on the first axis."""
         plan = self._plan
+        # The sums hold terms of any real dtype, but a maximum keeps those of its own alone.
+        casting: Literal["safe", "same_kind"] = "same_kind"
+        if self._reduction in ("max", "min"):
+            casting = "safe"
+        if not np.can_cast(row.dtype, self._sums.dtype, casting):
+            raise TypeError(
+                f"patches must have the dtype of the first, {self._first_dtype}, got {row.dtype}"
+            )
         start = plan._starts[0][place]
         self._finish_until(start)
         row = row.transpose(0, *(1 + axis for axis in self._to_rows))
@@ -416,7 +456,8 @@ class _Merger:
             best = {"max": np.maximum, "min": np.minimum}[reduction]
             marks = np.zeros_like(seen)
             fold(_ones(columns, sums.shape[-1]), sizes, **window_of, out=marks)
-            both = np.where(seen > 0, best(sums, least), least)
+            with np.errstate(invalid="ignore"):  # NaNs of bfloat16 would warn
+                both = np.where(seen > 0, best(sums, least), least)
             sums[...] = np.where(marks > 0, both, sums)
             seen += marks
             return
@@ -444,10 +485,7 @@ class _Merger:
         image = self.out.transpose(self._to_rows)
         if "C" not in self._plan.layout:
             image = image[..., None]
-        if self.out.dtype.kind in "iu" and sums.dtype.kind == "f":
-            limits = np.iinfo(self.out.dtype)
-            sums = np.clip(np.rint(sums), limits.min, limits.max)
-        image[self._done : self._done + count] = sums
+        image[self._done : self._done + count] = _rounded(sums, self.out.dtype)
 
     def finish(self) -> _Array:
         self._write(min(self._plan.window_sizes[0], self._sizes[0] - self._done))
@@ -459,7 +497,55 @@ def _ones(columns: _Array, channels: int) -> _Array:
     return np.broadcast_to(np.float64(1), (len(columns), columns.shape[1] // max(channels, 1)))
 
 
-def _check_layout(layout: str, rank: int) -> str:
+def _check_dtypes(patches: np.dtype[Any], dtype: DTypeLike | None, reduction: str) -> np.dtype[Any]:
+    """Return the dtype of the result."""
+    try:
+        result = patches if dtype is None else np.dtype(dtype)
+    except TypeError:
+        raise TypeError(f"dtype must be a NumPy dtype, got {dtype!r}") from None
+    for name, given in ("patches", patches), ("dtype", result):
+        try:
+            fold(np.zeros((1, 1, 1), given.newbyteorder("=")), 1, 1)
+        except TypeError:
+            raise TypeError(f"{name} must have a dtype that can be summed, got {given}") from None
+    if patches.kind == "c" and reduction in ("max", "min"):
+        raise TypeError(f"reduction {reduction} needs a dtype with an order, got {patches}")
+    if patches.kind == "c" and result.kind != "c":
+        raise TypeError(f"dtype must be complex for complex patches, got {result}")
+    return result
+
+
+def _rounded(values: _Array, dtype: np.dtype[Any]) -> _Array:
+    """Round to the nearest value of an integer dtype or bool; NaN becomes 0."""
+    if dtype.kind not in "biu" or values.dtype.kind == "b":
+        return values
+    if values.dtype.kind not in "iu":
+        wide = np.result_type(values.dtype, np.float64)  # of bfloat16, too
+        values = np.rint(np.where(np.isnan(values), 0, values).astype(wide))
+    result: _Array = np.zeros(values.shape, dtype)
+    if dtype.kind == "b":
+        result[...] = values != 0
+        return result
+    limits = np.iinfo(dtype)
+    # Floats beyond the range are found before they are cast: the largest int64 is no float64.
+    low, high = values < limits.min, values >= limits.max
+    np.copyto(result, values, casting="unsafe", where=~(low | high))
+    result[low], result[high] = limits.min, limits.max
+    return result
+
+
+def _as_int(value: Any) -> int | None:
+    """Return an int, but not for a bool."""
+    if isinstance(value, (bool, np.bool_)):
+        return None
+    try:
+        return operator.index(value)
+    except TypeError:
+        return None
+
+
+def _check_layout(layout: str, shape: tuple[int, ...]) -> str:
+    rank = len(shape)
     if not isinstance(layout, str):
         raise TypeError(f"layout must be a str such as 'HWC', got {type(layout).__name__}")
     letters = set(layout)
@@ -473,20 +559,20 @@ def _check_layout(layout: str, rank: int) -> str:
             f"layout must have an upper-case letter other than N for each axis, each once,"
             f" got {layout!r}"
         )
-    if len(layout) != rank or not 1 <= len(letters - {"C"}) <= 6:
-        raise ValueError(f"layout {layout!r} does not fit an image of {rank} axes")
+    if not 1 <= len(letters - {"C"}) <= 6:
+        raise ValueError(f"layout must have letters for 1 to 6 spatial axes, got {layout!r}")
+    if len(layout) != rank:
+        raise ValueError(
+            f"image must have {len(layout)} axes for layout {layout!r}, got {rank}: shape {shape}"
+        )
     return layout
 
 
 def _per_axis(value: Any, name: str, axes: int) -> tuple[int, ...]:
-    try:
-        values = (
-            tuple(map(operator.index, value))
-            if np.iterable(value)
-            else (operator.index(value),) * axes
-        )
-    except TypeError:
-        raise TypeError(f"{name} must be an int or a sequence of ints, got {value!r}") from None
+    given = [*map(_as_int, value)] if np.iterable(value) else [_as_int(value)] * axes
+    values = tuple(i for i in given if i is not None)
+    if len(values) != len(given):
+        raise TypeError(f"{name} must be an int or a sequence of ints, got {value!r}")
     if len(values) != axes or min(values) < 1:
         raise ValueError(
             f"{name} must be one value, or one for each of the {axes} spatial axes, at least 1,"

@@ -123,8 +123,13 @@ std::int64_t call_axes::channel_axis(py::handle channel_axis) const {
   if (channel_axis.is(default_channel_axis())) return 1;
   const std::int64_t axis = to_int(channel_axis, "channel_axis");
   if (!given()) return axis;
+  std::string layouts;
+  for (const axis_names& names : {input, output}) {
+    if (!names.given()) continue;  // the output of fold may not be known yet
+    layouts += (layouts.empty() ? "" : " to ") + quoted(names.letters());
+  }
   throw py::value_error("channel_axis must not be given beside a layout, which tells it, got " +
-                        std::to_string(axis) + " and " + quoted((output.given() ? output : input).letters()));
+                        std::to_string(axis) + " and " + layouts);
 }
 
 call_axes depth_space_axes(py::handle layout, py::handle out_layout,

@@ -54,12 +54,19 @@ py::array to_doubles(py::handle value) {
   return numbers;
 }
 
+/// Whether a value has axes, such as an array or a list. Tensors of other libraries are no sequences, but have a length.
+bool has_axes(py::handle value) {
+  if (py::isinstance<py::array>(value)) return py::reinterpret_borrow<py::array>(value).ndim() != 0;
+  if (PySequence_Check(value.ptr()) != 0 || PyObject_Size(value.ptr()) >= 0) return true;
+  PyErr_Clear();
+  return false;
+}
+
 /// Whether a value is a list or tuple with a sequence or an array for each axis, in place of numbers.
 bool has_lists(py::handle value) {
   if (!py::isinstance<py::list>(value) && !py::isinstance<py::tuple>(value)) return false;
   for (const py::handle item : py::reinterpret_borrow<py::sequence>(value)) {
-    if (!py::isinstance<py::array>(item) && PySequence_Check(item.ptr()) == 0) return false;
-    if (py::isinstance<py::array>(item) && py::reinterpret_borrow<py::array>(item).ndim() == 0) return false;
+    if (!has_axes(item)) return false;
   }
   return true;
 }

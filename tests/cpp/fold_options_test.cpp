@@ -3,8 +3,10 @@
 #include <complex>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <random>
+#include <type_traits>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -106,9 +108,32 @@ TEST_CASE("a mean of the largest integers does not overflow") {
   }
 }
 
+TEST_CASE_TEMPLATE("a mean whose weights are too small is 0", T, float16, bfloat16, float, double,
+                   std::int16_t) {
+  constexpr bool is_half = sizeof(T) == 2 && !std::is_integral_v<T>;
+  T two{};
+  if constexpr (is_half) {
+    two.bits = 0x4000;  // 2 in both formats
+  } else {
+    two = 2;
+  }
+  const double least = is_half ? 0x1p-100 : 0x1p-800;
+  const std::vector<T> columns(4, two);
+  const axis_values extents{1, 1, 3};
+  for (const double first : {least, least / 2, std::numeric_limits<double>::denorm_min()}) {
+    const std::vector<double> weights{first, 1};
+    std::vector<T> image(3, two);
+    fold(tensor_view<const T>(columns.data(), {1, 2, 2}), tensor_view<T>(image.data(), extents), {.sizes = 2},
+         {.reduction = fold_reduction::mean, .weights = {weights}});
+    const T expected[] = {first < least ? T{} : two, two, two};
+    CHECK(std::memcmp(image.data(), expected, sizeof(expected)) == 0);
+  }
+}
+
 TEST_CASE("options that do not fit are refused, and nothing is written") {
   const float columns[16] = {};
   float image[9];
+  float sums_of_floats[9];
   std::fill(std::begin(image), std::end(image), 7.0f);
   const auto refused = [&](const fold_options& options) {
     const status outcome = try_fold(tensor_view<const float>(columns, {1, 4, 4}),
@@ -124,7 +149,12 @@ TEST_CASE("options that do not fit are refused, and nothing is written") {
   check_refused(refused({.weights = {two}}), {"weights", "(2, 2)", "(2,)"});
   check_refused(refused({.weights = {two, three}}), {"weights", "(2, 2)", "(2, 3)"});
   check_refused(refused({.weights = {two, bad}}), {"weights", "(1,)", "negative"});
-  check_refused(refused({.weights = {huge, huge}}), {"weights", "overflow"});
+  const std::vector<double> too_large{1e300, 1e300};
+  check_refused(refused({.weights = {huge, huge}}), {"weights", "2^1023", "sum"});
+  check_refused(refused({.reduction = mean, .weights = {two, huge}}), {"weights", "2^800", "mean"});
+  CHECK(try_fold(tensor_view<const float>(columns, {1, 4, 4}),
+                 tensor_view<float>(sums_of_floats, {1, 1, 3, 3}), {.sizes = 2},
+                 {.weights = {two, too_large}}));
   check_refused(refused({.reduction = max, .weights = {two, two}}), {"weights", "max"});
   check_refused(refused({.accumulate = true, .reduction = mean}), {"accumulate", "mean"});
   check_refused(refused({.reduction = static_cast<fold_reduction>(4)}), {"reduction", "4"});

@@ -327,7 +327,10 @@ def test_a_layout_that_is_none_is_refused(
         ),
         (
             lambda: reblock.unfold(PHOTO, 2, layout="HWC", channel_axis=-1),
-            "channel_axis must not be given beside a layout, which tells it, got -1 and",
+            (
+                "channel_axis must not be given beside a layout, which tells it, got -1 and"
+                ' "HWC" to "CL"'
+            ),
         ),
         (
             lambda: reblock.space_to_depth(PHOTO, 2, layout="HWC", channel_axis=1),
@@ -335,7 +338,10 @@ def test_a_layout_that_is_none_is_refused(
         ),
         (
             lambda: reblock.fold_shape((4, 9), 4, 2, out_layout="HW", channel_axis=1),
-            'channel_axis must not be given beside a layout, which tells it, got 1 and "HW"',
+            (
+                "channel_axis must not be given beside a layout, which tells it, got 1 and"
+                ' "CL" to "HW"'
+            ),
         ),
     ],
 )

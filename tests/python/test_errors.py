@@ -325,6 +325,11 @@ HINTS = [
     (reblock.unfold, "patch_size", "window_sizes=", "scikit-learn"),
     (reblock.unfold, "window_shape", "window_sizes=", "scikit-image"),
     (reblock.unfold, "step", "strides=", "scikit-image"),
+    (reblock.unfold, "frame_length", "window_sizes=", "librosa"),
+    (reblock.unfold, "hop_length", "strides=", "librosa"),
+    (reblock.unfold, "constant_values", "padding_value=", "NumPy"),
+    (reblock.unfold, "value", "padding_value=", "PyTorch"),
+    (reblock.fold, "window", "weights=", "tiler"),
     (reblock.fold, "output_size", "output_sizes=", "PyTorch"),
     (reblock.fold, "image_shape", "output_sizes=", "ONNX"),
     (reblock.fold, "input", "columns=", "PyTorch"),
@@ -338,7 +343,12 @@ HINTS = [
     (reblock.unfold, "quality", None, None),
     (reblock.Patches, "kernel_size", "window_sizes=", "PyTorch"),
     (reblock.Patches, "stride", "strides=", "PyTorch"),
+    (reblock.Patches, "roi_size", "window_sizes=", "MONAI"),
+    (reblock.Patches, "cval", "padding_value=", "MONAI"),
+    (reblock.Patches, "tile_shape", "window_sizes=", "tiler"),
     (reblock.Patches, "quality", None, None),
+    (reblock.Patches.merge, "window", "weights=", "tiler"),
+    (reblock.Patches.merge, "quality", None, None),
 ]
 
 
@@ -352,7 +362,7 @@ def test_words_of_other_libraries_are_known(
         function(**{word: 2})
     known_as = f" ({word} in {library})" if library else ""
     hint = f": did you mean {ours}{known_as}?" if ours else ""
-    name = function.__name__
+    name = function.__qualname__
     assert str(caught.value) == f"{name}() got an unexpected keyword argument {word!r}{hint}"
 
 

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 import reblock
 from checks import assert_same_bytes, refuses
+from dtypes import BFLOAT16
 from oracle import Array
 
 DTYPES = [np.uint8, np.int16, np.float32, np.float64, np.complex64]
@@ -167,6 +168,53 @@ def test_patches_may_change_channels_and_dtype() -> None:
     assert_same_bytes(out, image.astype(np.float32))
 
 
+@pytest.mark.parametrize("dtype", [np.int64, np.uint64, np.int8, np.bool_])
+@pytest.mark.parametrize("reduction", ["mean", "sum", "max", "min"])
+def test_the_largest_integers_stay(dtype: Any, reduction: Any) -> None:
+    largest = 1 if dtype == np.bool_ else np.iinfo(dtype).max
+    image = np.full((20, 30, 3), largest, dtype)
+    p = reblock.Patches(image, 8, strides=5)
+    assert_same_bytes(p.merge(p, reduction=reduction), image)
+
+
+@pytest.mark.parametrize("reduction", ["mean", "sum", "max", "min"])
+@pytest.mark.parametrize("dtype", [np.float32, BFLOAT16, np.int64, np.int16], ids=str)
+def test_values_beyond_the_range_become_the_nearest(dtype: Any, reduction: Any) -> None:
+    p = reblock.Patches(IMAGE, 8, strides=5)
+    shape = (len(p), 8, 8, 3)
+    for value, expected in ((300, 255), (-300, 0)):
+        merged = p.merge(np.full(shape, value, dtype), reduction=reduction, dtype=np.uint8)
+        assert (merged == expected).all()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, BFLOAT16], ids=str)
+def test_floats_are_rounded_and_nan_becomes_zero(dtype: Any) -> None:
+    p = reblock.Patches(IMAGE, 8, strides=5)
+    for reduction in ("mean", "max", "min"):
+        for value, expected in ((3.5, 4), (2.5, 2), (np.nan, 0)):
+            patches = np.full((len(p), 8, 8, 3), value, dtype)
+            merged = p.merge(patches, reduction=reduction, dtype=np.uint8)
+            assert (merged == expected).all()
+            merged = p.merge(patches, reduction=reduction, dtype=np.bool_)
+            assert (merged == bool(expected)).all()
+
+
+def test_a_mean_of_bools_is_rounded_as_that_of_fold() -> None:
+    """Of one term in two, 0; of two terms in three, 1."""
+    p = reblock.Patches(np.zeros(7, bool), 3, strides=1, layout="L", edges="drop")
+    patches = np.zeros((5, 3), bool)
+    patches[[0, 2, 4]] = True
+    expected = reblock.fold(patches, 7, 3, layout="LC", out_layout="L", reduction="mean")
+    assert_same_bytes(p.merge(patches), expected)
+    assert expected.tolist() == [True, False, True, False, True, False, True]
+
+
+def test_long_doubles_keep_their_digits() -> None:
+    image = np.full((20, 30, 3), 1 + np.finfo(np.longdouble).eps)
+    p = reblock.Patches(image, 8, strides=4, edges="drop")
+    assert (p.merge(p)[:20, :28] == image[:20, :28]).all()
+
+
 def peak_of(call: Callable[[], object]) -> int:
     """Return the bytes that a call allocates at most at once."""
     tracemalloc.start()
@@ -215,11 +263,14 @@ IMAGE = photo((20, 30, 3))
         (ValueError, "padding_mode", {"padding_mode": "mirror"}),
         (ValueError, "layout", {"layout": "HWW"}),
         (ValueError, "layout", {"layout": "NHW"}),
-        (ValueError, "layout", {"layout": "HW"}),
+        (ValueError, "image", {"layout": "HW"}),
+        (ValueError, "layout", {"layout": "C"}),
         (TypeError, "layout", {"layout": 3}),
         (ValueError, "window_sizes", {"window_sizes": 0}),
         (ValueError, "window_sizes", {"window_sizes": (4, 4, 4)}),
         (TypeError, "window_sizes", {"window_sizes": 4.5}),
+        (TypeError, "window_sizes", {"window_sizes": True}),
+        (TypeError, "strides", {"strides": (2, "3")}),
         (ValueError, "strides", {"strides": (0, 1)}),
         (ValueError, "window_sizes", {"window_sizes": 21, "edges": "shift"}),
         (TypeError, "padding_mode", {"padding_mode": None}),
@@ -270,6 +321,64 @@ def test_bad_merges_are_refused(argument: str, patches: Array, options: dict[str
 
 
 @pytest.mark.parametrize(
+    ("argument", "told", "change"),
+    [
+        ("patches", "12", lambda good: good[:-1]),
+        ("patches", "12", lambda good: [*good, good[0]]),
+        ("patches", "12", lambda good: np.stack(good)[:-1]),
+        ("patches", "12", lambda good: [np.stack(good[:8]), np.stack(good[8:11])]),
+        ("patches", "(7, 8, 3)", lambda good: [*good[:-1], good[0][:7]]),
+        ("patches", "(8, 8, 2)", lambda good: (*good[:-1], good[0][..., :2])),
+        ("patches", "()", lambda good: ["a" for _ in good]),
+    ],
+)
+def test_wrong_patches_in_memory_write_nothing(argument: str, told: str, change: Any) -> None:
+    """Also if only the last one is wrong, which belongs to the last rows."""
+    p = reblock.Patches(IMAGE, 8)
+    patches = change(list(p))
+    out = np.full_like(IMAGE, 7)
+    refuses(lambda: p.merge(patches, out=out), ValueError, argument, told, untouched=[out])
+
+
+def test_wrong_patches_of_an_iterator_are_refused_when_they_come() -> None:
+    p = reblock.Patches(IMAGE, 8)
+    good = list(p)
+    refuses(lambda: p.merge(iter(good[:-1])), ValueError, "patches", "12", "11")
+    refuses(lambda: p.merge(itertools.chain(good, good)), ValueError, "patches", "12", "more")
+    refuses(lambda: p.merge(q if k else q[:7] for k, q in enumerate(p)), ValueError, "patches")
+
+
+@pytest.mark.parametrize(
+    ("argument", "told", "patches", "options"),
+    [
+        ("patches", "NoneType", None, {}),
+        ("patches", "int", 5, {}),
+        ("patches", "|S3", np.zeros((12, 8, 8, 3), "S3"), {}),
+        ("patches", "datetime64", np.zeros((12, 8, 8, 3), "M8[s]"), {}),
+        ("patches", "float64", [np.zeros((8, 8, 3), int)] * 11 + [np.zeros((8, 8, 3))], {}),
+        ("dtype", "|S3", np.zeros((12, 8, 8, 3)), {"dtype": "S3"}),
+        ("dtype", "nope", np.zeros((12, 8, 8, 3)), {"dtype": "nope"}),
+        ("dtype", "uint8", np.zeros((12, 8, 8, 3), complex), {"dtype": np.uint8}),
+        ("reduction", "complex128", np.zeros((12, 8, 8, 3), complex), {}),
+        ("out", "list", np.zeros((12, 8, 8, 3)), {"out": [1]}),
+    ],
+)
+def test_merges_of_wrong_kinds_are_refused(
+    argument: str, told: str, patches: Any, options: dict[str, Any]
+) -> None:
+    p = reblock.Patches(IMAGE, 8)
+    options = {"reduction": "mean" if "dtype" in options else "max", **options}
+    refuses(lambda: p.merge(patches, **options), TypeError, argument, told)
+
+
+def test_an_array_that_is_read_only_is_refused() -> None:
+    p = reblock.Patches(IMAGE, 8)
+    out = np.zeros_like(IMAGE)
+    out.flags.writeable = False
+    refuses(lambda: p.merge(p, out=out), ValueError, "out", "read-only")
+
+
+@pytest.mark.parametrize(
     ("kind", "value"), [(ValueError, 0), (ValueError, -1), (TypeError, 1.5), (TypeError, None)]
 )
 def test_bands_of_no_bytes_are_refused(kind: type[Exception], value: Any) -> None:
@@ -295,6 +404,11 @@ def test_padding_is_named_and_valued_as_for_unfold() -> None:
         assert np.array_equal(last[0], last[2])
     patch = reblock.Patches(image, 8, padding_value=-3)[-1]
     assert (patch[2:] == -3).all()
+
+
+@pytest.mark.parametrize("index", [1.5, slice(2), (0, slice(2)), True, None, "a"])
+def test_an_index_that_is_no_int_is_refused(index: Any) -> None:
+    refuses(lambda: reblock.Patches(IMAGE, 8)[index], TypeError, "index", repr(index))
 
 
 @pytest.mark.parametrize("index", [(3, 0), (0, 4), (-4, 0), 12, (0, 0, 0)])

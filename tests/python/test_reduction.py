@@ -405,6 +405,47 @@ def test_weights_of_zero_give_zero() -> None:
     assert mean.tolist() == [[[0, 7, 7, 7, 7, 0]]]
 
 
+@pytest.mark.parametrize("dtype", [np.uint8, np.int64, *FLOATS, np.complex64], ids=str)
+@pytest.mark.parametrize("stride", [1, 2])
+@pytest.mark.parametrize("mode", ["constant", "edge"])
+def test_a_mean_is_right_or_zero_where_weights_are_small(
+    dtype: Any, stride: int, mode: Any
+) -> None:
+    """The corners have only terms with small weights, whose inverse accumulators may not hold."""
+    exponent = 100 if np.dtype(dtype).itemsize == 2 else 800
+    x = np.full((1, 3, 6, 6), 93, dtype)
+    window: dict[str, Any] = {"window_sizes": 2, "strides": stride}
+    window |= {"start_padding": 1, "end_padding": 1, "padding_mode": mode}
+    columns = reblock.unfold(x, **window)
+    terms = reblock.fold(np.ones_like(columns, np.int64), (6, 6), **window)
+    for small in (2.0**-exponent, 2.0 ** -(exponent + 1), 5e-324, 2.0**exponent / 4):
+        for shape in ("product", "whole"):
+            axes = [np.full(2, small), np.ones(2)]
+            weights = axes if shape == "product" else np.outer(*axes)
+            mean = reblock.fold(columns, (6, 6), **window, reduction="mean", weights=weights)
+            assert np.array_equal(mean, np.where(terms * small >= 2.0**-exponent, x, x * 0))
+
+
+@pytest.mark.parametrize("reduction", ["sum", "mean"])
+@pytest.mark.parametrize("dtype", [*FLOATS, np.uint8], ids=str)
+def test_weights_whose_products_overflow_are_refused(reduction: Any, dtype: Any) -> None:
+    half = np.dtype(dtype).itemsize == 2
+    exponent = {"sum": (127, 1023), "mean": (100, 800)}[reduction][0 if half else 1]
+    columns = np.ones((1, 2, 4), dtype)
+    out = np.full((1, 1, 5), 7, dtype)
+    weights = [2.0 ** (exponent - 1)] * 2
+    reblock.fold(columns, 5, 2, reduction=reduction, weights=weights)
+    weights[1] *= 1.5
+    refuses(
+        lambda: reblock.fold(columns, 5, 2, reduction=reduction, weights=weights, out=out),
+        ValueError,
+        "weights",
+        f"2^{exponent}",
+        reduction,
+        untouched=[out],
+    )
+
+
 def test_a_weighted_sum_of_integers_keeps_within_its_range() -> None:
     columns = np.array([[[200, 100]]], np.uint8)
     assert reblock.fold(columns, 2, 1, weights=[2.0]).tolist() == [[[255, 200]]]
@@ -437,7 +478,14 @@ COLUMNS = np.zeros((1, 4, 4), np.float32)
         (ValueError, "weights", ["negative"], {"weights": [[1, -1], [1, 1]]}),
         (ValueError, "weights", ["finite", (1, 0)], {"weights": np.array([[1, 1], [np.nan, 1]])}),
         (ValueError, "weights", ["finite"], {"weights": [[1, np.inf], [1, 1]]}),
-        (ValueError, "weights", ["overflow"], {"weights": [[1e300] * 2] * 2}),
+        (ValueError, "weights", ["2^1023"], {"weights": [[1e300] * 2] * 2}),
+        (ValueError, "weights", ["2^1023"], {"weights": np.full((2, 2), 1e308)}),
+        (
+            ValueError,
+            "weights",
+            ["2^800"],
+            {"weights": np.full((2, 2), 1e300), "reduction": "mean"},
+        ),
         (ValueError, "weights", ["max"], {"weights": np.ones((2, 2)), "reduction": "max"}),
         (TypeError, "weights", [], {"weights": 2.0}),
         (TypeError, "weights", ["complex128"], {"weights": np.ones((2, 2), complex)}),

@@ -24,7 +24,8 @@ enum class fold_reduction : std::uint32_t {
 };
 
 /// A window_weights has one weight for each element of the window. It does not own the weights. Weights are finite and not
-/// negative. There are three forms:
+/// negative. They add up to at most 2^1023 for a sum and 2^800 for a mean, of half floats to 2^127 and 2^100. Where the
+/// weights of a mean add up to less than 2^-800 or 2^-100, it is 0. There are three forms:
 ///
 ///     window_weights{}                                       // no weights: each term counts once
 ///     window_weights{rows, columns}                          // one span of weights per spatial axis: their products count

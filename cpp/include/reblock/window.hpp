@@ -143,8 +143,8 @@ status try_fold(const tensor_view<In>& columns, const tensor_view<T>& output, co
 /// and rounds half floats once, at the end. Accumulating calls for ranges of window positions, one after the other, sum up
 /// all ranges in the order of the calls. Each call reads and writes only elements that its range reaches.
 ///
-/// More errors: weights of other extents than the window's, negative or not finite, or for max or min; a mean that
-/// accumulates.
+/// More errors: weights of other extents than the window's, negative, not finite or too large, or for max or min; a mean
+/// that accumulates.
 template <class In, class T, class Executor = serial_executor>
 status try_fold(const tensor_view<In>& columns, const tensor_view<T>& output, const window& window,
                 const fold_options& options, Executor&& executor = Executor(), std::int64_t channel_axis = 1);

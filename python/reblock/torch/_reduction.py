@@ -40,8 +40,9 @@ def fold(
             f"{_given(reduction, weights, dtype)} is not for compiled functions: exclude the call"
             " by torch.compiler.disable"
         )
-    if isinstance(weights, torch.Tensor):
-        weights = weights.detach().numpy()
+    if columns.device.type == "meta":  # of the result, only shape and dtype
+        return plain(columns.to(dtype or columns.dtype), output_sizes, **window)
+    weights = _numbers_of(weights)
     how = {"reduction": reduction, "weights": weights, "dtype": dtype}
     if window["layout"] is not None or window["out_layout"] is not None:
         if window["channel_axis"] != 1:
@@ -54,6 +55,15 @@ def fold(
 
 def _given(*values: Any) -> str:
     return next(n for n, v in zip(_NAMES, values, strict=True) if v not in (None, "sum"))
+
+
+def _numbers_of(weights: Any) -> Any:
+    """Return the weights, or those of each axis, as arrays instead of tensors."""
+    if isinstance(weights, (list, tuple)):
+        return [_numbers_of(each) for each in weights]
+    if isinstance(weights, torch.Tensor):
+        return numbers(weights, "weights")
+    return weights
 
 
 class _Call:
@@ -102,7 +112,10 @@ class _Call:
         counts = _Call(self.unfold, self.output_sizes, how, self.window)
         # The sum of weights has no channels, and is computed for each: as large as the image.
         total = counts.run(ones)
-        return torch.where(total == 0, torch.inf, total).to(gradient.dtype)
+        # Where the weights add up to less, the mean is 0, as in `reblock.fold`.
+        is_half = (self.how["dtype"] or columns.dtype) in (torch.float16, torch.bfloat16)
+        least = 2.0 ** (-100 if is_half else -800)
+        return torch.where(total < least, torch.inf, total).to(gradient.dtype)
 
     @property
     def selects(self) -> bool:
@@ -129,6 +142,8 @@ class _Call:
         places = places.reshape(columns.shape[rows], columns.shape[windows])
         if rows > windows:
             places = places.T
+        if "N" in layout:
+            places = places.unsqueeze(layout.index("N"))
         places = torch.where(are_equal, places, torch.iinfo(torch.int64).max)
         how = {"reduction": "min", "weights": None, "dtype": None}
         first = _Call(self.unfold, self.output_sizes, how, self.window).run(places)

@@ -100,11 +100,14 @@ def test_sums_that_the_dtype_does_not_hold_are_refused(
     assert_refused(
         run(*arguments),
         f"cannot use {columns}: a sum is {limit + sign}, and {np.dtype(dtype)} ends at {limit}:"
-        " take columns of a wider dtype, or --wrap",
+        " take a wider --dtype, or --wrap",
     )
     assert names(tmp_path) == {"columns.npy"}
     assert run(*arguments, "--wrap").exit_code == 0
     assert np.array_equal(np.load(sums), reblock.fold(x, (4, 1), (2, 1)))
+    assert run(*arguments, "--dtype", "int64", "--force").exit_code == 0
+    assert np.load(sums)[0, 0, 1, 0] == limit + sign
+    assert np.load(sums).dtype == np.int64
     x[0, 0, 1] = sign
     np.save(columns, x)
     assert run(*arguments, "--force").exit_code == 0
@@ -120,6 +123,23 @@ def test_no_image_is_made_of_sums_that_wrap_around(tmp_path: Path) -> None:
     assert (result.exit_code, result.stdout) == (2, "")
     assert re.search(r"columns.npy: a sum is \d+, and uint8 ends at 255: ", result.stderr)
     assert not folded.exists()
+
+
+def test_sums_are_checked_by_the_dtype_of_the_result(tmp_path: Path) -> None:
+    columns, sums = tmp_path / "columns.npy", tmp_path / "sums.npy"
+    arguments = ("fold", columns, sums, "--output-sizes", "3,3", "--window-sizes", 2, "--force")
+    for dtype, value in ((np.int64, 64), (np.uint8, 64), (np.bool_, 1)):
+        np.save(columns, np.full((1, 4, 4), value, dtype))
+        assert run(*arguments, "--dtype", "uint16").exit_code == 0
+        assert np.load(sums)[0, 0, 1, 1] == 4 * value
+    np.save(columns, np.full((1, 4, 4), 64))
+    assert_refused(
+        run(*arguments, "--dtype", "uint8"),
+        f"cannot use {columns}: a sum is 256, and uint8 ends at 255: take a wider --dtype,"
+        " or --wrap",
+    )
+    assert run(*arguments, "--dtype", "float16", "--reduction", "mean").exit_code == 0
+    assert np.load(sums).dtype == np.float16
 
 
 @pytest.mark.parametrize("dtype", [np.int64, np.uint64, np.float32])

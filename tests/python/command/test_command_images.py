@@ -102,7 +102,7 @@ def test_images_in_a_layout(tmp_path: Path) -> None:
             ("--layout", "HWC", "--channel-axis", "-1"),
             (
                 "cannot use {0}: --channel-axis must not be given beside a --layout, which tells"
-                ' it, got -1 and "HWC"'
+                ' it, got -1 and "HWC" to "HWC"'
             ),
         ),
     ],

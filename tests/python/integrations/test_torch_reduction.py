@@ -22,6 +22,7 @@ LAYOUTS: list[dict[str, Any]] = [
     {},
     {"channel_axis": -1},
     {"layout": "NLC", "out_layout": "NHWC", "order": "DCR"},
+    {"layout": "CNL", "out_layout": "HNCW"},
     {"padding_mode": "reflect"},
 ]
 
@@ -30,7 +31,7 @@ def columns_of(layout: dict[str, Any], dtype: torch.dtype = torch.float64) -> to
     shape = reblock.unfold_shape((2, 3, 9, 13), 4, **WINDOW)
     x = torch.linspace(-1, 1, int(np.prod(shape)), dtype=torch.float64).reshape(shape)
     if "layout" in layout:
-        x = x.transpose(1, 2).contiguous()
+        x = x.permute(["NCL".index(letter) for letter in layout["layout"]]).contiguous()
     return (x * x * 7 + x).to(dtype)
 
 
@@ -160,6 +161,52 @@ def test_maxima_of_parts_and_in_other_layouts_have_gradients(reduction: Any) -> 
     # Each pixel that has a term gives its gradient to one of them.
     assert torch.count_nonzero(plain.grad) <= first.numel()
     torch.testing.assert_close(plain.grad.sum(), (2 * first.cos()).sum())
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.int64])
+def test_weights_may_be_tensors(dtype: torch.dtype) -> None:
+    """Those of each axis are no sequence for Python, and may have different lengths."""
+    rows, columns = torch.tensor([1, 2, 4], dtype=dtype), torch.tensor([1, 3], dtype=dtype)
+    x = torch.rand((2, 6, 12), requires_grad=True)
+    call: dict[str, Any] = {"output_sizes": (5, 5), "window_sizes": (3, 2), "reduction": "mean"}
+    expected = reblock.torch.fold(x, **call, weights=[[1, 2, 4], [1, 3]])
+    expected.sum().backward()
+    for weights in ([rows, columns], (rows, columns), torch.outer(rows, columns)):
+        y = x.detach().clone().requires_grad_()
+        actual = reblock.torch.fold(y, **call, weights=weights)
+        assert torch.equal(actual, expected)
+        actual.sum().backward()
+        assert y.grad is not None
+        assert x.grad is not None
+        assert torch.equal(y.grad, x.grad)
+
+
+def test_weights_of_tensors_without_axes_are_numbers() -> None:
+    x = torch.rand((1, 2, 5))
+    weights = [torch.tensor(1.0), torch.tensor(3.0)]
+    expected = reblock.torch.fold(x, 6, 2, weights=[1, 3])
+    assert torch.equal(reblock.torch.fold(x, 6, 2, weights=weights), expected)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.float32])
+def test_weights_too_small_for_a_mean_have_no_gradient(dtype: torch.dtype) -> None:
+    small = 2.0**-110 if dtype == torch.float16 else 2.0**-810
+    x = torch.ones((1, 2, 1), dtype=dtype, requires_grad=True)
+    result = reblock.torch.fold(x, 2, 2, reduction="mean", weights=[small, 1])
+    result.sum().backward()
+    assert result.tolist() == [[[0, 1]]]
+    assert x.grad is not None
+    assert x.grad.flatten().tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("layout", LAYOUTS, ids=str)
+def test_a_tensor_without_elements_in_memory_has_a_shape(layout: dict[str, Any]) -> None:
+    x = columns_of(layout, torch.uint8)
+    options: dict[str, Any] = {"reduction": "mean", "dtype": torch.float32}
+    expected = reblock.torch.fold(x, (9, 13), 4, **WINDOW, **layout, **options)
+    actual = reblock.torch.fold(x.to("meta"), (9, 13), 4, **WINDOW, **layout, **options)
+    assert (actual.device.type, actual.shape) == ("meta", expected.shape)
+    assert actual.dtype == torch.float32
 
 
 def test_compiled_functions_are_refused() -> None:

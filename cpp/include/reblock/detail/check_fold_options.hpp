@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -19,10 +19,10 @@ constexpr const char* name_of(fold_reduction reduction) noexcept {
   return names[static_cast<std::size_t>(reduction)];
 }
 
-/// Checks that all weights of a list are finite and not negative, and returns the largest. `argument` names the list.
+/// Checks that all weights of a list are finite and not negative, and returns their sum. `argument` names the list.
 inline result<double> check_weights(const double* first, const axis_values& extents,
                                     const axis_values& strides, const char* argument) {
-  double largest = 0;
+  double sum = 0;
   axis_values index = axis_values::repeat(extents.size(), 0);
   for (;;) {
     std::int64_t at = 0;
@@ -32,11 +32,17 @@ inline result<double> check_weights(const double* first, const axis_values& exte
       return error() << argument << " must be finite and not negative, but the one at index " << index
                      << (weight < 0 ? " is negative" : " is not finite");
     }
-    largest = std::max(largest, weight);
+    sum += weight;
     std::size_t d = index.size();
     while (d > 0 && ++index[d - 1] == extents[d - 1]) index[--d] = 0;
-    if (d == 0) return largest;
+    if (d == 0) return sum;
   }
+}
+
+/// Returns an exponent of 2. Weights that add up to more could make sums that accumulators do not hold.
+constexpr int most_exponent_of_weights(element_type results, fold_reduction by) noexcept {
+  if (by == fold_reduction::mean) return exponent_of_means(results);
+  return is_half(results) ? 127 : 1023;  // of float and of double
 }
 
 /// Checks the options of fold for windows of these sizes.
@@ -66,19 +72,21 @@ inline status check_fold_options(const fold_options& options, const axis_values&
     return error() << "weights must have the window's sizes " << window_sizes << ", got "
                    << weights.extents();
   }
-  if (!weights.has_products()) {
-    const auto checked = check_weights(weights.values(0), weights.extents(), weights.strides(), "weights");
+  double sum = 1;
+  const std::size_t lists = weights.has_products() ? window_sizes.size() : 1;
+  for (std::size_t d = 0; d < lists; ++d) {
+    const auto checked =
+        weights.has_products()
+            ? check_weights(weights.values(d), {window_sizes[d]}, {1}, "weights")
+            : check_weights(weights.values(0), weights.extents(), weights.strides(), "weights");
     if (!checked) return checked.why();
-    return success{};
+    sum *= *checked;
   }
-  double product = 1;
-  for (std::size_t d = 0; d < window_sizes.size(); ++d) {
-    const auto largest = check_weights(weights.values(d), {window_sizes[d]}, {1}, "weights");
-    if (!largest) return largest.why();
-    product *= *largest;
-  }
-  if (product <= std::numeric_limits<double>::max()) return success{};
-  return error() << "weights must have finite products: those of the largest along each axis overflow";
+  const int exponent = most_exponent_of_weights(types.results.part, options.reduction);
+  if (sum <= std::ldexp(1.0, exponent)) return success{};
+  return error() << "weights must add up to at most 2^" << exponent << " for reduction "
+                 << name_of(options.reduction)
+                 << (is_half(types.results.part) ? " of float16 or bfloat16" : "") << ", but add up to more";
 }
 
 }  // namespace reblock::inline REBLOCK_NAMESPACE::detail

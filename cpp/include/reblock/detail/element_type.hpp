@@ -55,6 +55,9 @@ constexpr bool is_integer(element_type type) noexcept {
   return element_type::uint8 <= type && type <= element_type::int64;
 }
 constexpr bool is_floating(element_type type) noexcept { return type >= element_type::float16; }
+constexpr bool is_half(element_type type) noexcept {
+  return type == element_type::float16 || type == element_type::bfloat16;
+}
 
 constexpr std::size_t size_of(element_type type) noexcept {
   std::size_t size = 0;

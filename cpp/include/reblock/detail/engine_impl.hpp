@@ -487,7 +487,7 @@ REBLOCK_ENGINE_FUNCTION [[gnu::noinline]] bool place_single_reduction(void* room
   // a bool of unusual bits would not stay as it is
   if (how.types.terms.part == element_type::boolean) return false;
   sum_request kept = request;
-  if (!how.weights.empty() && !keep_weighted(kept, how.weights)) return false;
+  if (!how.weights.empty() && !keep_weighted(kept, how)) return false;
   place<separate_windows>(room, kept, nullptr);
   return true;
 }

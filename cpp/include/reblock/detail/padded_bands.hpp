@@ -410,7 +410,7 @@ class padded_bands {
       return;
     }
     for (double& factor : factors_) {
-      if (factor != 0) factor = 1 / factor;
+      factor = how_.factor_of_mean(factor);
     }
   }
 

@@ -331,7 +331,7 @@ class padded_summer {
                       how_.by == fold_reduction::mean};
     quotient by_terms = by;
     if (!by.is_mean || !rows_.is_weighted()) by_terms.factors = nullptr;
-    if (weight != 0) weight = 1 / weight;
+    weight = how_.factor_of_mean(weight);
     const accumulation& functions = functions_for(term_count);
 
     std::int64_t place = sums_.request.output_offset;

@@ -297,7 +297,7 @@ class reduced_piece {
     if (has_masks()) return fill_masked_factors(sums);
     if (!is_weighted()) return;
     for (std::size_t i = 0; i < weights_count(); ++i) {
-      if (factors_[i] != 0) factors_[i] = 1 / factors_[i];
+      factors_[i] = how_.factor_of_mean(factors_[i]);
     }
     if (vary_rows_ || vary_columns_) repeat_factors();
   }
@@ -331,7 +331,7 @@ class reduced_piece {
         const bool is_kept = masks_.first[t * masks_.stride + static_cast<std::int64_t>(at)] != std::byte{};
         if (is_kept) sum += sums[static_cast<std::size_t>(t)];
       }
-      if (has_inverse_factors() && sum != 0) sum = 1 / sum;
+      if (has_inverse_factors()) sum = how_.factor_of_mean(sum);
       std::fill_n(factors_ + i, parts, sum);
       at += size;
       if (at == masks_.period) at = 0;

@@ -55,6 +55,11 @@ struct reduction {
   const reduction_ways* ways = nullptr;            ///< as in summation
 };
 
+/// Returns an exponent n. The accumulators of a mean hold the products and inverses of weights between 2^-n and 2^n.
+constexpr int exponent_of_means(element_type results) noexcept {
+  return is_half(results) ? 100 : 800;  // of float and of double
+}
+
 /// A reducer describes a fold that is no plain sum.
 struct reducer {
   reduction types;
@@ -63,6 +68,13 @@ struct reducer {
   bool accumulates = false;  ///< whether results begin from the values in the output
   /// The largest weight, if all weights are small integers, else the largest number.
   double largest_weight = std::numeric_limits<double>::max();
+
+  /// Tells whether weights that add up to `sum` make a mean. Else the mean is 0.
+  constexpr bool makes_mean(double sum) const noexcept {
+    return sum >= (is_half(types.results.part) ? 0x1p-100 : 0x1p-800);
+  }
+  /// Returns the factor that makes a sum a mean, if the weights of its terms, or their number, add up to `sum`.
+  constexpr double factor_of_mean(double sum) const noexcept { return makes_mean(sum) ? 1 / sum : 0; }
 };
 
 #if defined(REBLOCK_COMPILED)

@@ -260,8 +260,9 @@ class weighed_windows {
 };
 static_assert(std::is_trivially_copyable_v<weighed_windows>);
 
-/// Keeps the offsets of windows whose weights are not 0. Returns whether they are a box, and no product is 0.
-inline bool keep_weighted(sum_request& sums, const window_weights& weights) noexcept {
+/// Keeps the offsets of windows whose weights are not 0. Returns whether they are a box, and each product makes a mean.
+inline bool keep_weighted(sum_request& sums, const reducer& how) noexcept {
+  const window_weights& weights = how.weights;
   double least = 1;
   for (std::size_t d = 0; d < weights.extents().size(); ++d) {
     if (!weights.has_products()) return false;
@@ -275,7 +276,7 @@ inline bool keep_weighted(sum_request& sums, const window_weights& weights) noex
     least *= *std::min_element(begin, end);
     sums.moves.narrow(2 + d, begin - first, end - first);
   }
-  return least > 0;
+  return how.makes_mean(least);
 }
 
 }  // namespace reblock::inline REBLOCK_NAMESPACE::detail
