@@ -44,9 +44,6 @@ class plane_move {
  private:
   friend class plane_runner;
 
-  /// Bytes of the largest plane that has a mask.
-  static constexpr std::int64_t most_masked_bytes = 4096;
-
   std::size_t rows() const noexcept { return moves_.rank - 2; }  ///< axis of the rows of a plane
   std::int64_t plane_bytes() const noexcept {
     return moves_.axes[rows()].extent * moves_.axes[rows()].destination_stride;
@@ -56,9 +53,7 @@ class plane_move {
   std::int64_t size_ = 0;
   std::size_t walked_ = 0;  ///< axes before the planes
   std::size_t dense_ = 0;   ///< the axes from this one on have no gaps in the destination
-  bool is_masked_ = false;
   bool is_streamed_ = false;
-  void (*copy_masked_)(std::byte*, const std::byte*, const std::byte*, std::size_t) noexcept = nullptr;
   void (*copy_long_)(std::byte*, const std::byte*, std::size_t) noexcept = nullptr;
 };
 static_assert(std::is_trivially_copyable_v<plane_move>);
@@ -80,14 +75,13 @@ inline double plane_move::plan(const layout& moves, std::int64_t element_size, i
   moves_.take(moves);
   size_ = element_size;
   const mover_costs costs = mover_costs::of(set);
+  // the same window offset of many small planes is found once; larger outputs are written from begin to end
   std::size_t planes = no_axis;
-  for (std::size_t i = 0; i < rows(); ++i) {
+  const bool are_small = plane_bytes() <= cache_sizes::page && bytes() < cache_sizes::near_planes;
+  for (std::size_t i = 0; are_small && i < rows(); ++i) {
     if (moves.axes[i].bounded()) continue;
     if (planes == no_axis || moves.axes[i].extent > moves.axes[planes].extent) planes = i;
   }
-  is_masked_ = planes != no_axis && plane_bytes() <= most_masked_bytes &&
-               moves.in_source_run(moves.axes[planes]) && moves.in_source_run(moves.axes[rows()]) &&
-               moves.axes[planes].extent >= 4;
   walked_ = rows();
   if (planes != no_axis) rotate_axis(moves_, planes, --walked_);
   dense_ = moves_.rank;
@@ -96,16 +90,16 @@ inline double plane_move::plan(const layout& moves, std::int64_t element_size, i
     dense_bytes *= moves_.axes[i].extent;
     dense_ = i;
   }
-  is_streamed_ = !is_masked_ && goes_past_caches(moves, size_);
-  copy_masked_ = baseline::copy_masked;
+  const std::int64_t row_bytes = moves.axes[rows()].destination_stride;
+  is_streamed_ = goes_past_caches(moves, size_) && row_bytes >= costs.least_streamed_row;
   copy_long_ = baseline::copy_long;
 #if defined(__GNUC__) && defined(__x86_64__)
-  if (set >= instruction_set::avx2) copy_masked_ = avx2::copy_masked, copy_long_ = avx2::copy_long;
-  if (set >= instruction_set::avx512) copy_masked_ = avx512::copy_masked, copy_long_ = avx512::copy_long;
+  if (set >= instruction_set::avx2) copy_long_ = avx2::copy_long;
+  if (set >= instruction_set::avx512) copy_long_ = avx512::copy_long;
 #endif
   const auto all = static_cast<double>(bytes());
   const double count = all / static_cast<double>(plane_bytes());
-  const double borders = is_masked_ ? 0 : costs.border * static_cast<double>(moves_.axes[rows()].extent);
+  const double borders = costs.border * static_cast<double>(moves_.axes[rows()].extent);
   return all / costs.plane_bytes + count * (costs.plane + borders);
 }
 
@@ -117,19 +111,9 @@ class plane_runner {
     for (std::size_t i = 0; i < moves_.rank; ++i) ranges_[i] = {0, moves_.axes[i].extent};
   }
 
-  void run() noexcept {
-    if (!move_.is_masked_) return visit(0, moves_.source_offset, moves_.destination_offset);
-    run_masked();
-  }
+  void run() noexcept { visit(0, moves_.source_offset, moves_.destination_offset); }
 
  private:
-  [[gnu::noinline]] void run_masked() noexcept {
-    std::array<std::byte, plane_move::most_masked_bytes> mask;
-    mask_ = mask.data();
-    visit(0, moves_.source_offset, moves_.destination_offset);
-    mask_ = nullptr;
-  }
-
   void visit(std::size_t i, std::int64_t source, std::int64_t destination) noexcept {
     if (i == move_.walked_) return move_planes(source, destination);
     const layout_axis& axis = moves_.axes[i];
@@ -185,33 +169,23 @@ class plane_runner {
     // from the first to the last element inside
     const std::int64_t begin = is_empty ? bytes : rows.begin * row + columns.begin * move_.size_;
     const std::int64_t end = is_empty ? bytes : (rows.end - 1) * row + columns.end * move_.size_;
-    if (move_.is_masked_ && !is_empty) make_mask(rows, columns);
-    // the masked copy of a plane may read elements of other planes, but nothing before the first plane or behind the last
-    const std::int64_t last_plane = (planes.extent - 1) * planes.source_stride;
-    const std::int64_t lowest = std::min<std::int64_t>(0, last_plane) + begin;
-    const std::int64_t highest = std::max<std::int64_t>(0, last_plane) + end;
     for (std::int64_t plane = 0; plane < planes.extent; ++plane) {
       const std::int64_t from = plane * planes.source_stride;
-      const bool is_whole = move_.is_masked_ && !is_empty;
-      const std::int64_t first = is_whole && from >= lowest ? 0 : begin;
-      const std::int64_t last = is_whole && from + bytes <= highest ? bytes : end;
       std::byte* const to = destination_ + destination + plane * planes.destination_stride;
-      if (first > 0) std::memset(to, 0, static_cast<std::size_t>(first));
-      if (first < last) copy(to + first, source_ + wrapping_add(source, from + first), first, last - first);
-      if (last < bytes) std::memset(to + last, 0, static_cast<std::size_t>(bytes - last));
-      if (!move_.is_masked_ && !is_empty) clear_borders(to, rows, columns);
+      if (begin > 0) std::memset(to, 0, static_cast<std::size_t>(begin));
+      if (begin < end) copy(to + begin, source_ + wrapping_add(source, from + begin), end - begin);
+      if (end < bytes) std::memset(to + end, 0, static_cast<std::size_t>(bytes - end));
+      if (!is_empty) clear_borders(to, rows, columns);
     }
   }
 
-  /// Copies a run of a plane that begins `first` bytes behind the plane's begin.
-  void copy(std::byte* to, const std::byte* from, std::int64_t first, std::int64_t count) const noexcept {
+  /// Copies a run of a plane.
+  void copy(std::byte* to, const std::byte* from, std::int64_t count) const noexcept {
     const auto size = static_cast<std::size_t>(count);
+    constexpr std::size_t widest = 64;  // bytes of a register
     if (move_.is_streamed_) return stream_run(to, from, size);
-    constexpr std::size_t widest = 64;
-    if (!move_.is_masked_) return size >= widest ? move_.copy_long_(to, from, size) : copy_run(to, from, size);
-    const std::byte* const mask = mask_ + first;
-    if (size >= widest) return move_.copy_masked_(to, from, mask, size);
-    move_masked(to, from, mask, size);
+    if (size >= widest) return move_.copy_long_(to, from, size);
+    copy_run(to, from, size);
   }
 
   /// Clears what lies between the rows' elements inside.
@@ -236,29 +210,11 @@ class plane_runner {
     for (std::int64_t i = 0; i < count; ++i) std::memset(to + i * row, 0, Size == 0 ? size : Size);
   }
 
-  /// Makes the mask, which keeps the bytes of a plane's elements inside.
-  void make_mask(const index_range& rows, const index_range& columns) noexcept {
-    if (has_mask_ && rows == mask_rows_ && columns == mask_columns_) return;
-    has_mask_ = true;
-    mask_rows_ = rows;
-    mask_columns_ = columns;
-    const std::int64_t row = moves_.axes[move_.rows()].destination_stride;
-    std::memset(mask_, 0, static_cast<std::size_t>(move_.plane_bytes()));
-    for (std::int64_t i = rows.begin; i < rows.end; ++i) {
-      std::memset(mask_ + i * row + columns.begin * move_.size_, 0xff,
-                  static_cast<std::size_t>((columns.end - columns.begin) * move_.size_));
-    }
-  }
-
   const plane_move& move_;
   const layout& moves_;
   const std::byte* source_;
   std::byte* destination_;
   std::array<index_range, max_axes> ranges_;
-  std::byte* mask_ = nullptr;  ///< made for these ranges
-  index_range mask_rows_;
-  index_range mask_columns_;
-  bool has_mask_ = false;
 };
 
 inline void plane_move::run(const std::byte* source, std::byte* destination) const noexcept {

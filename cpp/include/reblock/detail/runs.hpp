@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// These functions copy runs of bytes, also with a mask.
+// These functions copy runs of bytes.
 #pragma once
 
 #include <cstddef>
@@ -39,23 +39,6 @@ inline void copy_run(std::byte* destination, const std::byte* source, std::size_
   } else {
     for (std::size_t i = 0; i < size; ++i) destination[i] = source[i];
   }
-}
-
-/// Copies `size` bytes. Bytes whose mask is 0 become 0.
-inline void move_masked(std::byte* destination, const std::byte* source, const std::byte* mask,
-                        std::size_t size) {
-  constexpr std::size_t width = sizeof(register_bytes);
-  if (size < width) {
-    for (std::size_t i = 0; i < size; ++i) destination[i] = source[i] & mask[i];
-    return;
-  }
-  const auto move_at = [=](std::size_t i) {
-    store(destination + i, both_bits(load(source + i), load(mask + i)));
-  };
-  std::size_t i = 0;
-  for (; i + 4 * width <= size; i += 4 * width) unrolled<4>([&](auto k) { move_at(i + k * width); });
-  for (; i + width <= size; i += width) move_at(i);
-  if (i != size) move_at(size - width);
 }
 
 }  // namespace reblock::inline REBLOCK_NAMESPACE::detail

@@ -73,7 +73,6 @@ register_type look_up_in(const std::byte* window, register_type places) noexcept
 #include <reblock/detail/simd/few_streams.inc>
 #include <reblock/detail/simd/listed_runs.inc>
 #include <reblock/detail/simd/lookups.inc>
-#include <reblock/detail/simd/masks.inc>
 #if defined(__GNUC__) && (defined(__x86_64__) || defined(__aarch64__))
 #include <reblock/detail/simd/added_rows.inc>
 #endif
@@ -214,9 +213,6 @@ template <std::size_t WindowBytes>
 [[gnu::always_inline]] inline register_type either_bits(register_type a, register_type b) noexcept {
   return a | b;
 }
-[[gnu::always_inline]] inline register_type both_bits(register_type a, register_type b) noexcept {
-  return a & b;
-}
 template <int First, int... K>
 [[gnu::always_inline]] inline register_bytes lane_from(register_type v,
                                                        std::integer_sequence<int, K...>) noexcept {
@@ -248,7 +244,6 @@ template <std::size_t K, std::size_t Count>
 #include <reblock/detail/simd/few_streams.inc>
 #include <reblock/detail/simd/listed_runs.inc>
 #include <reblock/detail/simd/lookups.inc>
-#include <reblock/detail/simd/masks.inc>
 #include <reblock/detail/simd/row_sums.inc>
 
 }  // namespace avx2
@@ -286,12 +281,7 @@ template <class Row>
   return join_parts<register_type>(low, high, std::make_integer_sequence<int, 64>{});
 }
 
-[[gnu::always_inline]] inline register_type both_bits(register_type a, register_type b) noexcept {
-  return a & b;
-}
-
 #include <reblock/detail/simd/listed_runs.inc>
-#include <reblock/detail/simd/masks.inc>
 #include <reblock/detail/simd/row_sums.inc>
 #include <reblock/detail/simd/squares.inc>
 
