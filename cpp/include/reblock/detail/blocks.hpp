@@ -71,13 +71,16 @@ class block_runner {
   }
   block_runner(const block_runner&) = delete;
 
-  void run(const std::byte* source, std::byte* destination) noexcept {
+  /// The mover may read bytes behind source elements up to `readable_end`, unless it is null.
+  void run(const std::byte* source, std::byte* destination, const std::byte* readable_end) noexcept {
     if (move_.are_shuffled()) return run_shuffled(source, destination);
+    block_.readable_end = readable_end;
     walk(std::span(move_.axes).first(walked_), 0, 0,
          [&](std::int64_t from, std::int64_t to) { move_.mover(block_, source + from, destination + to); });
   }
   /// Does the same, and asks for the lines of the next block while it moves one. Processors do not predict where they are.
-  void run_far(const std::byte* source, std::byte* destination) noexcept {
+  void run_far(const std::byte* source, std::byte* destination, const std::byte* readable_end) noexcept {
+    block_.readable_end = readable_end;
     const std::span<const cut_axis> axes = std::span(move_.axes).first(walked_);
     const block_lines read(axes, move_.element_size, &tile_axis::source_stride);
     const block_lines written(axes, move_.element_size, &tile_axis::destination_stride);
@@ -205,6 +208,8 @@ struct staged_move {
   std::uint8_t staged_rank = 0;
   std::int64_t source_offset = 0;       ///< bytes
   std::int64_t destination_offset = 0;  ///< bytes
+  /// This many bytes of the source, from the first element on, are all elements. 0: unknown.
+  std::int64_t readable = 0;
   bool has_no_elements = false;
   bool is_staged = false;        ///< else there is only `second`
   block_move first;              ///< into the buffer
@@ -232,6 +237,7 @@ struct staged_move {
     cut.extent = range.end - range.begin;
     source_offset += range.begin * cut.source_stride;
     destination_offset += range.begin * cut.destination_stride;
+    if (readable > 0) readable -= range.begin * cut.source_stride;
   }
 };
 
@@ -243,34 +249,36 @@ inline constexpr std::int64_t readable_slack = 64;
 class staged_runner {
  public:
   /// `buffer` has block_buffer_bytes + readable_slack bytes.
-  staged_runner(const staged_move& move, std::byte* buffer) noexcept
-      : move_(move), buffer_(buffer), first_(move.first), second_(move.second) {}
+  staged_runner(const staged_move& move, std::byte* buffer, const std::byte* readable_end) noexcept
+      : move_(move), buffer_(buffer), readable_end_(readable_end), first_(move.first), second_(move.second) {}
 
   void run(const std::byte* source, std::byte* destination) noexcept {
     walk(std::span(move_.axes).first(move_.staged_rank), 0, 0, [&](std::int64_t from, std::int64_t to) {
-      first_.run(source + from, buffer_);
-      second_.run(buffer_, destination + to);
+      first_.run(source + from, buffer_, readable_end_);
+      second_.run(buffer_, destination + to, buffer_ + block_buffer_bytes + readable_slack);
     });
   }
 
  private:
   const staged_move& move_;
   std::byte* buffer_;
+  const std::byte* readable_end_;
   block_runner first_;
   block_runner second_;
 };
 
 [[gnu::noinline]] inline void run_direct(const block_move& move, const std::byte* source,
-                                         std::byte* destination) noexcept {
-  block_runner(move).run(source, destination);
+                                         std::byte* destination, const std::byte* readable_end) noexcept {
+  block_runner(move).run(source, destination, readable_end);
 }
-[[gnu::noinline]] inline void run_far(const block_move& move, const std::byte* source,
-                                      std::byte* destination) noexcept {
-  block_runner(move).run_far(source, destination);
+[[gnu::noinline]] inline void run_far(const block_move& move, const std::byte* source, std::byte* destination,
+                                      const std::byte* readable_end) noexcept {
+  block_runner(move).run_far(source, destination, readable_end);
 }
 [[gnu::noinline]] inline void run_staged(const staged_move& move, const std::byte* source,
-                                         std::byte* destination, std::byte* buffer) noexcept {
-  staged_runner(move, buffer).run(source, destination);
+                                         std::byte* destination, std::byte* buffer,
+                                         const std::byte* readable_end) noexcept {
+  staged_runner(move, buffer, readable_end).run(source, destination);
 }
 
 /// Runs a staged_move. `buffer` has block_buffer_bytes + readable_slack bytes.
@@ -279,9 +287,10 @@ inline void run_blocks(const staged_move& move, const std::byte* source, std::by
   if (move.has_no_elements) return;
   source += move.source_offset;
   destination += move.destination_offset;
-  if (move.is_staged) return run_staged(move, source, destination, buffer);
-  if (move.second.is_far) return run_far(move.second, source, destination);
-  run_direct(move.second, source, destination);
+  const std::byte* const readable_end = move.readable > 0 ? source + move.readable : nullptr;
+  if (move.is_staged) return run_staged(move, source, destination, buffer, readable_end);
+  if (move.second.is_far) return run_far(move.second, source, destination, readable_end);
+  run_direct(move.second, source, destination, readable_end);
   if (move.second.is_streamed) finish_streams();
 }
 [[gnu::noinline]] inline void staged_move::run(const std::byte* source,

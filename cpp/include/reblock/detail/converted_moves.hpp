@@ -372,6 +372,8 @@ class converted_runner {
 
   void run(const std::byte* source, std::byte* destination) noexcept {
     const layout& axes = move_.axes_;
+    const index_range readable = readable_bytes(axes, move_.from_size_);
+    readable_end_ = readable.begin == readable.end ? nullptr : source + readable.end;
     const std::int64_t first = axes.bounds[converted_move::scale_mark].offset;
     const std::int64_t first_bias = axes.bounds[converted_move::bias_mark].offset;
     walk(0, {source + axes.source_offset,
@@ -429,7 +431,8 @@ class converted_runner {
     const std::byte* from = box.source;
     std::byte* to = box.destination;
     if (move_.is_gathered_) {
-      move_.is_shuffled_ ? move_.shuffle_->run(from, gathered_.data()) : gather_->run(from, gathered_.data());
+      move_.is_shuffled_ ? move_.shuffle_->run(from, gathered_.data())
+                         : gather_->run(from, gathered_.data(), readable_end_);
       if (move_.swaps_source_) swap_bytes(gathered_.data(), move_.elements_, move_.conversion_.source_size());
       from = gathered_.data();
     }
@@ -439,7 +442,7 @@ class converted_runner {
     if (move_.swaps_destination_)
       swap_bytes(converted_.data(), move_.elements_, move_.conversion_.destination_size());
     if (move_.is_shuffled_) return move_.shuffle_->run(converted_.data(), box.destination);
-    scatter_->run(converted_.data(), box.destination);
+    scatter_->run(converted_.data(), box.destination, converted_.data() + buffer_bytes);
   }
 
   /// Walks the axes of a box that are not in a run, from axis `count` - 1 inwards. The table walks the innermost one.
@@ -470,6 +473,7 @@ class converted_runner {
   factor_table table_;
   std::optional<block_runner> gather_;
   std::optional<block_runner> scatter_;
+  const std::byte* readable_end_ = nullptr;
   box_place next_;
   alignas(64) std::array<std::byte, buffer_bytes> gathered_;
   alignas(64) std::array<std::byte, buffer_bytes> converted_;

@@ -29,7 +29,7 @@ struct [[gnu::visibility("hidden")]] cache_sizes {
   static constexpr double outer_level = 8 * 1024 * 1024;
   /// Shifted planes of a page come in the order of the output if the output has so many bytes.
   static constexpr std::int64_t near_planes = 4 * 1024 * 1024;
-  /// Squares of more bytes ask for the lines of the next block. Larger elements than some bytes are faster
+  /// Squares and few rows of more bytes ask for the lines of the next block. Larger elements than some bytes are faster
   /// without. A block has at most so many bytes, unless a call has more.
   static constexpr double far_moves = 2 * 1024 * 1024;
   static constexpr std::int64_t far_element = 2;
@@ -59,6 +59,12 @@ struct mover_costs {
   double pick = 0.85;
   double wide_access = 1.2;
   double slot = 0.7;
+  /// Few rows at any places: each step, each register that is loaded or shuffled, and each column that is stored in one or two
+  /// pieces.
+  double few_rows_step = 3;
+  double few_rows_register = 0.8;
+  double one_store = 1;
+  double two_stores = 1.8;
   /// Runs: a run of one word, a run of some more bytes, any other run, and each byte.
   double word = 1.55;
   double short_run = 2.2;
@@ -111,7 +117,8 @@ struct mover_costs {
   double good_byte = 0.16;
   double fair_byte = 0.25;
   double search = 8000;
-  /// The cost of conversions from which on more orders of a box are tried, and still more.
+  /// The cost of conversions from which on more orders of a box are tried, and still more. From the second one on, sweeps try
+  /// chunks of more shapes.
   double box_search = 5 * 8000;
   double long_box_search = 50 * 8000;
 

@@ -29,7 +29,15 @@ namespace reblock::inline REBLOCK_NAMESPACE::detail {
 enum class buffered_side : std::uint8_t { none, source, destination };
 
 /// The enum names the movers of blocks.
-enum class mover_kind : std::uint8_t { runs, spaced_runs, squares, few_streams, wide_streams, shuffled_runs };
+enum class mover_kind : std::uint8_t {
+  runs,
+  spaced_runs,
+  squares,
+  few_rows,
+  few_streams,
+  wide_streams,
+  shuffled_runs
+};
 
 struct block_offer {
   block_move move;
@@ -79,7 +87,11 @@ class block_offers {
     if (is_word() && layout_.rank > 0 && !is_large_) visit(mover_kind::spaced_runs, offer_spaced_runs());
     if (can_shuffle()) visit(mover_kind::shuffled_runs, offer_shuffled_runs(buffer));
     if (rows_.count == 0) return;
-    if (rows_.elements >= side_ && columns_.elements >= side_) visit(mover_kind::squares, offer_squares());
+    if (rows_.elements >= side_ && columns_.elements >= side_) {
+      visit(mover_kind::squares, offer_squares());
+    } else {
+      visit(mover_kind::few_rows, offer_few_rows());
+    }
     if (set_ >= instruction_set::ssse3) visit(mover_kind::few_streams, offer_few_streams());
     if (set_ >= instruction_set::avx512) visit(mover_kind::wide_streams, offer_wide_streams());
   }
@@ -93,7 +105,7 @@ class block_offers {
   }
 
  private:
-  /// Tells whether a mover asks for the lines of the next block: squares do, whose lines lie apart. Moves
+  /// Tells whether a mover asks for the lines of the next block: those of squares and of few rows do, whose lines lie apart. Moves
   /// of larger elements are faster without.
   bool is_far(const block_move& move) const noexcept {
     const bool are_apart = !move.are_runs && !move.dense_columns && !move.dense_rows && !move.are_shuffled();
@@ -400,6 +412,36 @@ class block_offers {
     move.by_destination = zeros(column.destination_stride) > zeros(row.source_stride) ||
                           (columns_of(move) < 4 * side_ && columns_of(move) < rows_of(move));
     offer.cost = bytes_ * each * waste(columns_of(move), side_) + cost_of_calls(move);
+    return offer;
+  }
+
+  /// Offers to move few rows, or few columns, at any places on both sides.
+  block_offer offer_few_rows() const noexcept {
+    block_offer offer;
+    block_move& move = offer.move;
+    axis_chain rows = rows_;
+    while (rows.elements > side_ && rows.count > 1)
+      rows.elements /= layout_.axes[rows.axes[--rows.count]].extent;
+    set_out(move, columns_, most_streams, rows, side_);
+    const auto few = static_cast<std::size_t>(rows_of(move));
+    if (few < 2) return offer;
+#if defined(__GNUC__) && defined(__x86_64__)
+    move.mover = set_ >= instruction_set::avx2
+                     ? avx2::few_rows_mover(static_cast<std::size_t>(size_), few)
+                     : baseline::few_rows_mover(static_cast<std::size_t>(size_), few);
+#else
+    move.mover = baseline::few_rows_mover(static_cast<std::size_t>(size_), few);
+#endif
+    const std::size_t count = std::bit_ceil(few);
+    const double shuffles = static_cast<double>(count) * log2(count) / 2;
+    const auto steps = static_cast<double>(ceil_divide(columns_of(move), side_));
+    const double stores =
+        static_cast<double>(columns_of(move)) * (few == count ? costs_.one_store : costs_.two_stores);
+    const double blocks = bytes_ / static_cast<double>(rows_of(move) * columns_of(move) * size_);
+    offer.cost = cost_of_calls(move) +
+                 blocks * (steps * (costs_.few_rows_register * (static_cast<double>(count) + shuffles) +
+                                    costs_.few_rows_step) +
+                           stores);
     return offer;
   }
 

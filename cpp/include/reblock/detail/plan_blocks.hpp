@@ -128,6 +128,12 @@ inline double plan_blocks(staged_move& best, const layout& moves, std::int64_t e
   best.total_bytes = total_bytes(moves, element_size);
   best.source_offset = moves.source_offset;
   best.destination_offset = moves.destination_offset;
+  best.readable = element_size;
+  for (std::size_t i = 0; i < moves.rank; ++i) {
+    const layout_axis& axis = moves.axes[i];
+    if (!moves.in_source_run(axis)) best.readable = 0;
+    if (best.readable > 0) best.readable += std::max<std::int64_t>(0, axis.source_stride) * (axis.extent - 1);
+  }
   best.is_staged = false;
   double cost = direct.cost;
   const auto bytes = static_cast<double>(best.total_bytes);

@@ -19,11 +19,14 @@
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
+/// Says what grows first: runs of the columns, rows of the image, or none of them.
+enum class growth : std::uint8_t { none, writes, reads, both };
+
 class sweep_growth {
  public:
   explicit sweep_growth(const sum_sweep& sweep) noexcept : sweep_(sweep) {}
 
-  bool choose(sweep_chunk& chosen, bool writes_first) const noexcept;
+  bool choose(sweep_chunk& chosen, growth first) const noexcept;
   double cost_of(const sweep_chunk& chunk) const noexcept;
 
  private:
@@ -34,6 +37,7 @@ class sweep_growth {
   std::int64_t* growing(sweep_chunk& chunk, std::size_t which, std::int64_t& most) const noexcept;
   bool grow(sweep_chunk& chunk, std::int64_t& count, std::int64_t limit, double& run) const noexcept;
   void grow_writes(sweep_chunk& chunk) const noexcept;
+  void grow_reads(sweep_chunk& chunk) const noexcept;
   void grow_cheapest(sweep_chunk& chunk) const noexcept;
   void take_even_parts(sweep_chunk& chunk) const noexcept;
 
@@ -195,11 +199,12 @@ inline std::int64_t* sweep_growth::growing(sweep_chunk& chunk, std::size_t which
   return *count < most ? count : nullptr;
 }
 
-/// Grows a chunk from the smallest one, `writes_first`: first along rows of the image. Returns whether there is room at all.
-inline bool sweep_growth::choose(sweep_chunk& chosen, bool writes_first) const noexcept {
+/// Grows a chunk from the smallest one. Returns whether there is room at all.
+inline bool sweep_growth::choose(sweep_chunk& chosen, growth first) const noexcept {
   chosen = smallest_chunk();
   if (!sweep_.fits(chosen, sweep_.buffer_bytes(chosen))) return false;
-  if (writes_first) grow_writes(chosen);
+  if (first == growth::reads || first == growth::both) grow_reads(chosen);
+  if (first == growth::writes || first == growth::both) grow_writes(chosen);
   grow_cheapest(chosen);
   take_even_parts(chosen);
   return true;
@@ -227,6 +232,28 @@ inline void sweep_growth::grow_writes(sweep_chunk& chunk) const noexcept {
     if (sweep_.is_walked(i)) continue;
     if (i >= 2 && !sweep_.axes_[i - 2].is_apart) run *= static_cast<double>(sweep_.axes_[i - 2].stride);
     if (!grow(chunk, chunk.box[i], sweep_.places_[i], run)) return;
+  }
+}
+
+/// Grows runs of the columns along n, c, and windows that are not walked.
+inline void sweep_growth::grow_reads(sweep_chunk& chunk) const noexcept {
+  auto run = static_cast<double>(sweep_.element_size_);
+  for (bool grows = true; grows;) {
+    grows = false;
+    for (std::size_t i = 0; i < sweep_.places_.size() && !grows; ++i) {
+      const auto stride =
+          static_cast<double>(i < 2 ? sweep_.column_strides_[i] : sweep_.axes_[i - 2].window_stride);
+      if (!sweep_.is_walked(i) && stride == run && sweep_.places_[i] > 1) {
+        grows = grow(chunk, chunk.box[i], sweep_.places_[i], run) && run < double{sum_costs::first_run};
+        continue;
+      }
+      if (i < 2) continue;
+      const sweep_axis& axis = sweep_.axes_[i - 2];
+      if (static_cast<double>(axis.offset_stride) != run || axis.offsets == 1) continue;
+      if (axis.is_walked && !grow(chunk, chunk.offsets[i - 2], axis.offsets, run)) return;
+      if (!axis.is_walked) run *= static_cast<double>(axis.offsets);
+      grows = run < double{sum_costs::first_run};
+    }
   }
 }
 

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <limits>
 
 #include <reblock/detail/checked.hpp>
@@ -21,7 +22,8 @@
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
-/// It grows chunks in some ways, by an estimate, and plans the moves of the best chunk.
+/// It grows chunks in some ways, by an estimate. It plans the moves of the best chunk only, or of all chunks if they take
+/// long.
 class sweep_search {
  public:
   /// `inner` is the image's innermost spatial axis. Walked are all axes but this one, all but the last one, or none.
@@ -36,7 +38,7 @@ class sweep_search {
     constexpr double never = std::numeric_limits<double>::max();
     double least = never;
     way best;
-    for_each_way([&](const way& next) {
+    for_each_way({growth::none, growth::writes}, [&](const way& next) {
       const double estimate = sweep_growth(sweep_).cost_of(next.chunk);
       if (estimate >= least) return;
       least = estimate;
@@ -44,7 +46,17 @@ class sweep_search {
     });
     if (best.chunk.box.size() == 0) return never;
     take(best);
-    return sweep_cost(sweep_).cycles();
+    double cost = sweep_cost(sweep_).cycles();
+    if (cost < mover_costs{}.long_box_search) return cost;
+    for_each_way({growth::none, growth::writes, growth::reads, growth::both}, [&](const way& next) {
+      sweep_.chunk_ = next.chunk;
+      const double planned = sweep_cost(sweep_).cycles();
+      if (planned >= cost) return;
+      cost = planned;
+      best = next;
+    });
+    take(best);
+    return cost;
   }
 
  private:
@@ -59,14 +71,14 @@ class sweep_search {
   }
 
   template <class Visit>
-  void for_each_way(const Visit& visit) noexcept {
+  void for_each_way(std::initializer_list<growth> all, const Visit& visit) noexcept {
     for (std::size_t k = 0; k < walked_.size(); ++k) {
       if (k > 0 && walked_[k] == walked_[k - 1]) continue;
       sweep_.walk_axes(walked_[k]);
       if (!sweep_.keeps_order(sums_) || (sums_.accumulates && sweep_.copies_)) continue;
       way next{walked_[k], {}};
-      for (const bool writes_first : {false, true}) {
-        if (sweep_growth(sweep_).choose(next.chunk, writes_first)) visit(next);
+      for (const growth first : all) {
+        if (sweep_growth(sweep_).choose(next.chunk, first)) visit(next);
       }
     }
   }

@@ -104,7 +104,8 @@ class window_runner {
     if (!is_same && !is_whole) std::memset(buffer_.data(), 0, static_cast<std::size_t>(block_.part_bytes));
     is_filled_ = true;
     in_.run(in, element_size_, buffered_side::destination, source_, buffer_.data());
-    out_.run(buffer_.data() + block_.out_source, destination_ + destination + block_.out_destination);
+    out_.run(buffer_.data() + block_.out_source, destination_ + destination + block_.out_destination,
+             buffer_.data() + buffer_.size());
   }
 
   const layout& whole_;
