@@ -117,7 +117,7 @@ TEST_CASE("windows over padding are moved, with zeros outside, whatever the orde
   CHECK(taken.windows >= test::enough(100));
 }
 
-TEST_CASE("small planes are moved with a mask or by a table, larger ones as runs") {
+TEST_CASE("planes that windows shift are moved as runs, by a table or by way of a buffer") {
   taken_ways taken;
   for (const unsigned seed : test::seeds(300, 30)) {
     INFO("seed ", seed);

@@ -213,6 +213,23 @@ TEST_CASE("the parts of an axis that is gone through in pieces give the whole wh
   CHECK(direct >= test::enough(20));
 }
 
+TEST_CASE("blocks whose columns follow each other in the source follow each other in time") {
+  layout l;  // patches of 14 x 14 return to an image: the columns are 18 patches of a row of patches
+  l.add({32, 254016, 254016});
+  l.add({18, 72, 14112});
+  l.add({14, 18144, 1008});
+  l.add({18, 4, 56});
+  l.add({14, 1296, 4});
+  for (const instruction_set set : all_instruction_sets()) {
+    INFO("instruction set ", std::string(name_of(set)));
+    const block_move direct = offer_block(l, 4, set, buffered_side::none).move;
+    REQUIRE(!direct.are_runs);
+    CHECK(direct.axes[direct.repeated - std::size_t{1}].source_stride == 72);
+    const block_move from_buffer = offer_block(l, 4, set, buffered_side::source).move;
+    CHECK(from_buffer.axes[from_buffer.repeated - std::size_t{1}].source_stride != 72);
+  }
+}
+
 /// Small elements whose moves are so large that each block asks for the lines of the next one.
 test::moves draw_far(std::mt19937& random) {
   constexpr std::int64_t most_bytes = 6 * 1024 * 1024;

@@ -34,7 +34,7 @@ TEST_CASE("planes that windows shift are moved as runs, and nothing is read beyo
     INFO("seed ", seed);
     std::mt19937 random(seed);
     const std::int64_t element_size = test::draw_element_size(random);
-    // few channels have no mask, nor have planes of more than 4096 bytes
+    // planes of a page or less and larger ones are walked in different orders
     const std::int64_t side = draw(random, 0, 4) == 0 ? 70 : 20;
     layout l = same_windows(draw(random, 1, 9), draw(random, 1, side), draw(random, 1, side),
                             draw(random, 1, side == 70 ? 1 : 4), element_size);
@@ -43,6 +43,16 @@ TEST_CASE("planes that windows shift are moved as runs, and nothing is read beyo
   }
   CHECK(planned >= test::enough(200));
   CHECK(cut >= test::enough(200));
+}
+
+TEST_CASE("small planes of a large output, and rows that go past the caches") {
+  std::mt19937 random(1);
+  int cut = 0;
+  CHECK(test::check_way<plane_move>(random, test::without_margins(same_windows(130, 31, 32, 1, 4), 4), cut) >
+        0);
+  layout streamed = same_windows(2, 7, 96, 1, 4);
+  streamed.whole_bytes = std::int64_t{1} << 40;
+  CHECK(test::check_way<plane_move>(random, test::without_margins(streamed, 4), cut) > 0);
 }
 
 TEST_CASE("a batch is walked, whether it makes one axis with the channels or not") {

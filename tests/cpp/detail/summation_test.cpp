@@ -9,11 +9,15 @@
 #include <cstring>
 #include <limits>
 #include <random>
+#include <type_traits>
 #include <vector>
 
 #include <doctest/doctest.h>
 
 #include <reblock/detail/summation.hpp>
+
+#include "../draw.hpp"
+#include "../effort.hpp"
 
 namespace reblock {
 namespace {
@@ -59,6 +63,26 @@ std::uint16_t rounded(double value) {
   typename Format::type result;
   round_to(result, static_cast<float>(value));
   return result.bits;
+}
+
+template <class T>
+void put_negative_zero(std::byte* place) {
+  typename parts_of<T>::type zero{};
+  if constexpr (half<T>) {
+    zero.bits = 0x8000;
+  } else {
+    zero = -zero;
+  }
+  std::memcpy(place, &zero, sizeof(zero));
+}
+
+template <class T>
+void round_or_cast(T& to, float value) {
+  if constexpr (half<T>) {
+    round_to(to, value);
+  } else {
+    to = static_cast<T>(value);
+  }
 }
 
 TEST_CASE_TEMPLATE("every value of a half format has the float that its definition gives", Format,
@@ -188,6 +212,43 @@ TEST_CASE("a sum of bools is a logical or, and any byte but 0 is true") {
       sum_functions_of<bool>.sum({{}, {1, 1, 1}, 1}, terms, values, &total);
       CHECK(static_cast<int>(total) == (first != 0 || second != 0 ? 1 : 0));
     }
+  }
+}
+
+TEST_CASE_TEMPLATE("0 is added to contiguous terms, in place or not, in registers of each width", T, float,
+                   double, float16, bfloat16, bool, std::complex<double>) {
+  const std::size_t part = sizeof(typename parts_of<T>::type);
+  for (const unsigned seed : test::seeds(300, 40)) {
+    CAPTURE(seed);
+    std::mt19937 random(seed);
+    const auto count = static_cast<std::size_t>(test::draw(random, 1, 200));
+    const auto first = static_cast<std::size_t>(test::draw(random, 0, 63));
+    const std::size_t size = count * sizeof(T);
+    std::vector<std::byte> terms(first + size + 64, std::byte{1});
+    std::vector<std::byte> expected = terms;
+    for (std::size_t at = first; at < first + size; at += part) {
+      // NaN would leave open which NaN is the sum
+      const int kind = static_cast<int>(test::draw(random, 0, 3));
+      typename parts_of<T>::type term{};
+      if constexpr (std::is_same_v<T, bool>) {
+        const auto byte = static_cast<std::byte>(kind == 0 ? 0 : test::draw(random, 1, 255));
+        terms[at] = byte;
+        expected[at] = byte == std::byte{} ? std::byte{0} : std::byte{1};
+      } else {
+        if (kind > 1) round_or_cast(term, static_cast<float>(test::draw(random, -100, 100)));
+        std::memcpy(terms.data() + at, &term, part);
+        std::memcpy(expected.data() + at, &term, part);
+        if (kind == 0) put_negative_zero<T>(terms.data() + at);
+      }
+    }
+    tile t;
+    t.element_size = sizeof(T);
+    t.inner = {static_cast<std::int64_t>(count), sizeof(T), sizeof(T)};
+    std::vector<std::byte> sums(terms.size(), std::byte{1});
+    add_to_zero<T>(t, terms.data() + first, sums.data() + first);
+    CHECK(sums == expected);
+    add_to_zero<T>(t, terms.data() + first, terms.data() + first);
+    CHECK(terms == expected);
   }
 }
 

@@ -88,9 +88,9 @@ class block_offers {
     if (can_shuffle()) visit(mover_kind::shuffled_runs, offer_shuffled_runs(buffer));
     if (rows_.count == 0) return;
     if (rows_.elements >= side_ && columns_.elements >= side_) {
-      visit(mover_kind::squares, offer_squares());
+      visit(mover_kind::squares, offer_squares(buffer));
     } else {
-      visit(mover_kind::few_rows, offer_few_rows());
+      visit(mover_kind::few_rows, offer_few_rows(buffer));
     }
     if (set_ >= instruction_set::ssse3) visit(mover_kind::few_streams, offer_few_streams());
     if (set_ >= instruction_set::avx512) visit(mover_kind::wide_streams, offer_wide_streams());
@@ -214,6 +214,17 @@ class block_offers {
         if (magnitude(move.axes[k - 1].source_stride) >= magnitude(move.axes[k].source_stride)) break;
         std::swap(move.axes[k - 1], move.axes[k]);
       }
+    }
+  }
+
+  /// Lets blocks whose columns follow each other in the source follow each other in time, so that the source is read from
+  /// begin to end.
+  void follow_columns(block_move& move) const noexcept {
+    const std::int64_t bytes = size_ * columns_.elements;
+    for (std::size_t i = 0; i < move.repeated; ++i) {
+      if (magnitude(move.axes[i].source_stride) != bytes) continue;
+      std::rotate(move.axes.begin() + i, move.axes.begin() + i + 1, move.axes.begin() + move.repeated);
+      return;
     }
   }
 
@@ -380,11 +391,12 @@ class block_offers {
                   cost_of_lines(runs, again, &tile_axis::destination_stride, bytes_, costs_.written_line));
   }
   /// Offers squares, for at least as many rows and columns as registers have elements.
-  block_offer offer_squares() const noexcept {
+  block_offer offer_squares(buffered_side buffer) const noexcept {
     block_offer offer;
     block_move& move = offer.move;
     constexpr std::int64_t most_rows = 96;  // so that a line of each row fits into the first-level cache
     set_out(move, columns_, most_streams, rows_, most_rows);
+    if (buffer != buffered_side::source) follow_columns(move);
     const auto log = static_cast<std::size_t>(log2(static_cast<std::size_t>(size_)));
     double each = std::numeric_limits<double>::infinity();
     for (const square_width& by : squares_of(set_)) {
@@ -416,13 +428,14 @@ class block_offers {
   }
 
   /// Offers to move few rows, or few columns, at any places on both sides.
-  block_offer offer_few_rows() const noexcept {
+  block_offer offer_few_rows(buffered_side buffer) const noexcept {
     block_offer offer;
     block_move& move = offer.move;
     axis_chain rows = rows_;
     while (rows.elements > side_ && rows.count > 1)
       rows.elements /= layout_.axes[rows.axes[--rows.count]].extent;
     set_out(move, columns_, most_streams, rows, side_);
+    if (buffer != buffered_side::source) follow_columns(move);
     const auto few = static_cast<std::size_t>(rows_of(move));
     if (few < 2) return offer;
 #if defined(__GNUC__) && defined(__x86_64__)

@@ -38,11 +38,13 @@ register_bytes added_to_zero(register_bytes terms) noexcept {
   }
 }
 
-/// Computes 0 + term for `count` contiguous terms, which may be where the sums are, or lie apart from them.
+/// Computes 0 + term for `count` contiguous terms, which may be where the sums are, or lie apart from them. `wide` may be null.
 template <class T>
-[[gnu::always_inline]] inline void add_run_to_zero(const std::byte* terms, std::byte* sums,
-                                                   std::size_t count) {
+[[gnu::always_inline]] inline void add_run_to_zero(const std::byte* terms, std::byte* sums, std::size_t count,
+                                                   zero_adder wide) {
   if constexpr (sums_in_lanes<T>) {
+    constexpr std::size_t widest = 32;
+    if (wide != nullptr && count * sizeof(T) >= widest) return wide(terms, sums, count * sizeof(T));
     constexpr std::size_t width = sizeof(register_bytes);
     const auto add_register = [=](std::size_t at) { store(sums + at, added_to_zero<T>(load(terms + at))); };
     const std::size_t size = count * sizeof(T);
@@ -79,11 +81,12 @@ void add_to_zero(const tile& t, const std::byte* source, std::byte* destination)
   const tile_axis outer = rest.outer;
   const tile_axis inner = rest.inner;
   const std::size_t count = static_cast<std::size_t>(run) / sizeof(part);
+  const zero_adder wide = find_zero_adder<part>(usable_instruction_set());
   for_each_row(rest, source, destination, [=](const std::byte* from, std::byte* to) {
     for (std::int64_t i = 0; i < outer.extent; ++i) {
       for (std::int64_t j = 0; j < inner.extent; ++j) {
         add_run_to_zero<part>(from + i * outer.source_stride + j * inner.source_stride,
-                              to + i * outer.destination_stride + j * inner.destination_stride, count);
+                              to + i * outer.destination_stride + j * inner.destination_stride, count, wide);
       }
     }
   });
