@@ -5,7 +5,6 @@ Exit status: 0 when all went well, 1 when a result is wrong or no operator gives
 command cannot be carried out as it was given, 130 or 143 when it was interrupted or told to end.
 """
 
-import contextlib
 import importlib.metadata
 import math
 import re
@@ -13,12 +12,9 @@ import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Literal
-
-import numpy as np
+from typing import Annotated, Any
 
 import reblock
 
@@ -26,7 +22,7 @@ try:
     import typer
     from rich.console import Console
 
-    from reblock import _convert, _files
+    from reblock import _convert, _files, _options
 except ModuleNotFoundError as missing:
     # The command needs packages that the library does without.
     print(f'reblock: {missing.name} is missing; pip install "reblock[cli]"', file=sys.stderr)
@@ -50,221 +46,6 @@ def refusals() -> Iterator[None]:
     except _files.CommandError as error:
         typer.echo(f"reblock: {error}", err=True)
         raise typer.Exit(error.exit_status) from None
-
-
-# Options ----------------------------------------------------------------------------------------
-
-
-def ints(text: str) -> tuple[int, ...]:
-    try:
-        return tuple(map(int, text.split(",")))
-    except ValueError:
-        raise typer.BadParameter(f"{text!r} is not like 2 or 2,3") from None
-
-
-def int_or_ints(text: str) -> int | tuple[int, ...]:
-    """Return the one number that stands for every spatial axis, or the one of each."""
-    numbers = ints(text)
-    return numbers if len(numbers) > 1 else numbers[0]
-
-
-def ranges(text: str) -> list[tuple[int, int | None]]:
-    """Return the window positions along each axis, written like slices."""
-    found = [re.fullmatch(r"(-?\d+)?:(-?\d+)?", part) for part in text.split(",")]
-    if None in found:
-        raise typer.BadParameter(f"{text!r} is not like 0:10 or 0:10,:")
-    return [(int(m[1] or 0), None if m[2] is None else int(m[2])) for m in found if m]
-
-
-def number(text: str) -> complex:
-    """Return an int if the text is one, else a float or a complex number."""
-    for kind in (int, float, complex):
-        with contextlib.suppress(ValueError):
-            return kind(text)
-    raise typer.BadParameter(f"{text!r} is no number")
-
-
-def dtype_of(text: str) -> np.dtype[Any]:
-    try:
-        dtype = np.dtype(text)
-    except TypeError:
-        dtype = np.dtype(object)
-    if dtype.kind not in "biuf":
-        raise typer.BadParameter(f"{text!r} is not like float32 or uint8")
-    return dtype
-
-
-def factors(text: str) -> float | list[float]:
-    """Return the one number that stands for every channel, or the one of each."""
-    try:
-        numbers = [float(Fraction(part)) for part in text.split(",")]
-    except (ValueError, ArithmeticError):
-        raise typer.BadParameter(f"{text!r} is not like 1/255 or 0.5,1,2") from None
-    return numbers if len(numbers) > 1 else numbers[0]
-
-
-def axis_factors(text: str) -> float | dict[str, list[float]]:
-    """Return the one number that stands for every element, or the numbers along an axis."""
-    axis, equals, numbers = text.rpartition("=")
-    values = factors(numbers)
-    if not equals and isinstance(values, float):
-        return values
-    if not axis.isidentifier():
-        raise typer.BadParameter(f"{text!r} is not like 1/255 or c=0.5,1,2")
-    return {axis: [values] if isinstance(values, float) else values}
-
-
-def axes_lengths(texts: Sequence[str] | None) -> dict[str, int]:
-    """Return the lengths of axes by their names."""
-    found = [re.fullmatch(r"(\w+)=(\d+)", text) for text in texts or ()]
-    for text, match in zip(texts or (), found, strict=True):
-        if match is None:
-            raise typer.BadParameter(f"{text!r} is not like h=2")
-    return {match[1]: int(match[2]) for match in found if match}
-
-
-# What typer shows of the type is the metavar: Any is what it leaves to the parser.
-per_axis = partial(typer.Option, parser=int_or_ints, metavar="INT[,INT...]")
-BlockSize = Annotated[Any, per_axis(help="Extents of a block.")]
-OutputSizes = Annotated[Any, per_axis(help="Extents of the result's spatial axes.")]
-WindowSizes = Annotated[Any, per_axis(help="Extents of the window.")]
-Strides = Annotated[Any, per_axis(help="Steps from window to window.")]
-Dilations = Annotated[Any, per_axis(help="Steps from pixel to pixel in a window.")]
-StartPadding = Annotated[Any, per_axis(help="Elements of padding before each axis.")]
-EndPadding = Annotated[Any, per_axis(help="Elements of padding after each axis.")]
-PaddingMode = Annotated[
-    Literal["constant", "edge", "reflect", "symmetric", "wrap"],
-    typer.Option(case_sensitive=False, help="What windows find in the padding, as in numpy.pad."),
-]
-PaddingValue = Annotated[
-    Any,
-    typer.Option(parser=number, metavar="NUMBER", help="What the constant mode finds there."),
-]
-Order = Annotated[
-    Literal["DCR", "CRD"],
-    typer.Option(case_sensitive=False, help="What the depth's channels run through last."),
-]
-Blocks = Annotated[
-    Any,
-    typer.Option(
-        parser=ranges,
-        metavar="START:STOP[,START:STOP...]",
-        help="Window positions that have columns, for all axes or for each.",
-        show_default="all",
-    ),
-]
-ChannelAxis = Annotated[
-    int, typer.Option(help="The axis of channels: 1, or -1 where they come last.")
-]
-WindowOrder = Annotated[
-    Literal["CRD", "DCR"],
-    typer.Option(case_sensitive=False, help="What the columns' rows run through last."),
-]
-Layout = Annotated[
-    str | None,
-    typer.Option(
-        help="A letter for each axis of the input: N the batch, C the channels, such as HWC.",
-        show_default="NC, then the spatial axes",
-    ),
-]
-OutLayout = Annotated[
-    str | None, typer.Option(help="The same for the result; columns have N, C and L.")
-]
-ColumnsLayout = Annotated[
-    str | None,
-    typer.Option(
-        help="A letter for each axis of the input: N the batch, C the rows, L the windows.",
-        show_default="NCL, or CL",
-    ),
-]
-ImageLayout = Annotated[
-    str | None,
-    typer.Option(
-        help="A letter for each axis of the result: N the batch, C the channels, such as HWC.",
-        show_default="NC, then the spatial axes",
-    ),
-]
-DType = Annotated[
-    Any,
-    typer.Option(
-        parser=dtype_of,
-        metavar="DTYPE",
-        help="The result's dtype; integers saturate.",
-        show_default="that of IN",
-    ),
-]
-SumDType = Annotated[
-    Any,
-    typer.Option(
-        parser=dtype_of,
-        metavar="DTYPE",
-        help="The dtype of the sums and of the result.",
-        show_default="that of IN",
-    ),
-]
-per_channel = partial(typer.Option, parser=factors, metavar="NUMBER[,NUMBER...]")
-Scale = Annotated[Any, per_channel(help="What elements are multiplied by; one for each channel.")]
-Bias = Annotated[Any, per_channel(help="What is added then; one for each channel.")]
-along_axis = partial(typer.Option, parser=axis_factors, metavar="[AXIS=]NUMBER[,NUMBER...]")
-AxisScale = Annotated[Any, along_axis(help="What elements are multiplied by; numbers of an axis.")]
-AxisBias = Annotated[Any, along_axis(help="What is added then; numbers of an axis.")]
-Pattern = Annotated[
-    str,
-    typer.Argument(metavar="PATTERN", help='Axes before and after, such as "h w c -> c h w".'),
-]
-Lengths = Annotated[
-    list[str] | None,
-    typer.Argument(
-        metavar="NAME=LENGTH", help="Lengths of axes of the pattern.", show_default=False
-    ),
-]
-Shape = Annotated[
-    Any,
-    typer.Option(
-        parser=ints,
-        metavar="INT,INT,...",
-        help="The input's shape.",
-        show_default="a small one that fits",
-    ),
-]
-Save = Annotated[
-    Path | None, typer.Option(help="Draw the map too; the suffix chooses the picture's format.")
-]
-Source = Annotated[
-    Path, typer.Argument(metavar="IN", help="A .npy file or an image; - is standard input.")
-]
-Target = Annotated[
-    Path,
-    typer.Argument(
-        metavar="OUT",
-        help="A .npy file or an image, to be made; - writes .npy to standard output.",
-    ),
-]
-Made = Annotated[
-    Path,
-    typer.Argument(metavar="OUT", help="What something made of IN; - is standard input."),
-]
-Reduction = Annotated[
-    Literal["sum", "mean", "max", "min"],
-    typer.Option(help="What becomes of the values that windows put at one place."),
-]
-Weights = Annotated[
-    Literal["hann", "gaussian"] | None,
-    typer.Option(help="Weights of a window's elements, in sums and means: less at its edges."),
-]
-Wrap = Annotated[
-    bool, typer.Option("--wrap", help="Let sums of integers wrap around where they are too large.")
-]
-Threads = Annotated[
-    int | None,
-    typer.Option(
-        min=1,
-        metavar="INT",
-        help="Threads to use, at most.",
-        show_default="REBLOCK_NUM_THREADS, or one for each core",
-    ),
-]
-Force = Annotated[bool, typer.Option("--force", help="Replace OUT if it exists.")]
 
 
 # The command as a whole -------------------------------------------------------------------------
@@ -379,13 +160,13 @@ def each(value: int | Sequence[int], axes: int = 2) -> tuple[int, ...]:
 @explain.command("depth-to-space")
 def explain_depth_to_space(
     *,
-    shape: Shape = None,
-    block_size: BlockSize = "2",
-    order: Order = "DCR",
-    channel_axis: ChannelAxis = 1,
-    layout: Layout = None,
-    out_layout: OutLayout = None,
-    save: Save = None,
+    shape: _options.Shape = None,
+    block_size: _options.BlockSize = "2",
+    order: _options.Order = "DCR",
+    channel_axis: _options.ChannelAxis = 1,
+    layout: _options.Layout = None,
+    out_layout: _options.OutLayout = None,
+    save: _options.Save = None,
 ) -> None:
     """Show which channel each pixel of a block comes from."""
     if shape is None:
@@ -399,13 +180,13 @@ def explain_depth_to_space(
 @explain.command("space-to-depth")
 def explain_space_to_depth(
     *,
-    shape: Shape = None,
-    block_size: BlockSize = "2",
-    order: Order = "DCR",
-    channel_axis: ChannelAxis = 1,
-    layout: Layout = None,
-    out_layout: OutLayout = None,
-    save: Save = None,
+    shape: _options.Shape = None,
+    block_size: _options.BlockSize = "2",
+    order: _options.Order = "DCR",
+    channel_axis: _options.ChannelAxis = 1,
+    layout: _options.Layout = None,
+    out_layout: _options.OutLayout = None,
+    save: _options.Save = None,
 ) -> None:
     """Show which channel each pixel of a block goes to."""
     if shape is None:
@@ -418,20 +199,20 @@ def explain_space_to_depth(
 @explain.command("unfold")
 def explain_unfold(
     *,
-    shape: Shape = None,
-    window_sizes: WindowSizes = "3",
-    strides: Strides = "1",
-    dilations: Dilations = "1",
-    start_padding: StartPadding = "0",
-    end_padding: EndPadding = "0",
-    padding_mode: PaddingMode = "constant",
-    padding_value: PaddingValue = "0",
-    order: WindowOrder = "CRD",
-    blocks: Blocks = None,
-    channel_axis: ChannelAxis = 1,
-    layout: Layout = None,
-    out_layout: OutLayout = None,
-    save: Save = None,
+    shape: _options.Shape = None,
+    window_sizes: _options.WindowSizes = "3",
+    strides: _options.Strides = "1",
+    dilations: _options.Dilations = "1",
+    start_padding: _options.StartPadding = "0",
+    end_padding: _options.EndPadding = "0",
+    padding_mode: _options.PaddingMode = "constant",
+    padding_value: _options.PaddingValue = "0",
+    order: _options.WindowOrder = "CRD",
+    blocks: _options.Blocks = None,
+    channel_axis: _options.ChannelAxis = 1,
+    layout: _options.Layout = None,
+    out_layout: _options.OutLayout = None,
+    save: _options.Save = None,
 ) -> None:
     """Show which pixel each element of the columns comes from."""
     window = _convert.Window(window_sizes, strides, dilations, start_padding, end_padding)
@@ -446,20 +227,20 @@ def explain_unfold(
 @explain.command("fold")
 def explain_fold(
     *,
-    shape: Shape = None,
-    output_sizes: OutputSizes = None,
-    window_sizes: WindowSizes = "3",
-    strides: Strides = "1",
-    dilations: Dilations = "1",
-    start_padding: StartPadding = "0",
-    end_padding: EndPadding = "0",
-    padding_mode: PaddingMode = "constant",
-    order: WindowOrder = "CRD",
-    blocks: Blocks = None,
-    channel_axis: ChannelAxis = 1,
-    layout: Layout = None,
-    out_layout: OutLayout = None,
-    save: Save = None,
+    shape: _options.Shape = None,
+    output_sizes: _options.OutputSizes = None,
+    window_sizes: _options.WindowSizes = "3",
+    strides: _options.Strides = "1",
+    dilations: _options.Dilations = "1",
+    start_padding: _options.StartPadding = "0",
+    end_padding: _options.EndPadding = "0",
+    padding_mode: _options.PaddingMode = "constant",
+    order: _options.WindowOrder = "CRD",
+    blocks: _options.Blocks = None,
+    channel_axis: _options.ChannelAxis = 1,
+    layout: _options.Layout = None,
+    out_layout: _options.OutLayout = None,
+    save: _options.Save = None,
 ) -> None:
     """Show which elements of the columns add up to each pixel."""
     window = _convert.Window(window_sizes, strides, dilations, start_padding, end_padding)
@@ -483,10 +264,14 @@ def explain_fold(
 
 @explain.command("rearrange")
 def explain_rearrange(
-    pattern: Pattern, lengths: Lengths = None, *, shape: Shape = None, save: Save = None
+    pattern: _options.Pattern,
+    lengths: _options.Lengths = None,
+    *,
+    shape: _options.Shape = None,
+    save: _options.Save = None,
 ) -> None:
     """Show which element each element of a rearrangement comes from."""
-    given = axes_lengths(lengths)
+    given = _options.axes_lengths(lengths)
     if shape is None:
         left = re.findall(r"\(([^()]*)\)|([^\s()]+)", pattern.partition("->")[0])
         names = [(inner or alone).split() for inner, alone in left]
@@ -535,19 +320,19 @@ def write(source: Path, target: Path, plan: _convert.Plan, **options: Any) -> No
 
 @app.command()
 def depth_to_space(
-    source: Source,
-    target: Target,
+    source: _options.Source,
+    target: _options.Target,
     *,
-    block_size: BlockSize,
-    order: Order = "DCR",
-    channel_axis: ChannelAxis = 1,
-    layout: Layout = None,
-    out_layout: OutLayout = None,
-    dtype: DType = None,
-    scale: Scale = None,
-    bias: Bias = None,
-    threads: Threads = None,
-    force: Force = False,
+    block_size: _options.BlockSize,
+    order: _options.Order = "DCR",
+    channel_axis: _options.ChannelAxis = 1,
+    layout: _options.Layout = None,
+    out_layout: _options.OutLayout = None,
+    dtype: _options.DType = None,
+    scale: _options.Scale = None,
+    bias: _options.Bias = None,
+    threads: _options.Threads = None,
+    force: _options.Force = False,
 ) -> None:
     """Spread the channels of a file over blocks of pixels."""
     conversion = _convert.Conversion(dtype, scale, bias)
@@ -558,19 +343,19 @@ def depth_to_space(
 
 @app.command()
 def space_to_depth(
-    source: Source,
-    target: Target,
+    source: _options.Source,
+    target: _options.Target,
     *,
-    block_size: BlockSize,
-    order: Order = "DCR",
-    channel_axis: ChannelAxis = 1,
-    layout: Layout = None,
-    out_layout: OutLayout = None,
-    dtype: DType = None,
-    scale: Scale = None,
-    bias: Bias = None,
-    threads: Threads = None,
-    force: Force = False,
+    block_size: _options.BlockSize,
+    order: _options.Order = "DCR",
+    channel_axis: _options.ChannelAxis = 1,
+    layout: _options.Layout = None,
+    out_layout: _options.OutLayout = None,
+    dtype: _options.DType = None,
+    scale: _options.Scale = None,
+    bias: _options.Bias = None,
+    threads: _options.Threads = None,
+    force: _options.Force = False,
 ) -> None:
     """Pack the blocks of pixels of a file into channels."""
     conversion = _convert.Conversion(dtype, scale, bias)
@@ -581,26 +366,26 @@ def space_to_depth(
 
 @app.command()
 def unfold(
-    source: Source,
-    target: Target,
+    source: _options.Source,
+    target: _options.Target,
     *,
-    window_sizes: WindowSizes,
-    strides: Strides = "1",
-    dilations: Dilations = "1",
-    start_padding: StartPadding = "0",
-    end_padding: EndPadding = "0",
-    padding_mode: PaddingMode = "constant",
-    padding_value: PaddingValue = "0",
-    order: WindowOrder = "CRD",
-    blocks: Blocks = None,
-    channel_axis: ChannelAxis = 1,
-    layout: Layout = None,
-    out_layout: OutLayout = None,
-    dtype: DType = None,
-    scale: Scale = None,
-    bias: Bias = None,
-    threads: Threads = None,
-    force: Force = False,
+    window_sizes: _options.WindowSizes,
+    strides: _options.Strides = "1",
+    dilations: _options.Dilations = "1",
+    start_padding: _options.StartPadding = "0",
+    end_padding: _options.EndPadding = "0",
+    padding_mode: _options.PaddingMode = "constant",
+    padding_value: _options.PaddingValue = "0",
+    order: _options.WindowOrder = "CRD",
+    blocks: _options.Blocks = None,
+    channel_axis: _options.ChannelAxis = 1,
+    layout: _options.Layout = None,
+    out_layout: _options.OutLayout = None,
+    dtype: _options.DType = None,
+    scale: _options.Scale = None,
+    bias: _options.Bias = None,
+    threads: _options.Threads = None,
+    force: _options.Force = False,
 ) -> None:
     """Copy each position of a window over a file into a column."""
     window = _convert.Window(window_sizes, strides, dilations, start_padding, end_padding)
@@ -615,27 +400,27 @@ def unfold(
 
 @app.command()
 def fold(
-    source: Source,
-    target: Target,
+    source: _options.Source,
+    target: _options.Target,
     *,
-    output_sizes: OutputSizes,
-    window_sizes: WindowSizes,
-    strides: Strides = "1",
-    dilations: Dilations = "1",
-    start_padding: StartPadding = "0",
-    end_padding: EndPadding = "0",
-    padding_mode: PaddingMode = "constant",
-    order: WindowOrder = "CRD",
-    blocks: Blocks = None,
-    channel_axis: ChannelAxis = 1,
-    layout: ColumnsLayout = None,
-    out_layout: ImageLayout = None,
-    reduction: Reduction = "sum",
-    weights: Weights = None,
-    dtype: SumDType = None,
-    wrap: Wrap = False,
-    threads: Threads = None,
-    force: Force = False,
+    output_sizes: _options.OutputSizes,
+    window_sizes: _options.WindowSizes,
+    strides: _options.Strides = "1",
+    dilations: _options.Dilations = "1",
+    start_padding: _options.StartPadding = "0",
+    end_padding: _options.EndPadding = "0",
+    padding_mode: _options.PaddingMode = "constant",
+    order: _options.WindowOrder = "CRD",
+    blocks: _options.Blocks = None,
+    channel_axis: _options.ChannelAxis = 1,
+    layout: _options.ColumnsLayout = None,
+    out_layout: _options.ImageLayout = None,
+    reduction: _options.Reduction = "sum",
+    weights: _options.Weights = None,
+    dtype: _options.SumDType = None,
+    wrap: _options.Wrap = False,
+    threads: _options.Threads = None,
+    force: _options.Force = False,
 ) -> None:
     """Sum or average the columns of a file where they came from."""
     window = _convert.Window(window_sizes, strides, dilations, start_padding, end_padding)
@@ -656,7 +441,7 @@ def fold(
 
 
 @app.command()
-def diagnose(source: Source, result: Made) -> None:
+def diagnose(source: _options.Source, result: _options.Made) -> None:
     """Tell which operator makes OUT of IN, by trying all that fit.
 
     An image is read with the channels on axis 1. The exit status is 1 where no operator does.
@@ -677,20 +462,22 @@ def diagnose(source: Source, result: Made) -> None:
 
 @app.command()
 def rearrange(
-    source: Source,
-    target: Target,
-    pattern: Pattern,
-    lengths: Lengths = None,
+    source: _options.Source,
+    target: _options.Target,
+    pattern: _options.Pattern,
+    lengths: _options.Lengths = None,
     *,
-    dtype: DType = None,
-    scale: AxisScale = None,
-    bias: AxisBias = None,
-    threads: Threads = None,
-    force: Force = False,
+    dtype: _options.DType = None,
+    scale: _options.AxisScale = None,
+    bias: _options.AxisBias = None,
+    threads: _options.Threads = None,
+    force: _options.Force = False,
 ) -> None:
     """Split, reorder and join the axes of a file; those of an image are h w c."""
     conversion = _convert.Conversion(dtype, scale, bias)
-    plan = partial(_convert.rearrange, pattern, axes_lengths(lengths), conversion=conversion)
+    plan = partial(
+        _convert.rearrange, pattern, _options.axes_lengths(lengths), conversion=conversion
+    )
     with refusals():
         write(source, target, plan, layout="HWC", threads=threads, force=force)
 
