@@ -34,7 +34,7 @@ class basic_axis_values {
     given_ = other.given();
   }
   /// Makes a list of `count` times `value`.
-  static constexpr basic_axis_values repeat(std::size_t count, std::int64_t value) {
+  [[gnu::noinline]] static constexpr basic_axis_values repeat(std::size_t count, std::int64_t value) {
     basic_axis_values result;
     for (std::size_t i = 0; i < count; ++i) result.push_back(value);
     return result;

@@ -69,7 +69,7 @@ struct index_range {
 };
 
 /// Returns the indices of an axis that lie inside its bound. The bound's other axis has already moved by `moved`.
-constexpr index_range range_inside(const axis_bound& bound, std::int64_t moved,
+[[gnu::noinline]] constexpr index_range range_inside(const axis_bound& bound, std::int64_t moved,
                                    const layout_axis& axis) noexcept {
   // inside: low <= index * step <= high, with a step made positive
   std::int64_t low = -(bound.offset + moved);
@@ -100,7 +100,7 @@ struct layout {
   std::int64_t whole_bytes = 0;
 
   /// Copies only the axes in use. An assignment would copy all max_axes.
-  constexpr void take(const layout& other) noexcept {
+  [[gnu::noinline]] constexpr void take(const layout& other) noexcept {
     std::copy_n(other.axes.begin(), other.rank, axes.begin());
     rank = other.rank;
     bounds = other.bounds;
@@ -137,7 +137,7 @@ struct layout {
   }
 
   /// Keeps the indices begin <= index < end of axis `i`.
-  constexpr void narrow(std::size_t i, std::int64_t begin, std::int64_t end) noexcept {
+  [[gnu::noinline]] constexpr void narrow(std::size_t i, std::int64_t begin, std::int64_t end) noexcept {
     layout_axis& axis = axes[i];
     axis.extent = end - begin;
     source_offset = wrapping_add(source_offset, wrapping_multiply(begin, axis.source_stride));

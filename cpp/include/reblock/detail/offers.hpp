@@ -135,7 +135,7 @@ class block_offers {
   }
 
   /// Tells whether a mover can write whole lines past the caches.
-  static bool writes_lines(const block_move& move) noexcept {
+  [[gnu::noinline]] static bool writes_lines(const block_move& move) noexcept {
     if (move.are_runs) return move.writes_lines;
     if (move.dense_columns) return true;
     if (!move.dense_rows) return false;
@@ -643,7 +643,7 @@ class block_offers {
   axis_chain columns_;
 };
 
-inline block_offer offer_block(const layout& moves, std::int64_t element_size, instruction_set set,
+[[gnu::noinline]] inline block_offer offer_block(const layout& moves, std::int64_t element_size, instruction_set set,
                                buffered_side buffer) noexcept {
   return block_offers(moves, element_size, set).best(buffer);
 }
