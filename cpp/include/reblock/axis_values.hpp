@@ -25,11 +25,11 @@ class basic_axis_values {
   using value_type = std::int64_t;
 
   constexpr basic_axis_values() = default;
-  constexpr basic_axis_values(std::initializer_list<std::int64_t> values) {
+  [[gnu::noinline]] constexpr basic_axis_values(std::initializer_list<std::int64_t> values) {
     for (const std::int64_t value : values) push_back(value);
   }
   template <std::size_t OtherMost>
-  constexpr basic_axis_values(const basic_axis_values<OtherMost>& other) noexcept {
+  [[gnu::noinline]] constexpr basic_axis_values(const basic_axis_values<OtherMost>& other) noexcept {
     for (const std::int64_t value : other) push_back(value);
     given_ = other.given();
   }

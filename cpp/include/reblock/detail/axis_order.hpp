@@ -19,7 +19,7 @@ struct axis_order {
   std::size_t count = 0;
 };
 
-[[gnu::noinline]] constexpr axis_order order_of(const layout& moves, std::int64_t layout_axis::* stride) noexcept {
+constexpr axis_order order_of(const layout& moves, std::int64_t layout_axis::* stride) noexcept {
   axis_order order;
   for (std::size_t i = moves.rank; i-- > 0;) {
     std::size_t k = order.count++;
@@ -42,7 +42,7 @@ struct axis_chain {
     axes[count++] = static_cast<std::uint8_t>(axis);
     elements *= extent;
   }
-  [[gnu::noinline]] constexpr bool has(std::size_t axis) const noexcept {
+  constexpr bool has(std::size_t axis) const noexcept {
     return std::find(axes.begin(), axes.begin() + count, axis) != axes.begin() + count;
   }
 };

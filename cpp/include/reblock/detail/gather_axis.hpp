@@ -68,7 +68,7 @@ struct gather_axis {
   constexpr std::int64_t places() const noexcept { return ceil_divide(extent, phases); }
 
   /// Counts the phases that have terms. Each of the first window offsets belongs to another phase.
-  [[gnu::noinline]] constexpr std::int64_t summed_phases() const noexcept {
+  constexpr std::int64_t summed_phases() const noexcept {
     return std::min(size, phases / std::gcd(phases, dilation));
   }
 

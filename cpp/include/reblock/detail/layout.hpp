@@ -69,7 +69,7 @@ struct index_range {
 };
 
 /// Returns the indices of an axis that lie inside its bound. The bound's other axis has already moved by `moved`.
-[[gnu::noinline]] constexpr index_range range_inside(const axis_bound& bound, std::int64_t moved,
+constexpr index_range range_inside(const axis_bound& bound, std::int64_t moved,
                                    const layout_axis& axis) noexcept {
   // inside: low <= index * step <= high, with a step made positive
   std::int64_t low = -(bound.offset + moved);
@@ -137,7 +137,7 @@ struct layout {
   }
 
   /// Keeps the indices begin <= index < end of axis `i`.
-  [[gnu::noinline]] constexpr void narrow(std::size_t i, std::int64_t begin, std::int64_t end) noexcept {
+  constexpr void narrow(std::size_t i, std::int64_t begin, std::int64_t end) noexcept {
     layout_axis& axis = axes[i];
     axis.extent = end - begin;
     source_offset = wrapping_add(source_offset, wrapping_multiply(begin, axis.source_stride));

@@ -144,7 +144,8 @@ class plane_runner {
   }
 
   /// Sets the indices of a range of axis `i`, and all of the axes behind it, to 0.
-  void clear(std::size_t i, std::int64_t destination, const index_range& range) const noexcept {
+  [[gnu::noinline]] void clear(std::size_t i, std::int64_t destination,
+                               const index_range& range) const noexcept {
     if (range.begin >= range.end) return;
     const std::int64_t stride = moves_.axes[i].destination_stride;
     destination = wrapping_add(destination, wrapping_multiply(range.begin, stride));

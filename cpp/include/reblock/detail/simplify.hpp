@@ -47,7 +47,7 @@ constexpr void drop_single_indices(layout& moves) noexcept {
 }
 
 /// Makes all destination strides positive.
-[[gnu::noinline]] constexpr void turn_to_destination(layout& moves) noexcept {
+constexpr void turn_to_destination(layout& moves) noexcept {
   for (std::size_t i = 0; i < moves.rank; ++i) {
     if (moves.axes[i].destination_stride < 0) moves.reverse(i);
   }

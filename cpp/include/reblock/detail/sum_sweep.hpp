@@ -166,7 +166,7 @@ inline bool sum_sweep::keeps_order(const sum_request& sums) const noexcept {
 }
 
 /// Computes the bytes of a chunk in the buffer.
-[[gnu::noinline]] inline double sum_sweep::buffer_bytes(const sweep_chunk& chunk) const noexcept {
+inline double sum_sweep::buffer_bytes(const sweep_chunk& chunk) const noexcept {
   auto bytes = static_cast<double>(element_size_);
   for (std::size_t i = 0; i < chunk.box.size(); ++i) {
     if (i < 2) {
@@ -181,7 +181,7 @@ inline bool sum_sweep::keeps_order(const sum_request& sums) const noexcept {
 }
 
 /// Lays the chunk out in the buffer, and returns its bytes.
-[[gnu::noinline]] inline std::int64_t sum_sweep::lay_out(chunk_buffer& buffer) const noexcept {
+inline std::int64_t sum_sweep::lay_out(chunk_buffer& buffer) const noexcept {
   std::int64_t stride = element_size_;
   for (std::size_t k = 0; k < places_.size(); ++k) {
     const std::size_t i = order_[k];

@@ -86,7 +86,7 @@ struct sweep_axis {
     return {begin, std::clamp<std::int64_t>(floor_divide(first + count - 1, advance) + 1, begin, planes)};
   }
   /// Returns the windows whose offset o reaches the positions of a range.
-  [[gnu::noinline]] constexpr index_range windows_at(std::int64_t o, const index_range& positions) const noexcept {
+  constexpr index_range windows_at(std::int64_t o, const index_range& positions) const noexcept {
     const std::int64_t moved = padding - o * dilation;
     const std::int64_t begin =
         std::clamp<std::int64_t>(ceil_divide(positions.begin + moved, stride), 0, windows);
@@ -94,7 +94,7 @@ struct sweep_axis {
             std::clamp<std::int64_t>(floor_divide(positions.end - 1 + moved, stride) + 1, begin, windows)};
   }
   /// Returns the windows of which any of some offsets may reach the positions of a range.
-  [[gnu::noinline]] constexpr index_range windows_at(const index_range& some, const index_range& positions) const noexcept {
+  constexpr index_range windows_at(const index_range& some, const index_range& positions) const noexcept {
     const std::int64_t begin = windows_at(some.end - 1, positions).begin;
     return {begin, std::max(begin, windows_at(some.begin, positions).end)};
   }

@@ -233,7 +233,7 @@ class sweep_runner {
 
   /// Adds the terms of a chunk to the target: for each choice of an offset of each walked axis, all windows at once. `from`
   /// is the place of the chosen offsets in the buffer.
-  [[gnu::noinline]] void add_chunk(std::size_t i, std::int64_t from, const target& to) noexcept {
+  void add_chunk(std::size_t i, std::int64_t from, const target& to) noexcept {
     while (i < rank_ && !sweep_.is_walked(i) && !axis_of(i).is_apart) ++i;
     if (i == rank_) return add_rows(from, to);
     part& own = parts_[i];
