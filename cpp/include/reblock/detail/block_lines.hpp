@@ -32,7 +32,7 @@ class block_lines {
  public:
   /// A block has `at_once` indices of each axis.
   [[gnu::noinline]] block_lines(std::span<const cut_axis> axes, std::int64_t element_size,
-              std::int64_t tile_axis::* stride) noexcept
+                                std::int64_t tile_axis::* stride) noexcept
       : run_(element_size) {
     places_[0] = 0;
     std::array<bool, max_axes> is_in_run{};

@@ -72,7 +72,8 @@ class block_runner {
   block_runner(const block_runner&) = delete;
 
   /// The mover may read bytes behind source elements up to `readable_end`, unless it is null.
-  [[gnu::noinline]] void run(const std::byte* source, std::byte* destination, const std::byte* readable_end) noexcept {
+  [[gnu::noinline]] void run(const std::byte* source, std::byte* destination,
+                             const std::byte* readable_end) noexcept {
     if (move_.are_shuffled()) return run_shuffled(source, destination);
     block_.readable_end = readable_end;
     walk(std::span(move_.axes).first(walked_), 0, 0,

@@ -371,7 +371,8 @@ class piecewise_sum {
   }
 
   /// Walks the axes [axis, end), which are not in the tile.
-  [[gnu::noinline]] void sum_tiles(const tile& t, term_list& terms, std::size_t axis, std::size_t end, offsets at) {
+  [[gnu::noinline]] void sum_tiles(const tile& t, term_list& terms, std::size_t axis, std::size_t end,
+                                   offsets at) {
     if (axis == end) {
       columns_.sum->sum(t, terms, terms.size() == 0 ? source_ : source_ + at.source,
                         sums_.first + at.destination);

@@ -63,8 +63,8 @@ class tile_list {
     void (*call)(const void* visit, const tile&, const std::byte* source, std::byte* destination);
   };
 
-  [[gnu::noinline]] void walk(const visitor& calls, const tile& t, std::size_t end, std::size_t taken, const std::byte* source,
-            std::byte* destination) const {
+  [[gnu::noinline]] void walk(const visitor& calls, const tile& t, std::size_t end, std::size_t taken,
+                              const std::byte* source, std::byte* destination) const {
     if (end == taken) return calls.call(calls.visit, t, source, destination);
     const tile_axis& outer = axes_[end - 1];
     for (std::int64_t i = 0; i < outer.extent; ++i) {
