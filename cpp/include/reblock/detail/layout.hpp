@@ -104,7 +104,7 @@ struct layout {
   std::int64_t whole_bytes = 0;
 
   /// Copies only the axes in use. An assignment would copy all max_axes.
-  constexpr void take(const layout& other) noexcept {
+  [[gnu::noinline]] constexpr void take(const layout& other) noexcept {
     std::copy_n(other.axes.begin(), other.rank, axes.begin());
     rank = other.rank;
     bounds = other.bounds;

@@ -250,7 +250,8 @@ class plane_runner {
   }
 
   /// Fills a range of axis `i`, and all of the axes behind it, with what the constant mode finds.
-  void fill(std::size_t i, std::int64_t destination, const index_range& range) const noexcept {
+  [[gnu::noinline]] void fill(std::size_t i, std::int64_t destination,
+                              const index_range& range) const noexcept {
     if (range.begin >= range.end) return;
     const std::int64_t stride = moves_.axes[i].destination_stride;
     destination = wrapping_add(destination, wrapping_multiply(range.begin, stride));
@@ -260,7 +261,7 @@ class plane_runner {
       fill(i + 1, destination, {0, moves_.axes[i + 1].extent});
     }
   }
-  void fill(std::byte* to, std::int64_t bytes) const noexcept {
+  [[gnu::noinline]] void fill(std::byte* to, std::int64_t bytes) const noexcept {
     const auto size = static_cast<std::size_t>(bytes);
     if (move_.has_equal_bytes_) {
       std::memset(to, std::to_integer<int>(move_.outside_[0]), size);
