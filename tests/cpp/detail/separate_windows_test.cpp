@@ -160,16 +160,18 @@ struct summed_windows {
   }
 };
 
-/// Sums by separate windows, whatever they cost.
+/// Sums by separate windows, whatever they cost. Moves add 0, or it is added after them.
 template <class T>
-void check_separate(unsigned seed, int& found) {
+void check_separate(unsigned seed, int& found, bool add_on_the_way) {
   std::mt19937 random(seed);
   const drawn_sums drawn = draw_windows<T>(random);
   const sum_request sums = request_of(drawn);
   if (!separate_windows::can_make(sums)) return;
   ++found;
   summed_windows<T> all(random, drawn);
-  const separate_windows windows(sums, &test::functions_for<T>());
+  sum_functions functions = test::functions_for<T>();
+  if (!add_on_the_way) functions.add_to_zero.on_the_way = added_zero::none;
+  const separate_windows windows(sums, &functions);
   windows.clear(all.image.first());
   windows.for_each_part([&](const single_terms& part, const axis_values&) {
     if (part.are_sums()) {
@@ -217,9 +219,11 @@ TEST_CASE("windows that share no position are moved") {
   int found = 0;
   for (const unsigned seed : test::seeds(3000, 300)) {
     INFO("seed ", seed);
-    check_separate<std::uint16_t>(seed, found);
-    check_separate<float>(seed, found);
-    check_separate<double>(seed, found);
+    check_separate<std::uint16_t>(seed, found, true);
+    for (const bool add_on_the_way : {false, true}) {
+      check_separate<float>(seed, found, add_on_the_way);
+      check_separate<double>(seed, found, add_on_the_way);
+    }
   }
   CHECK(found >= test::enough(300));
 }

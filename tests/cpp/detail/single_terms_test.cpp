@@ -27,7 +27,7 @@ TEST_CASE("a piece has runs of the columns and of the image") {
   windows.add({1, 0, 0});
   windows.add({positions, positions * channels * size, positions * size});
   windows.add({positions, channels * size, size});
-  const single_terms sums(windows, size, leave);
+  const single_terms sums(windows, size, {leave});
   CHECK(sums.rank() == 4);
   std::int64_t bytes = size;
   for (std::size_t i = 0; i < sums.rank(); ++i) {

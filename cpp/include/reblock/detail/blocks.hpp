@@ -13,6 +13,7 @@
 #include <new>
 #include <span>
 
+#include <reblock/detail/added_zero.hpp>
 #include <reblock/detail/block_lines.hpp>
 #include <reblock/detail/compiler.hpp>
 #include <reblock/detail/configuration.hpp>
@@ -40,6 +41,7 @@ struct block_move {
   bool are_runs = false;
   bool writes_lines = false;  ///< whether it can write whole lines past the caches
   bool is_streamed = false;   ///< whether it does
+  added_zero zero = added_zero::none;
   /// Whether it asks for the lines of the next block. Then `at_once` indices of each repeated axis are moved together, and all
   /// axes are walked.
   bool is_far = false;
@@ -129,6 +131,7 @@ class block_runner {
     block_.destinations = destinations.data();
     block_.by_destination = move_.by_destination;
     block_.is_streamed = move_.is_streamed;
+    block_.zero = move_.zero;
     block_.exact = move_.exact;
     sources[0] = destinations[0] = 0;
     block_.rows = move_.dense_rows || move_.are_spaced

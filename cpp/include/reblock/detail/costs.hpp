@@ -238,8 +238,6 @@ struct sum_costs {
   static constexpr double swept_byte = 0.069;
   static constexpr double swept_box = 130;
   static constexpr double swept_plan = 1900;
-  /// Single terms become sums on their way from runs of so many bytes on, else after they have moved.
-  static constexpr std::int64_t least_summed_run = 128;
 };
 
 }  // namespace reblock::inline REBLOCK_NAMESPACE::detail

@@ -400,7 +400,7 @@ REBLOCK_ENGINE_FUNCTION void place_padded(void* room, const padded_request& requ
 
 /// Plans a fold whose positions have exactly one term each.
 REBLOCK_ENGINE_FUNCTION [[gnu::noinline]] void place_single_terms(void* room, const sum_request& request,
-                                                                  leaf_function add_to_zero) noexcept {
+                                                                  const single_sums& add_to_zero) noexcept {
   layout windows;
   windows.take(request.moves);
   drop_idle_bounds(windows);
@@ -454,7 +454,7 @@ REBLOCK_ENGINE_FUNCTION void place_sums(void* room, const sum_request& request,
   } else if (request.mode != padding_mode::constant) {
     place<padded_sums>(room, padded_sums{request, sum_padded, &sum.sum_padded});
   } else if (!request.accumulates && covers_once(request.moves, request.extents)) {
-    if (sum.add_to_zero != nullptr) return place_single_terms(room, request, sum.add_to_zero);
+    if (sum.add_to_zero.add != nullptr) return place_single_terms(room, request, sum.add_to_zero);
     place<move_plan>(room, request.moves, element_size);
   } else {
     place_overlapping(room, request, sum, place_separate(room, request, sum));

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include <reblock/axis_values.hpp>
+#include <reblock/detail/added_zero.hpp>
 #include <reblock/detail/checked.hpp>
 #include <reblock/detail/configuration.hpp>
 #include <reblock/padding_mode.hpp>
@@ -102,6 +103,7 @@ struct layout {
   std::int64_t source_run = 0;
   /// Bytes of the whole output, if this layout is a part of one; 0: it is the whole output.
   std::int64_t whole_bytes = 0;
+  added_zero zero = added_zero::none;  ///< the parts of elements to which moves add 0
 
   /// Copies only the axes in use. An assignment would copy all max_axes.
   [[gnu::noinline]] constexpr void take(const layout& other) noexcept {
@@ -113,6 +115,7 @@ struct layout {
     destination_offset = other.destination_offset;
     source_run = other.source_run;
     whole_bytes = other.whole_bytes;
+    zero = other.zero;
   }
 
   constexpr void add(const layout_axis& axis) noexcept {

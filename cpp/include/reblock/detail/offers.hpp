@@ -196,6 +196,7 @@ class block_offers {
   void set_out(block_move& move, const axis_chain& columns, std::int64_t most_columns, const axis_chain& rows,
                std::int64_t most_rows) const noexcept {
     move.element_size = size_;
+    move.zero = layout_.zero;
     move.repeated = 0;
     for (std::size_t i = 0; i < layout_.rank; ++i) {
       if (columns.has(i) || rows.has(i)) continue;
@@ -280,7 +281,7 @@ class block_offers {
   /// Returns the bytes of the words in which shorter runs may go past the caches, or 0 if there are none.
   std::int64_t streamed_width() const noexcept {
     constexpr std::int64_t least_run = 16;  // bytes
-    if (!is_large_ || size_ < least_run || size_ >= least_streamed_run) return 0;
+    if (!is_large_ || adds_zero() || size_ < least_run || size_ >= least_streamed_run) return 0;
     std::int64_t places = size_;
     for (std::size_t i = 0; i < layout_.rank; ++i) places |= layout_.axes[i].destination_stride;
     for (std::int64_t width = 16; width >= 4; width /= 2) {
@@ -289,8 +290,16 @@ class block_offers {
     return 0;
   }
 
+  bool adds_zero() const noexcept { return layout_.zero != added_zero::none; }
+
   block_mover choose_run_mover(bool over) const noexcept {
     const auto size = static_cast<std::size_t>(size_);
+    if (adds_zero()) {
+#if defined(__GNUC__) && defined(__x86_64__)
+      if (set_ >= instruction_set::avx2) return avx2::add_zero_to_runs<>;
+#endif
+      return baseline::add_zero_to_runs<>;
+    }
 #if defined(__GNUC__) && defined(__x86_64__)
     if (set_ >= instruction_set::avx512) return avx512::run_mover(size, over);
     if (set_ >= instruction_set::avx2) return avx2::run_mover(size, over);
@@ -336,10 +345,11 @@ class block_offers {
     }
     constexpr std::int64_t longest_over = 48;  // bytes
     constexpr std::uint8_t exact = 4;  // runs: together they have more bytes than one copy exceeds its run by
-    const bool is_over = is_dense && !is_word() && size_ < longest_over && rows_of(move) >= 2 * exact;
+    const bool is_over =
+        is_dense && !is_word() && !adds_zero() && size_ < longest_over && rows_of(move) >= 2 * exact;
     move.exact = is_over ? exact : std::uint8_t{0};
-    move.writes_lines =
-        is_large_ && buffer == buffered_side::none && (is_streamed || size_ >= least_streamed_run);
+    move.writes_lines = is_large_ && buffer == buffered_side::none && !adds_zero() &&
+                        (is_streamed || size_ >= least_streamed_run);
     move.mover = is_streamed         ? stream_words_mover(streamed)
                  : move.writes_lines ? stream_runs
                                      : choose_run_mover(is_over);
@@ -580,7 +590,7 @@ class block_offers {
   bool can_shuffle() const noexcept {
     constexpr std::size_t widest = 32;
     const std::size_t width = lookup_width(set_);
-    return width > 0 && width <= widest && size_ < 8 && size_ != 4;
+    return width > 0 && width <= widest && size_ < 8 && size_ != 4 && !adds_zero();
   }
   /// Offers to fill short runs of the destination from near places of the source.
   block_offer offer_shuffled_runs(buffered_side buffer) const noexcept {

@@ -185,10 +185,9 @@ class separate_windows {
   separate_windows(const sum_request& sums, const sum_functions* sum, bool are_weighed = false) noexcept
       : parts_(sums),
         image_(sums),
-        add_to_zero_(sum == nullptr ? nullptr : sum->add_to_zero),
+        add_to_zero_(sum == nullptr ? single_sums{} : sum->add_to_zero),
         are_weighed_(are_weighed),
-        inside_(parts_.inside(), image_.element_size, add_to_zero_, are_weighed,
-                are_weighed ? image_box{} : around(sums)) {}
+        inside_(parts_.inside(), image_.element_size, add_to_zero_, are_weighed) {}
 
   /// Sets positions to 0 that may have no term.
   void clear(std::byte* output) const noexcept {
@@ -234,22 +233,9 @@ class separate_windows {
     return true;
   }
 
-  /// Returns the whole image around its windows inside.
-  static image_box around(const sum_request& sums) noexcept {
-    image_box all;
-    for (std::size_t d = 0; d + 2 < sums.extents.size(); ++d) {
-      const separate_axis axis = separate_axis::of(sums, d);
-      const index_range inside = axis.inside();
-      if (inside.begin >= inside.end) continue;
-      const std::int64_t first = inside.begin * axis.stride - axis.padding;
-      all[d] = {{-first, axis.extent - first}, sums.output_strides[2 + d]};
-    }
-    return all;
-  }
-
   separate_parts parts_;
   sum_image image_;
-  leaf_function add_to_zero_;  ///< or null
+  single_sums add_to_zero_;
   bool are_weighed_;
   single_terms inside_;
 };

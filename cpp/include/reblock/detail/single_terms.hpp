@@ -12,6 +12,7 @@
 #include <utility>
 
 #include <reblock/axis_values.hpp>
+#include <reblock/detail/added_zero.hpp>
 #include <reblock/detail/blocks.hpp>
 #include <reblock/detail/checked.hpp>
 #include <reblock/detail/configuration.hpp>
@@ -20,6 +21,7 @@
 #include <reblock/detail/move_plan.hpp>
 #include <reblock/detail/offers.hpp>
 #include <reblock/detail/plan_blocks.hpp>
+#include <reblock/detail/simplify.hpp>
 #include <reblock/detail/tile.hpp>
 #include <reblock/detail/tile_list.hpp>
 
@@ -28,29 +30,27 @@ namespace reblock::inline REBLOCK_NAMESPACE::detail {
 /// Bytes of a piece: it stays in the second-level cache.
 inline constexpr std::int64_t piece_bytes = 64 * 1024;
 
-/// Positions of an image along an axis, counted from the first window's first position. Without a stride, in bytes, there are
-/// none.
-struct image_positions {
-  index_range range{0, 0};
-  std::int64_t stride = 0;
-};
-/// A box of positions along each spatial axis.
-using image_box = std::array<image_positions, max_rank - 2>;
-
-/// Moves the terms. If terms are not sums already, it moves a piece of the image at a time, and then makes sums of the
-/// piece's terms in place: 0 + term. If windows have one element and make long runs, it makes the sums while it moves. If
-/// terms get weights, the caller does this for each piece that has been moved. A single_terms is trivially copyable.
+/// Moves the terms. If terms are not sums already, moves add 0 on their way. If they cannot, it moves a piece of the image at a
+/// time, and then makes sums of the piece's terms in place: 0 + term. If terms get weights, the caller does this for each
+/// piece that has been moved. A single_terms is trivially copyable.
 class single_terms {
  public:
-  /// `windows` has the axes of a fold: n, c, the offsets and the windows. `add_to_zero` makes sums, or is null. 0 may be added
-  /// to all positions of `around`: whole rows take less time.
-  single_terms(const layout& windows, std::int64_t element_size, leaf_function add_to_zero,
-               bool are_weighed = false, const image_box& around = {}) noexcept
-      : single_terms(windows, cut(windows, element_size, add_to_zero != nullptr || are_weighed, around),
-                     element_size, add_to_zero) {}
+  /// `windows` has the axes of a fold: n, c, the offsets and the windows.
+  single_terms(const layout& windows, std::int64_t element_size, const single_sums& add_to_zero,
+               bool are_weighed = false) noexcept
+      : is_cut_(add_to_zero.on_the_way == added_zero::none ? add_to_zero.add != nullptr
+                                                           : is_one_run(windows, element_size)),
+        axes_(cut(windows, element_size, is_cut_ || are_weighed)),
+        rank_((windows.rank - 2) / 2 + 2),
+        element_size_(element_size),
+        bytes_(total_bytes(windows, element_size)),
+        source_offset_(windows.source_offset),
+        destination_offset_(windows.destination_offset),
+        add_to_zero_(add_to_zero.on_the_way == added_zero::none ? add_to_zero.add : nullptr),
+        moves_(piece_of(windows, axes_, add_to_zero.on_the_way), element_size) {}
 
-  /// Tells whether terms are sums already. Then the moves from the first term to the first position are all there is to do.
-  bool are_sums() const noexcept { return add_to_zero_ == nullptr; }
+  /// Tells whether the moves from the first term to the first position are all there is to do.
+  bool are_sums() const noexcept { return !is_cut_; }
   const move_plan& moves() const noexcept { return moves_; }
   std::int64_t source_offset() const noexcept { return source_offset_; }
   std::int64_t destination_offset() const noexcept { return destination_offset_; }
@@ -59,7 +59,7 @@ class single_terms {
   double cost() const noexcept {
     double pieces = 1;
     for (std::size_t i = 0; i < rank_; ++i) pieces *= static_cast<double>(axes_[i].windows.pieces());
-    const double sums = are_sums() ? 0 : sum_costs::added_byte * static_cast<double>(bytes_);
+    const double sums = add_to_zero_ == nullptr ? 0 : sum_costs::added_byte * static_cast<double>(bytes_);
     return pieces * moves_.cost() + sums;
   }
 
@@ -81,15 +81,15 @@ class single_terms {
     tile_list positions;  // of a piece
     for (std::size_t i = rank_; i-- > 0;) {
       const image_axis& axis = axes_[i];
-      positions.add({axis.positions, are_runs_ ? axis.windows.source_stride : axis.stride, axis.stride});
+      positions.add({axis.positions, axis.stride, axis.stride});
     }
     walk(0, source + source_offset_, destination + destination_offset_,
          [&](const std::byte* from, std::byte* to) {
-           if (!are_runs_) moves_.run(from, to);
-           std::byte* const first = to + before_;
+           moves_.run(from, to);
+           if (add_to_zero_ == nullptr) return;
            positions.for_each([this](const tile& t, const std::byte* terms,
                                      std::byte* sums) { add_to_zero_(t, terms, sums); },
-                              are_runs_ ? from : first, first, element_size_);
+                              to, to, element_size_);
          });
   }
   /// Moves a piece at a time, then calls `finish` with its first position.
@@ -107,7 +107,6 @@ class single_terms {
     cut_axis windows;
     std::int64_t positions = 1;           ///< from the first one of a piece to the last one
     std::int64_t stride = 0;              ///< from position to position, bytes
-    std::int64_t before = 0;              ///< from the first window to the first position, bytes
     std::int64_t offsets = 1;             ///< in the window
     std::int64_t step = 0;                ///< from offset to offset, bytes
     std::size_t spatial_axis = max_rank;  ///< max_rank: none
@@ -118,24 +117,9 @@ class single_terms {
  private:
   using image_axes = std::array<image_axis, max_rank>;
 
-  single_terms(const layout& windows, const image_axes& axes, std::int64_t element_size,
-               leaf_function add_to_zero) noexcept
-      : axes_(axes),
-        rank_((windows.rank - 2) / 2 + 2),
-        element_size_(element_size),
-        bytes_(total_bytes(windows, element_size)),
-        source_offset_(windows.source_offset),
-        destination_offset_(windows.destination_offset),
-        add_to_zero_(add_to_zero),
-        are_runs_(add_to_zero != nullptr && run_of(axes, rank_, element_size) >= sum_costs::least_summed_run),
-        moves_(piece_of(windows, axes), element_size) {
-    for (std::size_t i = 0; i < rank_; ++i) before_ = wrapping_add(before_, axes_[i].before);
-  }
-
   /// Lists the axes of the image, the outermost first. Cuts them, if wanted, into pieces that have runs on both sides. If
   /// windows have other windows' positions between theirs, a piece has all of them.
-  static image_axes cut(const layout& windows, std::int64_t element_size, bool in_pieces,
-                        const image_box& around) noexcept {
+  static image_axes cut(const layout& windows, std::int64_t element_size, bool in_pieces) noexcept {
     image_axes axes;
     const std::size_t spatial = (windows.rank - 2) / 2;
     const block_extents piece(windows, element_size, order_of(windows, &layout_axis::source_stride),
@@ -158,11 +142,6 @@ class single_terms {
         next.positions =
             ((at_once - 1) * along.destination_stride + (offsets.extent - 1) * step) / next.stride + 1;
       }
-      if (k >= 2 && at_once == along.extent && around[k - 2].stride != 0) {
-        next.positions = around[k - 2].range.end - around[k - 2].range.begin;
-        next.stride = around[k - 2].stride;
-        next.before = wrapping_multiply(around[k - 2].range.begin, next.stride);
-      }
       std::size_t to = k;
       for (; to > 0 && magnitude(axes[to - 1].stride) < magnitude(next.stride); --to) axes[to] = axes[to - 1];
       axes[to] = next;
@@ -170,25 +149,18 @@ class single_terms {
     return axes;
   }
 
-  /// Returns the bytes of the runs that a piece has on both sides, or 0 if windows have several elements.
-  static std::int64_t run_of(const image_axes& axes, std::size_t rank, std::int64_t element_size) noexcept {
-    std::int64_t run = element_size;
-    bool grows = true;
-    for (std::size_t i = rank; i-- > 0;) {
-      const cut_axis& windows = axes[i].windows;
-      const std::int64_t stride = axes[i].stride;
-      if (axes[i].positions != windows.at_once) return 0;
-      if (windows.extent == 1) continue;
-      grows = grows && windows.source_stride == run && stride == run;
-      if (grows) run *= windows.at_once;
-    }
-    return run;
+  /// Tells whether the terms are one run on both sides. Moves cannot cut it for several threads.
+  static bool is_one_run(const layout& windows, std::int64_t element_size) noexcept {
+    layout moves;
+    moves.take(windows);
+    return simplify(moves, element_size) == total_bytes(windows, element_size);
   }
 
   /// Describes the moves of a piece.
-  static layout piece_of(const layout& windows, const image_axes& axes) noexcept {
+  static layout piece_of(const layout& windows, const image_axes& axes, added_zero zero) noexcept {
     layout piece;
     piece.source_run = windows.source_run;
+    piece.zero = zero;
     const std::size_t spatial = (windows.rank - 2) / 2;
     for (std::size_t i = 0; i < 2 + spatial; ++i) {
       const cut_axis& axis = axes[i].windows;
@@ -213,16 +185,15 @@ class single_terms {
     }
   }
 
+  bool is_cut_;      ///< into pieces
   image_axes axes_;  ///< the outermost first
   std::size_t rank_;
   std::int64_t element_size_;        ///< bytes
   std::int64_t bytes_;               ///< of all terms
   std::int64_t source_offset_;       ///< bytes
   std::int64_t destination_offset_;  ///< bytes
-  std::int64_t before_ = 0;          ///< from a piece to the first position where 0 is added, bytes
-  leaf_function add_to_zero_;
-  bool are_runs_;
-  move_plan moves_;  ///< of a piece
+  leaf_function add_to_zero_;        ///< what makes sums of a piece's terms, or null
+  move_plan moves_;                  ///< of a piece
 };
 static_assert(std::is_trivially_copyable_v<single_terms>);
 

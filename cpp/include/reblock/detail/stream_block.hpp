@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <reblock/detail/added_zero.hpp>
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/tile.hpp>
 
@@ -26,6 +27,7 @@ struct stream_block {
   bool by_destination = false;
   /// Whether the mover writes past the caches, where the destination allows it.
   bool is_streamed = false;
+  added_zero zero = added_zero::none;  ///< the parts of elements to which the mover adds 0
   /// Runs may be copied with more bytes than they have. The last `exact` runs are copied with exactly their bytes.
   std::size_t exact = 0;
   std::size_t element_size = 0;  ///< bytes

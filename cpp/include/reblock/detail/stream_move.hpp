@@ -102,6 +102,7 @@ inline double stream_move::plan(const layout& moves, std::int64_t element_size,
   }
   begin(moves, element_size);
   const auto count = static_cast<double>(total_bytes(moves, element_size)) / static_cast<double>(bytes);
+  in.zero = moves.zero;
   in.whole_bytes = std::max(moves.whole_bytes, total_bytes(moves, element_size));
   const std::int64_t size = simplify_as_turned(in, element_size);
   const block_offer fill = offer_block(in, size, set, buffered_side::destination);

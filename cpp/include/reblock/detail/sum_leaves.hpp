@@ -482,20 +482,6 @@ row_adder find_added_rows([[maybe_unused]] instruction_set set) noexcept {
   return nullptr;
 }
 
-/// A zero_adder computes 0 + term for some bytes of terms, at least 32.
-using zero_adder = void (*)(const std::byte* terms, std::byte* sums, std::size_t size) noexcept;
-
-/// Returns the function that adds terms to 0 in registers of 32 bytes, or null.
-template <class T>
-zero_adder find_zero_adder([[maybe_unused]] instruction_set set) noexcept {
-#if defined(__GNUC__) && defined(__x86_64__)
-  if constexpr (std::floating_point<T> || half<T>) {
-    if (set >= instruction_set::avx2) return avx2::add_to_zero<T>;
-  }
-#endif
-  return nullptr;
-}
-
 template <class T>
 void sum_tile(const tile& t, term_list& terms, const std::byte* source, std::byte* destination) {
   if (terms.size() == 0) {

@@ -15,6 +15,7 @@
 
 #include <reblock/data_type.hpp>
 #include <reblock/detail/accumulation.hpp>
+#include <reblock/detail/added_zero.hpp>
 #include <reblock/detail/compiler.hpp>
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/half.hpp>
@@ -38,13 +39,11 @@ register_bytes added_to_zero(register_bytes terms) noexcept {
   }
 }
 
-/// Computes 0 + term for `count` contiguous terms, which may be where the sums are, or lie apart from them. `wide` may be null.
+/// Computes 0 + term for `count` contiguous terms, which may be where the sums are, or lie apart from them.
 template <class T>
-[[gnu::always_inline]] inline void add_run_to_zero(const std::byte* terms, std::byte* sums, std::size_t count,
-                                                   zero_adder wide) {
+[[gnu::always_inline]] inline void add_run_to_zero(const std::byte* terms, std::byte* sums,
+                                                   std::size_t count) {
   if constexpr (sums_in_lanes<T>) {
-    constexpr std::size_t widest = 32;
-    if (wide != nullptr && count * sizeof(T) >= widest) return wide(terms, sums, count * sizeof(T));
     constexpr std::size_t width = sizeof(register_bytes);
     const auto add_register = [=](std::size_t at) { store(sums + at, added_to_zero<T>(load(terms + at))); };
     const std::size_t size = count * sizeof(T);
@@ -81,12 +80,11 @@ void add_to_zero(const tile& t, const std::byte* source, std::byte* destination)
   const tile_axis outer = rest.outer;
   const tile_axis inner = rest.inner;
   const std::size_t count = static_cast<std::size_t>(run) / sizeof(part);
-  const zero_adder wide = find_zero_adder<part>(usable_instruction_set());
   for_each_row(rest, source, destination, [=](const std::byte* from, std::byte* to) {
     for (std::int64_t i = 0; i < outer.extent; ++i) {
       for (std::int64_t j = 0; j < inner.extent; ++j) {
         add_run_to_zero<part>(from + i * outer.source_stride + j * inner.source_stride,
-                              to + i * outer.destination_stride + j * inner.destination_stride, count, wide);
+                              to + i * outer.destination_stride + j * inner.destination_stride, count);
       }
     }
   });
@@ -154,8 +152,7 @@ struct sum_functions {
   std::int64_t least_masked;
   /// Returns the function that adds rows of terms to rows of sums, or null.
   row_adder (*find_added_rows)(instruction_set set) noexcept;
-  /// Makes sums of single terms: 0 + term. Null if terms are sums already.
-  leaf_function add_to_zero;
+  single_sums add_to_zero;
   /// Adds the terms of positions with terms from the padding.
   reduction_functions::by_set sum_padded;
 };
@@ -171,12 +168,16 @@ struct sum_functions {
 }
 
 template <class T>
-constexpr leaf_function adder_to_zero() noexcept {
+constexpr single_sums adder_to_zero() noexcept {
   using part = typename parts_of<T>::type;
   if constexpr (std::is_integral_v<part> && !std::same_as<part, bool>) {
-    return nullptr;
+    return {};
+  } else if constexpr (!movers_add_zero || !sums_in_lanes<part> || std::same_as<part, bool>) {
+    return {add_to_zero<T>};
   } else {
-    return add_to_zero<T>;
+    return {add_to_zero<T>, sizeof(part) == 2   ? added_zero::halves
+                            : sizeof(part) == 4 ? added_zero::singles
+                                                : added_zero::doubles};
   }
 }
 

@@ -427,6 +427,26 @@ template <bool InSteps, std::size_t Count>
   }
 }
 
+/// Adds 0 to the parts of registers.
+template <class Part, std::size_t Count, std::size_t... K>
+[[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] inline void add_zero_to(
+    wide_bytes (&v)[Count], std::index_sequence<K...>) noexcept {
+  using parts [[gnu::vector_size(sizeof(wide_bytes))]] = Part;
+  if constexpr (std::is_floating_point_v<Part>) {
+    ((v[K] = (wide_bytes)((parts)v[K] + parts{})), ...);
+  } else {
+    ((v[K] &= (wide_bytes)((parts)v[K] != std::uint16_t{0x8000})), ...);  // the bits of -0 of a half
+  }
+}
+template <std::size_t Count>
+[[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] inline void add_zero(
+    wide_bytes (&v)[Count], added_zero zero) noexcept {
+  constexpr std::make_index_sequence<Count> all{};
+  if (zero == added_zero::doubles) return add_zero_to<double>(v, all);
+  if (zero == added_zero::singles) return add_zero_to<float>(v, all);
+  add_zero_to<std::uint16_t>(v, all);
+}
+
 /// Moves a block in Count registers: interleaves its rows or separates its columns. With one slot, rows may also fill
 /// registers; with 0, they do.
 template <std::size_t Count, std::size_t Slots>
@@ -443,6 +463,7 @@ template <std::size_t Count, std::size_t Slots>
   constexpr std::make_index_sequence<Count> all{};
   const wide_row<Count, in_steps> row(row_bytes * (separates ? block.columns : block.rows));
   const std::conditional_t<in_steps, wide_steps<Count, Slots>, wide_step<Count>> steps(block.picks);
+  const added_zero zero = block.zero;
   [[maybe_unused]] const bool are_words = block.element_size % sizeof(std::uint32_t) == 0;
   const bool is_whole = Slots == 0 || (Slots == 1 && Count <= 8 && row_bytes >= width);
   const std::size_t last = is_whole ? row_bytes - width : 0;
@@ -474,6 +495,7 @@ template <std::size_t Count, std::size_t Slots>
       } else {
         steps.template convert<std::uint8_t>(v, separates);
       }
+      if (zero != added_zero::none) add_zero(v, zero);
       if (is_whole) {
         std::byte* const place = to + (separates ? at : at * Count);
         if (is_streamed && address_of(place) % 16 == 0) {

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <utility>
 
+#include <reblock/detail/added_zero.hpp>
 #include <reblock/detail/compiler.hpp>
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/registers.hpp>
@@ -281,9 +282,10 @@ template <class Row>
   return join_parts<register_type>(low, high, std::make_integer_sequence<int, 64>{});
 }
 
+#include <reblock/detail/simd/squares.inc>
+// the text of runs uses add_zero()
 #include <reblock/detail/simd/listed_runs.inc>
 #include <reblock/detail/simd/row_sums.inc>
-#include <reblock/detail/simd/squares.inc>
 
 }  // namespace avx512
 
