@@ -78,7 +78,7 @@ struct mover_costs {
     double same_set;
     double far;
   };
-  double spaced_run = 0.8;
+  double spaced_run = 2;
   line_costs read_line = {1, 2.2, 2.2, 9};
   line_costs written_line = {1, 3, 9, 20};
   /// Shuffled runs: a table, a call for a register, a row of runs, a window of a register, storing a register, and a byte if
@@ -157,6 +157,7 @@ struct conversion_costs {
   double factor = 0.08;
   double filled_factor = 1.5;
   double run = 9;
+  double spaced_run = 2;
 };
 
 /// Windows with other padding than zeros, in cycles: what a byte of the columns takes longer by way of the buffer that holds

@@ -153,6 +153,11 @@ inline constexpr bool has_saturation = false;
 
 #include <reblock/detail/simd/conversion.inc>
 
+template <class>
+run_step find_spaced_step(element_type, element_type) noexcept {
+  return nullptr;
+}
+
 }  // namespace reblock::inline REBLOCK_NAMESPACE::detail::baseline::conversions
 
 #endif

@@ -22,6 +22,7 @@
 #include <reblock/detail/simd/baseline_conversions.hpp>
 #include <reblock/detail/simd/look_up_results.hpp>
 #include <reblock/detail/simd/quick_bfloat16.hpp>
+#include <reblock/detail/simd/spaced_words.hpp>
 
 #if defined(__GNUC__) && defined(__x86_64__)
 
@@ -184,9 +185,12 @@ template <class T>
 }
 
 [[gnu::visibility("hidden")]] inline constexpr std::array<lookup_step, 2> result_lookups{};
-[[gnu::visibility("hidden")]] inline constexpr lookup_step quick_step = convert_quickly;
+[[gnu::visibility("hidden")]] inline constexpr lookup_step quick_step = quick_bfloat16::convert;
+
+using spaced_words = eight_spaced_words;
 
 #include <reblock/detail/simd/conversion.inc>
+#include <reblock/detail/simd/spaced_bytes.inc>
 
 }  // namespace avx2::conversions
 
@@ -374,9 +378,12 @@ template <class T>
 
 [[gnu::visibility("hidden")]] inline constexpr std::array<lookup_step, 2> result_lookups{look_up_results<1>,
                                                                                          look_up_results<2>};
-[[gnu::visibility("hidden")]] inline constexpr lookup_step quick_step = nullptr;
+[[gnu::visibility("hidden")]] inline constexpr lookup_step quick_step = quick_bfloat16::convert;
+
+using spaced_words = sixteen_spaced_words;
 
 #include <reblock/detail/simd/conversion.inc>
+#include <reblock/detail/simd/spaced_bytes.inc>
 
 }  // namespace avx512::conversions
 
@@ -402,7 +409,7 @@ REBLOCK_ENGINE_FUNCTION inline conversion_steps steps_of([[maybe_unused]] instru
   return baseline::conversions::steps<>;
 #else
   constexpr auto none = [](element_type, auto) noexcept -> run_step { return nullptr; };
-  return {none, none, none};
+  return {none, none, none, none};
 #endif
 }
 
