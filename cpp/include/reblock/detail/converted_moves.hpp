@@ -209,8 +209,7 @@ class converted_move {
          {std::pair(false, false), std::pair(true, false), std::pair(false, true), std::pair(true, true)}) {
       if (gathers ? elements * from_size_ > block_buffer_bytes : swaps_source_) continue;
       if (scatters ? elements * to_size_ > block_buffer_bytes : swaps_destination_) continue;
-      std::int64_t run =
-          std::min(gathers ? elements : source_run, scatters ? elements : destination_run);
+      std::int64_t run = std::min(gathers ? elements : source_run, scatters ? elements : destination_run);
       const std::int64_t spaced = gathers ? 1 : std::min(spaced_run, scatters ? elements : destination_run);
       const bool is_spaced = conversion_.can_space(spacing, spaced);
       if (is_spaced) run = spaced;
@@ -283,7 +282,8 @@ class converted_move {
 
   /// Counts the elements of a box that have the same factors and are `spacing` bytes apart in the source, in the order of the
   /// buffers.
-  std::int64_t evenly_spaced(const layout& box, const axis_order& order, std::int64_t spacing) const noexcept {
+  std::int64_t evenly_spaced(const layout& box, const axis_order& order,
+                             std::int64_t spacing) const noexcept {
     std::int64_t run = 1;
     for (std::size_t i = 0; is_readable_ && i < box.rank; ++i) {
       if (box.axes[i].source_stride != run * spacing || axes_.axes[order.axes[i]].bounded()) break;
@@ -328,11 +328,15 @@ class converted_move {
     }
     const auto all = static_cast<double>(elements);
     if (same == run || same >= factor_table::least_stretch) {
-      const bool looks_up = conversion_.can_look_up() && together >= factor_table::least_lookups &&
-                            same >= static_cast<std::int64_t>(least_looked_up) &&
+      even_runs runs{static_cast<std::size_t>(same)};
+      if (is_spaced) runs.spacing = most_spacing;
+      const bool looks_up = conversion_.can_look_up(runs) && together >= factor_table::least_lookups &&
                             factors <= result_tables::most &&
                             total_bytes(axes_, 1) >= 2 * factors * result_tables::least_elements;
-      return all * (looks_up ? costs.lookup : costs.element) + all / static_cast<double>(same) * (is_spaced ? costs.spaced_run : costs.run);
+      return all * (!looks_up   ? costs.element
+                    : is_spaced ? costs.quick
+                                : costs.lookup) +
+             all / static_cast<double>(same) * (is_spaced ? costs.spaced_run : costs.run);
     }
     const bool fits = period <= factor_table::most_factors(conversion_);
     const double filled = !fits ? all : differ ? static_cast<double>(period) : 0;

@@ -78,7 +78,7 @@ struct mover_costs {
     double same_set;
     double far;
   };
-  double spaced_run = 2;
+  double spaced_run = 4;
   line_costs read_line = {1, 2.2, 2.2, 9};
   line_costs written_line = {1, 3, 9, 20};
   /// Shuffled runs: a table, a call for a register, a row of runs, a window of a register, storing a register, and a byte if
@@ -149,7 +149,7 @@ struct mover_costs {
 };
 
 /// Costs of conversions: an element, an element whose result is looked up, or is made by a quick step, the own factors of an
-/// element, a factor that is put into a table, and a run of elements.
+/// element, a factor that is put into a table, a run of elements, and a run of bytes that are read at even distances.
 struct conversion_costs {
   double element = 0.25;
   double lookup = 0.12;

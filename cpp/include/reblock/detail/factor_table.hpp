@@ -229,9 +229,9 @@ class factor_table {
   }
 
   /// Tells whether results are looked up for runs with `same` elements that have the same factors.
-  bool may_look_up(const run_conversion& conversion, const even_runs& runs, std::int64_t same) const noexcept {
-    return conversion.can_look_up() && same >= least_lookups && runs.count >= least_looked_up &&
-           results_.are_useful();
+  bool may_look_up(const run_conversion& conversion, const even_runs& runs,
+                   std::int64_t same) const noexcept {
+    return conversion.can_look_up(runs) && same >= least_lookups && results_.are_useful();
   }
   /// Converts runs by their results, unless these are null.
   static void convert_by(const byte_results* results, const run_conversion& conversion,

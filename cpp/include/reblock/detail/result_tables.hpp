@@ -27,7 +27,7 @@ class result_tables {
   /// Returns the results for the factors of a run of `count` elements. Returns null if these factors have had too few elements
   /// for a table, or if there is no right one. Requires conversion.can_look_up(), and factors with a step of 0.
   const byte_results* find(const run_conversion& conversion, const run_factors& factors,
-                        std::int64_t count) noexcept {
+                           std::int64_t count) noexcept {
     const std::uint64_t key =
         read<std::uint32_t>(factors.scale) | std::uint64_t{read<std::uint32_t>(factors.bias)} << 32;
     for (entry& known : entries_) {
@@ -50,7 +50,7 @@ class result_tables {
   };
 
   const byte_results* use(entry& of, const run_conversion& conversion, const run_factors& factors,
-                       std::int64_t count) noexcept {
+                          std::int64_t count) noexcept {
     const bool is_made = of.elements >= least_elements;
     of.elements += count;
     if (of.elements < least_elements) return nullptr;

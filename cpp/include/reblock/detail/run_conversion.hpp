@@ -125,12 +125,14 @@ class run_conversion {
     const conversion_steps steps = steps_of(set);
     if (source_size_ == 1 && destination_size_ <= steps.lookups.size())
       lookup_ = steps.lookups[destination_size_ - 1];
-    if (from == element_type::uint8 && to == element_type::bfloat16) quick_ = steps.quick;
-    spaced_[0] = steps.spaced(from, to);
-    spaced_[1] = set > instruction_set::avx2 ? steps_of(instruction_set::avx2).spaced(from, to) : spaced_[0];
+    const conversion_steps narrower = steps_of(std::min(set, instruction_set::avx2));
+    spaced_ = {steps.spaced(from, to), narrower.spaced(from, to)};
+    if (from == element_type::uint8 && to == element_type::bfloat16) {
+      quick_ = steps.quick;
+      spaced_quick_ = {steps.spaced_quick, narrower.spaced_quick};
+    }
     ways_[0] = find_way(from, to, has_factors, steps);
-    ways_[1] = set > instruction_set::avx2 ? find_way(from, to, has_factors, steps_of(instruction_set::avx2))
-                                           : ways_[0];
+    ways_[1] = set > instruction_set::avx2 ? find_way(from, to, has_factors, narrower) : ways_[0];
     ways_[2] = set > instruction_set::baseline
                    ? find_way(from, to, has_factors, steps_of(instruction_set::baseline))
                    : ways_[0];
@@ -151,7 +153,7 @@ class run_conversion {
                   const run_factors& factors) const noexcept {
     (*this)(source, destination, even_runs{count}, factors);
   }
-  /// Does the same for runs at even distances. Spaced bytes require can_space().
+  /// Does the same for runs at even distances. Spaced bytes require can_space(), and factors with a step of 0.
   void operator()(const std::byte* source, std::byte* destination, const even_runs& runs,
                   const run_factors& factors) const noexcept {
     if (runs.spacing > 1) {
@@ -197,9 +199,12 @@ class run_conversion {
     return costs;
   }
 
-  /// Whether bytes may be converted by a table of the results of all bytes, or by a quick step that such a table shows to be
-  /// right. They have factors of float then.
-  constexpr bool can_look_up() const noexcept { return lookup_ != nullptr || quick_ != nullptr; }
+  /// Tells whether runs may be converted by a table of the results of all bytes, or by a quick step that such a table shows to
+  /// be right. They have factors of float then.
+  constexpr bool can_look_up(const even_runs& runs) const noexcept {
+    if (runs.spacing > 1) return spaced_quick_[0] != nullptr && runs.count >= least_spaced;
+    return (lookup_ != nullptr || quick_ != nullptr) && runs.count >= least_looked_up;
+  }
   /// Makes the table for one scale and one bias, or what a quick step needs. Returns whether look_up() is right for them.
   bool make_results(byte_results& results, const run_factors& factors) const noexcept {
     constexpr std::size_t all = 256;
@@ -209,11 +214,16 @@ class run_conversion {
     (*this)(bytes.data(), elements.data(), all, factors);
     results.scale = read<float>(factors.scale);
     results.bias = read<float>(factors.bias);
-    results.is_quick_right = false;
-    if (quick_ != nullptr) {
+    results.is_quick_right = spaced_quick_[1] != nullptr;
+    if (results.is_quick_right) {
+      // all quick steps have the same results
+      std::array<std::byte, even_runs::read_around + 2 * all + even_runs::read_around> spaced;
       std::array<std::byte, 2 * all> made;
-      const even_runs once{all};
-      quick_(bytes.data(), made.data(), once, results);
+      even_runs once{all};
+      once.spacing = 2;
+      std::byte* const first = spaced.data() + even_runs::read_around;
+      for (std::size_t i = 0; i < all; ++i) first[2 * i] = bytes[i];
+      spaced_quick_[1](first, made.data(), once, results);
       results.is_quick_right = made == elements;
     }
     for (std::size_t k = 0; k < destination_size_ && lookup_ != nullptr; ++k) {
@@ -221,24 +231,16 @@ class run_conversion {
     }
     return lookup_ != nullptr || results.is_quick_right;
   }
-  /// Converts runs of bytes by what make_results() made. Requires at least least_looked_up elements in a run, with `factors`
-  /// for all of them. Source and destination must not share memory.
+  /// Converts runs of bytes by what make_results() made of `factors`. Requires can_look_up(runs). Source and destination must not share memory.
   void look_up(const std::byte* source, std::byte* destination, const even_runs& runs,
                const run_factors& factors, const byte_results& results) const noexcept {
-    if (runs.spacing == 1) return look_up_readable(source, destination, runs, results);
+    if (runs.spacing == 1) return (lookup_ != nullptr ? lookup_ : quick_)(source, destination, runs, results);
     const spaced_step step{*this, factors, &results};
     step.convert(source, destination, runs);
   }
 
  private:
   static constexpr std::size_t buffer_bytes = 4096;
-
-  void look_up_readable(const std::byte* source, std::byte* destination, const even_runs& runs,
-                        const byte_results& results) const noexcept {
-    // the quick step is faster for a few registers
-    const bool is_quick = lookup_ == nullptr || (results.is_quick_right && runs.count < 32);
-    (is_quick ? quick_ : lookup_)(source, destination, runs, results);
-  }
 
   /// Converts spaced bytes by a step that may read around them, and those at the ends of what may be read by a buffer.
   struct spaced_step {
@@ -263,12 +265,15 @@ class run_conversion {
     }
 
    private:
-    static constexpr std::size_t end = even_runs::read_around / 2;  // elements that are at least as many bytes
+    static constexpr std::size_t end =
+        even_runs::read_around / 2;  // elements that are at least as many bytes
 
     void step(const std::byte* source, std::byte* destination, const even_runs& runs,
               const run_factors& by) const noexcept {
-      if (results != nullptr) return conversion.look_up_readable(source, destination, runs, *results);
-      conversion.spaced_[runs.count >= 32 ? 0 : 1](source, destination, runs, by);
+      const std::size_t set = runs.count >= 32 ? 0 : 1;
+      if (results != nullptr && results->is_quick_right)
+        return conversion.spaced_quick_[set](source, destination, runs, *results);
+      conversion.spaced_[set](source, destination, runs, by);
     }
     void convert_ends(const std::byte* source, std::byte* destination, even_runs run,
                       const run_factors& by) const noexcept {
@@ -280,8 +285,8 @@ class run_conversion {
       step(source + end * run.spacing, destination + end * conversion.destination_size_, run, by.from(end));
     }
     /// Converts fewer than 4 * end elements from element `first` on.
-    void convert_some(const std::byte* source, std::byte* destination, const even_runs& run, std::size_t first,
-                      std::size_t count, const run_factors& by) const noexcept {
+    void convert_some(const std::byte* source, std::byte* destination, const even_runs& run,
+                      std::size_t first, std::size_t count, const run_factors& by) const noexcept {
       std::array<std::byte, 4 * end> bytes;
       for (std::size_t i = 0; i < count; ++i) bytes[i] = source[(first + i) * run.spacing];
       conversion(bytes.data(), destination + first * conversion.destination_size_, count, by.from(first));
@@ -341,6 +346,7 @@ class run_conversion {
   std::array<way, 3> ways_{};
   /// For spaced bytes: for runs of at least 32 elements, and for shorter ones. Or null.
   std::array<run_step, 2> spaced_{};
+  std::array<lookup_step, 2> spaced_quick_{};
   lookup_step lookup_ = nullptr;  ///< or null
   lookup_step quick_ = nullptr;   ///< or null
   std::uint8_t source_size_ = 0;

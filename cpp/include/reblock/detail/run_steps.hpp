@@ -53,7 +53,7 @@ struct even_runs {
   std::size_t runs = 1;
   std::int64_t source_step = 0;
   std::int64_t destination_step = 0;
-  std::size_t spacing = 1;          ///< bytes from a byte of the source to the next one, otherwise 1
+  std::size_t spacing = 1;           ///< bytes from a byte of the source to the next one, otherwise 1
   const std::byte* begin = nullptr;  ///< of all bytes that may be read, only for spaced bytes
   const std::byte* end = nullptr;
 
@@ -82,10 +82,17 @@ using run_step = void (*)(const std::byte* source, std::byte* destination, const
 template <auto Step>
 void for_runs(const std::byte* source, std::byte* destination, const even_runs& given,
               const run_factors& by) {
-  const even_runs runs = given;  // copies, which no store to the destination can change
+  // copies, which no store to the destination can change
+  const std::size_t count = given.count;
+  const std::size_t runs = given.runs;
+  const std::int64_t source_step = given.source_step;
+  const std::int64_t destination_step = given.destination_step;
   const run_factors factors = by;
-  for (std::size_t run = 0; run < runs.runs; ++run)
-    Step(source + runs.source(run), destination + runs.destination(run), runs.count, factors.from(0, run));
+  for (std::size_t run = 0; run < runs; ++run) {
+    Step(source, destination, count, factors.from(0, run));
+    source += source_step;
+    destination += destination_step;
+  }
 }
 
 /// The results of a conversion of all 256 bytes, and what a quick step needs instead.
@@ -94,12 +101,12 @@ struct byte_results {
   alignas(64) std::array<std::byte, 512> bytes;
   float scale;
   float bias;
-  bool is_quick_right;  ///< whether the quick step has the same results
+  bool is_quick_right;  ///< whether the quick steps have the same results
 };
-/// A step that looks results up, or a quick one. Requires runs of at least least_looked_up elements.
+/// A step that looks results up, or a quick one. Requires runs of at least least_looked_up elements, or of spaced bytes.
 using lookup_step = void (*)(const std::byte* source, std::byte* destination, const even_runs& runs,
                              const byte_results& results) noexcept;
-inline constexpr std::size_t least_looked_up = 8;
+inline constexpr std::size_t least_looked_up = 16;
 
 /// Steps read bytes up to so many bytes apart, in runs of at least so many elements.
 inline constexpr std::size_t most_spacing = 4;
@@ -117,8 +124,9 @@ struct conversion_steps {
   run_step (*spaced)(element_type from, element_type to) noexcept;
   /// The steps that look up results of one byte, and of two bytes, or null.
   std::array<lookup_step, 2> lookups{};
-  /// The quick step from uint8 to bfloat16, or null. It is right for most factors only.
+  /// The quick steps from uint8 to bfloat16, from contiguous and from spaced bytes, or null. They are right for most factors only.
   lookup_step quick = nullptr;
+  lookup_step spaced_quick = nullptr;
 };
 
 /// Keeps the compiler from fusing the operation that made `value` with the next one.

@@ -150,6 +150,7 @@ template <class Register>
 inline constexpr bool has_saturation = false;
 [[gnu::visibility("hidden")]] inline constexpr std::array<lookup_step, 2> result_lookups{};
 [[gnu::visibility("hidden")]] inline constexpr lookup_step quick_step = nullptr;
+[[gnu::visibility("hidden")]] inline constexpr lookup_step spaced_quick_step = nullptr;
 
 #include <reblock/detail/simd/conversion.inc>
 

@@ -29,10 +29,10 @@
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
 #if defined(__clang__)
-#pragma clang attribute push(__attribute__((target("avx2,f16c"))), apply_to = function)
+#pragma clang attribute push(__attribute__((target("avx2,f16c,fma"))), apply_to = function)
 #else
 #pragma GCC push_options
-#pragma GCC target("avx2,f16c")
+#pragma GCC target("avx2,f16c,fma")
 #endif
 
 namespace avx2::conversions {
@@ -185,9 +185,13 @@ template <class T>
 }
 
 [[gnu::visibility("hidden")]] inline constexpr std::array<lookup_step, 2> result_lookups{};
-[[gnu::visibility("hidden")]] inline constexpr lookup_step quick_step = quick_bfloat16::convert;
+[[gnu::visibility("hidden")]] inline constexpr lookup_step quick_step = convert_quickly;
 
 using spaced_words = eight_spaced_words;
+template <class = void>
+void convert_spaced_quickly(const std::byte* source, std::byte* destination, const even_runs& given,
+                            const byte_results& results) noexcept;
+[[gnu::visibility("hidden")]] inline constexpr lookup_step spaced_quick_step = convert_spaced_quickly<>;
 
 #include <reblock/detail/simd/conversion.inc>
 #include <reblock/detail/simd/spaced_bytes.inc>
@@ -378,9 +382,13 @@ template <class T>
 
 [[gnu::visibility("hidden")]] inline constexpr std::array<lookup_step, 2> result_lookups{look_up_results<1>,
                                                                                          look_up_results<2>};
-[[gnu::visibility("hidden")]] inline constexpr lookup_step quick_step = quick_bfloat16::convert;
+[[gnu::visibility("hidden")]] inline constexpr lookup_step quick_step = nullptr;
 
 using spaced_words = sixteen_spaced_words;
+template <class = void>
+void convert_spaced_quickly(const std::byte* source, std::byte* destination, const even_runs& given,
+                            const byte_results& results) noexcept;
+[[gnu::visibility("hidden")]] inline constexpr lookup_step spaced_quick_step = convert_spaced_quickly<>;
 
 #include <reblock/detail/simd/conversion.inc>
 #include <reblock/detail/simd/spaced_bytes.inc>

@@ -3,7 +3,6 @@
 // look_up_results() converts bytes with AVX-512 VBMI, by a table of the results of all 256 bytes.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -37,47 +36,42 @@ constexpr std::array<std::int8_t, 64> interleaving_places(int first) noexcept {
   return (signed_bytes)places < 0 ? upper : lower;
 }
 
-/// Converts bytes to elements of Size bytes, 1 or 2.
+/// Converts contiguous bytes to elements of Size bytes, 1 or 2.
 template <std::size_t Size>
 [[gnu::target("avx512vl,avx512bw,avx512vbmi")]] void look_up_results(const std::byte* source,
                                                                      std::byte* destination,
                                                                      const even_runs& given,
                                                                      const byte_results& results) noexcept {
-  constexpr std::size_t whole = 64;
-  const even_runs runs = given;  // a copy, which no store to the destination can change
+  constexpr std::size_t lanes = 64;
+  // copies, which no store to the destination can change
+  const std::size_t count = given.count;
+  const std::int64_t source_step = given.source_step;
+  const std::int64_t destination_step = given.destination_step;
   wide_bytes tables[Size][4];
   for (std::size_t k = 0; k < Size; ++k) {
     for (std::size_t part = 0; part < 4; ++part)
-      tables[k][part] = load_wide(results.bytes.data() + (4 * k + part) * whole);
+      tables[k][part] = load_wide(results.bytes.data() + (4 * k + part) * lanes);
   }
-  const bool is_spaced = runs.spacing > 1;
-  const std::size_t lanes = is_spaced ? whole / 2 : whole;  // two registers have as many bytes up to 4 bytes apart
-  const auto spaced_places = (wide_bytes)(pair_numbers() * static_cast<std::uint16_t>(runs.spacing * 0x202) +
-                                          static_cast<std::uint16_t>(runs.spacing * 0x100));
-  const bool is_short = runs.count < lanes;
-  for (std::size_t run = 0; run < runs.runs; ++run) {
-    const std::byte* const from = source + runs.source(run);
-    std::byte* const to = destination + runs.destination(run);
-    for (std::size_t i = 0; i < runs.count; i += lanes) {
-      if (!is_short && i + lanes > runs.count) i = runs.count - lanes;  // overlaps the step before
-      const std::byte* const place = from + i * runs.spacing;
-      const wide_bytes bytes = is_spaced ? pick_lanes<char>(load_wide(place), load_wide(place + whole), spaced_places)
-                               : is_short ? load_some(place, first_bits(runs.count))
-                                          : load_wide(place);
+  const bool is_short = count < lanes;
+  for (std::size_t runs = given.runs; runs > 0;
+       --runs, source += source_step, destination += destination_step) {
+    for (std::size_t i = 0; i < count; i += lanes) {
+      if (!is_short && i + lanes > count) i = count - lanes;  // overlaps the step before
+      const wide_bytes bytes = is_short ? load_some(source, first_bits(count)) : load_wide(source + i);
       wide_bytes found[Size];
       for (std::size_t k = 0; k < Size; ++k) found[k] = pick_from_256(tables[k], bytes);
-      const std::size_t room = std::min(lanes, runs.count) * Size;
-      for (std::size_t k = 0; k < Size && k * whole < room; ++k) {
+      for (std::size_t k = 0; k < Size; ++k) {
         wide_bytes elements = found[0];
         if constexpr (Size == 2) {
           elements = pick_lanes<char>(found[0], found[1],
                                       load_wide(reinterpret_cast<const std::byte*>(interleavings[k].data())));
         }
-        std::byte* const written = to + i * Size + k * whole;
-        if (room >= (k + 1) * whole) {
-          store_wide(written, elements);
-        } else {
-          store_some(written, elements, first_bits(room - k * whole));
+        std::byte* const place = destination + i * Size + k * lanes;
+        const std::size_t bytes_left = (count - i) * Size;
+        if (!is_short) {
+          store_wide(place, elements);
+        } else if (bytes_left > k * lanes) {
+          store_some(place, elements, first_bits(bytes_left - k * lanes));
         }
       }
     }

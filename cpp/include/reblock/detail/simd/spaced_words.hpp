@@ -47,8 +47,8 @@ class sixteen_spaced_words {
  public:
   using words [[gnu::vector_size(64)]] = std::uint32_t;
 
-  [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] explicit sixteen_spaced_words(
-      std::size_t spacing) noexcept
+  [[gnu::target("avx512vl,avx512bw,avx512vbmi"),
+    gnu::always_inline]] explicit sixteen_spaced_words(std::size_t spacing) noexcept
       : places_(words{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15} *
                 static_cast<std::uint32_t>(spacing)) {}
   [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] words operator()(
