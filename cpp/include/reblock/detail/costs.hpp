@@ -79,6 +79,7 @@ struct mover_costs {
     double far;
   };
   double spaced_run = 4;
+  double wide_spaced_run = 12;  ///< with registers of 64 bytes, which move bytes into a buffer in less time
   line_costs read_line = {1, 2.2, 2.2, 9};
   line_costs written_line = {1, 3, 9, 20};
   /// Shuffled runs: a table, a call for a register, a row of runs, a window of a register, storing a register, and a byte if
