@@ -336,7 +336,7 @@ class converted_move {
       return all * (!looks_up   ? costs.element
                     : is_spaced ? costs.quick
                                 : costs.lookup) +
-             all / static_cast<double>(same) * (is_spaced ? costs.spaced_run : costs.run);
+             all / static_cast<double>(same) * (is_spaced ? costs.apart_run : costs.run);
     }
     const bool fits = period <= factor_table::most_factors(conversion_);
     const double filled = !fits ? all : differ ? static_cast<double>(period) : 0;

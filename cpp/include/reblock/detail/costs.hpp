@@ -78,8 +78,7 @@ struct mover_costs {
     double same_set;
     double far;
   };
-  double spaced_run = 4;
-  double wide_spaced_run = 12;  ///< with registers of 64 bytes, which move bytes into a buffer in less time
+  double spaced_run = 0.8;
   line_costs read_line = {1, 2.2, 2.2, 9};
   line_costs written_line = {1, 3, 9, 20};
   /// Shuffled runs: a table, a call for a register, a row of runs, a window of a register, storing a register, and a byte if
@@ -158,14 +157,21 @@ struct conversion_costs {
   double factor = 0.08;
   double filled_factor = 1.5;
   double run = 9;
-  double spaced_run = 2;
+  double apart_run = 4;
+  double wide_apart_run = 12;  ///< with registers of 64 bytes, which move bytes into a buffer in less time
 };
 
 /// Windows with other padding than zeros, in cycles: what a byte of the columns takes longer by way of the buffer that holds
-/// the padding, and what a run of the columns takes whose windows are at an edge. Fewer bytes than some move by way of the
-/// buffer, because each edge needs a plan.
+/// the padding, the same for large columns, and what a run of the columns takes whose windows are at an edge. Fewer bytes
+/// than some move by way of the buffer, because each edge needs a plan. Shifted planes: a byte, a plane, a row, and each
+/// column of a row that may be outside.
 struct padding_costs {
   static constexpr double buffered_byte = 0.11;
+  static constexpr double far_buffered_byte = 0.16;
+  static constexpr double plane_byte = 0.045;
+  static constexpr double plane = 45;
+  static constexpr double plane_row = 1.6;
+  static constexpr double outside_column = 0.9;
   static constexpr double run_at_edge = 22;
   static constexpr std::int64_t least_split = 512 * 1024;
   /// Sums of whole bands are faster if fewer positions than these lie inside for each one that has terms from the padding.

@@ -196,7 +196,7 @@ class run_conversion {
     if (ways_[0].second != nullptr) costs.element *= 2;
     if (is_double_) costs.element *= 2;
     if (lookup_ == nullptr) costs.lookup = costs.quick;
-    if (spaced_[0] != spaced_[1]) costs.spaced_run = costs.wide_spaced_run;
+    if (spaced_[0] != spaced_[1]) costs.apart_run = costs.wide_apart_run;
     return costs;
   }
 
