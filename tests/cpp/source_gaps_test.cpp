@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstring>
 #include <random>
+#include <span>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -154,6 +155,34 @@ TEST_CASE_TEMPLATE("gaps of a source are not read", T, std::uint8_t, std::uint16
              [&](const auto& input, const auto& output) { unfold(input, output, sliding); });
     check<T>(random, unfolded, image, integers,
              [&](const auto& input, const auto& output) { fold(input, output, sliding); });
+  }
+}
+
+TEST_CASE("gaps of pixels are not read by conversions, nor what lies around them") {
+  for (const unsigned seed : test::seeds(100, 10)) {
+    INFO("seed ", seed);
+    std::mt19937 random(seed);
+    const std::int64_t channels = draw(random, 2, 4);
+    const axis_values pixels{draw(random, 1, 3), draw(random, 1, 20), draw(random, 8, 40), channels};
+    const std::vector<double> factors{0.25, 2, 1, 3};
+    const conversion by{.scale = std::span(factors).first(static_cast<std::size_t>(channels)), .axis = 1};
+    for (const bool at_end : {false, true}) {
+      const fenced_tensor<std::uint8_t> fenced(
+          pixels, draw_strides(random, pixels), at_end,
+          [&](const axis_values& extents) { return test::draw_bits<std::uint8_t>(random, extents); });
+      const auto view = fenced.view().permuted({0, 3, 1, 2});
+      std::vector<float> expected;
+      const axis_values planes{pixels[0], channels, pixels[1], pixels[2]};
+      oracle::for_each_index(planes, [&](const axis_values& index) {
+        std::int64_t place = 0;
+        for (std::size_t i = 0; i < index.size(); ++i) place += index[i] * view.strides()[i];
+        expected.push_back(static_cast<float>(static_cast<double>(view.data()[place]) *
+                                              factors[static_cast<std::size_t>(index[1])]));
+      });
+      std::vector<float> result(expected.size());
+      copy(view, tensor_view<float>(result.data(), planes), by);
+      CHECK(same_bits(result, expected));
+    }
   }
 }
 

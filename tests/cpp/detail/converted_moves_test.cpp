@@ -28,8 +28,9 @@ constexpr std::array<double, 3> factors{0.5, 2, 4};
 
 /// A conversion with a scale. Strides are those of elements.
 converted_move planned(std::initializer_list<layout_axis> axes, element_type from, element_type to,
-                       std::size_t axis_of_scale = one_factor) {
+                       std::size_t axis_of_scale = one_factor, std::int64_t source_run = 0) {
   conversion_request request;
+  request.moves.source_run = source_run;
   for (layout_axis axis : axes) {
     axis.source_stride *= static_cast<std::int64_t>(size_of(from));
     axis.destination_stride *= static_cast<std::int64_t>(size_of(to));
@@ -60,6 +61,25 @@ TEST_CASE("the side with the narrower elements has the buffer") {
     CHECK(!narrower.is_gathered());
     CHECK(narrower.is_scattered());
   }
+}
+
+TEST_CASE("channels of pixels need no buffer if all bytes between them are elements") {
+  constexpr std::int64_t bytes = 120000;
+  const std::initializer_list<layout_axis> to_planes{{200, 600, 200}, {200, 3, 1}, {3, 1, 40000}};
+  for (const element_type to : {element_type::bfloat16, element_type::float32, element_type::float64}) {
+    const bool can_space =
+        to != element_type::float64 && run_conversion(element_type::uint8, to, true).can_space(3, 200);
+    for (const std::int64_t source_run : {bytes, std::int64_t{0}}) {
+      const converted_move planes = planned(to_planes, element_type::uint8, to, 2, source_run);
+      CHECK(planes.spacing() == (can_space && source_run != 0 ? 3 : 1));
+      CHECK(planes.is_gathered() == (planes.spacing() == 1));
+      CHECK(!planes.is_scattered());
+    }
+  }
+  // a factor for each of the pixels of a row: a run has one factor
+  const converted_move columns = planned({{3, 1, 40000}, {200, 600, 200}, {200, 3, 1}}, element_type::uint8,
+                                         element_type::float32, 2, bytes);
+  CHECK(columns.spacing() == 1);
 }
 
 TEST_CASE("elements with the same factor follow each other") {

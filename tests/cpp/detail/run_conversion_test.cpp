@@ -389,6 +389,65 @@ TEST_CASE("runs of any length, at any alignment, write their elements and nothin
   }
 }
 
+TEST_CASE("spaced bytes become what each of them becomes alone") {
+  std::mt19937 random(4);
+  for (int i = 0; i < 400; ++i) {
+    CAPTURE(i);
+    const element_type types[] = {element_type::float16, element_type::bfloat16, float32};
+    const element_type to = types[test::draw(random, 0, 2)];
+    const auto spacing = test::draw(random, 2, static_cast<std::int64_t>(most_spacing));
+    const auto count = test::draw(random, static_cast<std::int64_t>(least_spaced), i % 2 == 0 ? 40 : 600);
+    const auto runs = test::draw(random, 1, 5);
+    // the first run is at the begin, or at the end, of what may be read, or far from both
+    const auto before = test::draw(random, 0, 2) * even_runs::read_around / 2;
+    const auto behind = test::draw(random, 0, 2) * even_runs::read_around / 2;
+    const auto step = test::draw(random, 0, 300) * (test::flip_coin(random) ? 1 : -1);
+    const auto all = (count - 1) * spacing + 1 + (runs - 1) * (step < 0 ? -step : step);
+    bytes source(static_cast<std::size_t>(before + all + behind));
+    for (std::byte& value : source) value = static_cast<std::byte>(test::draw(random, 0, 255));
+    const std::byte* const first = source.data() + before - (step < 0 ? (runs - 1) * step : 0);
+    const auto size = static_cast<std::int64_t>(size_of(to));
+    const auto gap = test::draw(random, 0, 3) * size;
+    even_runs spaced{static_cast<std::size_t>(count), static_cast<std::size_t>(runs), step,
+                     count * size + gap};
+    spaced.spacing = static_cast<std::size_t>(spacing);
+    spaced.begin = source.data();
+    spaced.end = source.data() + source.size();
+    const auto many = static_cast<std::size_t>(runs);
+    drawn_factors<float> drawn(many);
+    for (float& bias : drawn.bias) bias /= 3;
+    run_factors factors = drawn.each();
+    factors.step = 0;
+    if (test::flip_coin(random)) factors.run_step = sizeof(float);
+    for (const instruction_set set : usable_sets()) {
+      INFO("instruction set ", std::string(name_of(set)));
+      const run_conversion conversion(uint8, to, true, set);
+      CHECK(!conversion.can_space(1, count));
+      CHECK(!conversion.can_space(static_cast<std::int64_t>(most_spacing) + 1, count));
+      CHECK(!conversion.can_space(spacing, static_cast<std::int64_t>(least_spaced) - 1));
+      CHECK(conversion.can_space(spacing, count) == (set >= instruction_set::avx2));
+      if (!conversion.can_space(spacing, count)) continue;
+      bytes expected(static_cast<std::size_t>(runs * (count * size + gap)), std::byte{77});
+      bytes got(expected);
+      for (std::int64_t run = 0; run < runs; ++run) {
+        for (std::int64_t k = 0; k < count; ++k) {
+          conversion(first + run * step + k * spacing,
+                     expected.data() + run * (count * size + gap) + k * size, 1,
+                     factors.from(static_cast<std::size_t>(k), static_cast<std::size_t>(run)));
+        }
+      }
+      conversion(first, got.data(), spaced, factors);
+      CHECK(got == expected);
+      if (factors.run_step != 0 || !conversion.can_look_up(spaced)) continue;
+      byte_results results;
+      if (!conversion.make_results(results, factors)) continue;
+      std::fill(got.begin(), got.end(), std::byte{77});
+      conversion.look_up(first, got.data(), spaced, factors, results);
+      CHECK(got == expected);
+    }
+  }
+}
+
 TEST_CASE("the product is rounded before the sum") {
   const float x = 1.0f + 0x1p-12f;  // x * x needs 25 digits
   const repeated_factors<float> factors(x, -1.0f - 0x1p-11f);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // These classes move elements and convert them on the way. The destination is cut into boxes that fit the first-level
-// cache. A box is moved into a buffer, converted in runs, and moved out of another buffer. A side with long runs has no buffer.
+// cache. A box is moved into a buffer, converted in runs, and moved out of another buffer. A side with long runs has no buffer,
+// nor has a source whose bytes are a few bytes apart, as those of a photo's channels.
 // Layouts with bounds are those of unfold: padded_runner.hpp converts them.
 #pragma once
 
@@ -50,6 +51,8 @@ class converted_move {
         empty_(detail::is_empty(request.moves, 1)) {
     if (empty_) return;
     set_out_axes(request);
+    const index_range readable = readable_bytes(axes_, from_size_);
+    is_readable_ = readable.begin != readable.end;
     set_out_boxes();
     is_large_ = static_cast<double>(total_bytes(axes_, from_size_ + to_size_)) > cache_sizes::outer_level;
   }
@@ -65,6 +68,8 @@ class converted_move {
   bool is_scattered() const noexcept { return is_scattered_; }
   std::int64_t elements() const noexcept { return elements_; }
   std::int64_t run() const noexcept { return run_; }
+  /// Bytes from a byte of a run to the next one in the source, or 1.
+  std::int64_t spacing() const noexcept { return spacing_; }
   /// Keeps some indices of an axis, at least at_once() of them.
   void narrow(std::size_t i, const index_range& range) noexcept { axes_.narrow(i, range.begin, range.end); }
 
@@ -196,15 +201,19 @@ class converted_move {
     out.source_run = elements * to_size_;
     const std::int64_t source_run = contiguous(in, &layout_axis::source_stride, from_size_);
     const std::int64_t destination_run = contiguous(out, &layout_axis::destination_stride, to_size_);
+    const std::int64_t spacing = in.rank == 0 ? 1 : in.axes[0].source_stride;
+    const std::int64_t spaced_run = evenly_spaced(in, order, spacing);
     shuffle gather{in, from_size_, buffered_side::destination};
     shuffle scatter{out, to_size_, buffered_side::source};
     for (const auto& [gathers, scatters] :
          {std::pair(false, false), std::pair(true, false), std::pair(false, true), std::pair(true, true)}) {
       if (gathers ? elements * from_size_ > block_buffer_bytes : swaps_source_) continue;
       if (scatters ? elements * to_size_ > block_buffer_bytes : swaps_destination_) continue;
-      const std::int64_t run =
-          std::min(gathers ? elements : source_run, scatters ? elements : destination_run);
-      const double conversion = boxes * cost_of_conversion(box, order, elements, run);
+      std::int64_t run = std::min(gathers ? elements : source_run, scatters ? elements : destination_run);
+      const std::int64_t spaced = gathers ? 1 : std::min(spaced_run, scatters ? elements : destination_run);
+      const bool is_spaced = conversion_.can_space(spacing, spaced);
+      if (is_spaced) run = spaced;
+      const double conversion = boxes * cost_of_conversion(box, order, elements, run, is_spaced);
       double cost = conversion + boxes * ((gathers ? gather.least(elements) : 0) +
                                           (scatters ? scatter.least(elements) : 0));
       if (cost >= cost_) continue;
@@ -230,6 +239,7 @@ class converted_move {
       order_ = order;
       elements_ = elements;
       run_ = run;
+      spacing_ = is_spaced ? spacing : 1;
       is_gathered_ = gathers;
       is_scattered_ = scatters;
       is_shuffled_ = is_shuffled;
@@ -270,9 +280,21 @@ class converted_move {
     return run;
   }
 
+  /// Counts the elements of a box that have the same factors and are `spacing` bytes apart in the source, in the order of the
+  /// buffers.
+  std::int64_t evenly_spaced(const layout& box, const axis_order& order,
+                             std::int64_t spacing) const noexcept {
+    std::int64_t run = 1;
+    for (std::size_t i = 0; is_readable_ && i < box.rank; ++i) {
+      if (box.axes[i].source_stride != run * spacing || axes_.axes[order.axes[i]].bounded()) break;
+      run *= box.axes[i].extent;
+    }
+    return run;
+  }
+
   /// Estimates the cycles of converting a box in runs.
   double cost_of_conversion(const block_extents& box, const axis_order& order, std::int64_t elements,
-                            std::int64_t run) const noexcept {
+                            std::int64_t run, bool is_spaced) const noexcept {
     const conversion_costs costs = conversion_.costs();
     std::int64_t before = 1;
     std::int64_t same = run;   // elements with the same factors
@@ -291,12 +313,30 @@ class converted_move {
       }
       before *= box.at_once[order.axes[k]];
     }
+    std::int64_t together = same;  // elements with the same factors in a call
+    if (same == run) {
+      std::int64_t longest = 1;
+      before = 1;
+      for (std::size_t k = 0; k < order.count; ++k) {
+        const std::int64_t extent = box.at_once[order.axes[k]];
+        if (before >= run && extent > longest) {
+          longest = extent;
+          together = axes_.axes[order.axes[k]].bounded() ? same : same * extent;
+        }
+        before *= extent;
+      }
+    }
     const auto all = static_cast<double>(elements);
     if (same == run || same >= factor_table::least_stretch) {
-      const bool looks_up = conversion_.can_look_up() && same >= factor_table::least_lookups &&
+      even_runs runs{static_cast<std::size_t>(same)};
+      if (is_spaced) runs.spacing = most_spacing;
+      const bool looks_up = conversion_.can_look_up(runs) && together >= factor_table::least_lookups &&
                             factors <= result_tables::most &&
                             total_bytes(axes_, 1) >= 2 * factors * result_tables::least_elements;
-      return all * (looks_up ? costs.lookup : costs.element) + all / static_cast<double>(same) * costs.run;
+      return all * (!looks_up   ? costs.element
+                    : is_spaced ? costs.quick
+                                : costs.lookup) +
+             all / static_cast<double>(same) * (is_spaced ? costs.apart_run : costs.run);
     }
     const bool fits = period <= factor_table::most_factors(conversion_);
     const double filled = !fits ? all : differ ? static_cast<double>(period) : 0;
@@ -321,11 +361,15 @@ class converted_move {
       }
       before *= extent;
     }
-    // The table walks the innermost axis: the longest one.
+    // The table walks the innermost axis: the longest one. It walks the next one too if that has no factors.
     const auto longest =
         std::max_element(outer_.begin(), outer_.begin() + outer_count_,
                          [](const layout_axis& a, const layout_axis& b) { return a.extent < b.extent; });
-    if (outer_count_ > 1) std::rotate(outer_.begin(), longest, longest + 1);
+    if (outer_count_ < 2) return;
+    std::rotate(outer_.begin(), longest, longest + 1);
+    const auto next = std::find_if(outer_.begin() + 1, outer_.begin() + outer_count_,
+                                   [](const layout_axis& a) { return !a.bounded(); });
+    if (next != outer_.begin() + outer_count_) std::rotate(outer_.begin() + 1, next, next + 1);
   }
 
   run_conversion conversion_;
@@ -344,11 +388,13 @@ class converted_move {
   double cost_ = std::numeric_limits<double>::infinity();  ///< cycles
   axis_order order_;                                       ///< of the axes that a box has, in the buffers
   std::int64_t elements_ = 1;                              ///< of a box
-  std::int64_t run_ = 1;               ///< elements that are contiguous wherever they are read and written
+  std::int64_t run_ = 1;      ///< elements that are contiguous, or spaced, wherever they are read and written
+  std::int64_t spacing_ = 1;  ///< bytes between those that are read
   std::array<factor_axis, 2> in_run_;  ///< of a scale and a bias
   std::array<layout_axis, max_axes> outer_;
   std::size_t outer_count_ = 0;
   bool is_shuffled_ = false;
+  bool is_readable_ = false;          ///< whether all bytes between elements of the source are elements
   bool is_large_ = false;             ///< whether the lines of the next box are asked for
   std::optional<move_plan> shuffle_;  ///< into the only buffer, or out of it
   block_move gather_;                 ///< from the source into a buffer
@@ -373,7 +419,9 @@ class converted_runner {
   void run(const std::byte* source, std::byte* destination) noexcept {
     const layout& axes = move_.axes_;
     const index_range readable = readable_bytes(axes, move_.from_size_);
-    readable_end_ = readable.begin == readable.end ? nullptr : source + readable.end;
+    const bool is_readable = readable.begin != readable.end;
+    readable_begin_ = is_readable ? source + readable.begin : nullptr;
+    readable_end_ = is_readable ? source + readable.end : nullptr;
     const std::int64_t first = axes.bounds[converted_move::scale_mark].offset;
     const std::int64_t first_bias = axes.bounds[converted_move::bias_mark].offset;
     walk(0, {source + axes.source_offset,
@@ -449,20 +497,30 @@ class converted_runner {
   void convert_runs(std::size_t count, const std::byte* source, std::byte* destination,
                     const factor_places& first) noexcept {
     even_runs runs{static_cast<std::size_t>(move_.run_)};
+    runs.spacing = static_cast<std::size_t>(move_.spacing_);
+    runs.begin = readable_begin_;
+    runs.end = readable_end_;
     if (count <= 1) {
-      if (count == 1) {
-        const layout_axis& axis = move_.outer_[0];
-        runs.runs = static_cast<std::size_t>(axis.extent);
-        runs.source_step = axis.source_stride;
-        runs.destination_step = axis.destination_stride;
-      }
+      if (count == 1) set_inner(runs);
       return table_.convert(move_.conversion_, source, destination, runs, first);
     }
     const layout_axis& axis = move_.outer_[count - 1];
+    if (count == 2 && !axis.bounded() && table_.are_same()) {
+      set_inner(runs);
+      return table_.convert_rows(move_.conversion_, source, destination, runs,
+                                 {axis.extent, axis.source_stride, axis.destination_stride}, first);
+    }
     for (std::int64_t index = 0; index < axis.extent; ++index) {
       convert_runs(count - 1, source + index * axis.source_stride,
                    destination + index * axis.destination_stride, moved(first, axis, index));
     }
+  }
+
+  void set_inner(even_runs& runs) const noexcept {
+    const layout_axis& axis = move_.outer_[0];
+    runs.runs = static_cast<std::size_t>(axis.extent);
+    runs.source_step = axis.source_stride;
+    runs.destination_step = axis.destination_stride;
   }
 
   static constexpr std::size_t buffer_bytes = block_buffer_bytes + readable_slack;
@@ -473,6 +531,7 @@ class converted_runner {
   factor_table table_;
   std::optional<block_runner> gather_;
   std::optional<block_runner> scatter_;
+  const std::byte* readable_begin_ = nullptr;
   const std::byte* readable_end_ = nullptr;
   box_place next_;
   alignas(64) std::array<std::byte, buffer_bytes> gathered_;

@@ -149,7 +149,7 @@ struct mover_costs {
 };
 
 /// Costs of conversions: an element, an element whose result is looked up, or is made by a quick step, the own factors of an
-/// element, a factor that is put into a table, and a run of elements.
+/// element, a factor that is put into a table, a run of elements, and a run of bytes that are read at even distances.
 struct conversion_costs {
   double element = 0.25;
   double lookup = 0.12;
@@ -157,6 +157,8 @@ struct conversion_costs {
   double factor = 0.08;
   double filled_factor = 1.5;
   double run = 9;
+  double apart_run = 4;
+  double wide_apart_run = 12;  ///< with registers of 64 bytes, which move bytes into a buffer in less time
 };
 
 /// Windows with other padding than zeros, in cycles: what a byte of the columns takes longer by way of the buffer that holds

@@ -14,6 +14,7 @@
 #include <reblock/detail/conversion_request.hpp>
 #include <reblock/detail/result_tables.hpp>
 #include <reblock/detail/run_conversion.hpp>
+#include <reblock/detail/tile.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
@@ -86,11 +87,11 @@ class factor_table {
   /// Converts runs. `first` has the places of the first element's factors in their values.
   void convert(const run_conversion& conversion, const std::byte* source, std::byte* destination,
                const even_runs& runs, const factor_places& first) noexcept {
-    const auto count = static_cast<std::int64_t>(runs.count);
+    if (period_ == 1) return convert_same(conversion, source, destination, runs, first);
     const bool differ = run_steps_ != factor_places{0, 0};
+    const auto count = static_cast<std::int64_t>(runs.count);
     const std::int64_t limit = room / value_size();
     const std::int64_t whole = period_ > limit ? limit : limit / period_ * period_;
-    if (period_ == 1) return convert_same(conversion, source, destination, runs, first, differ);
     if (same_ < least_stretch && count <= whole && !differ) {
       fill(first, 0, count);
       return run(conversion, source, destination, runs, 0, {value_size(), 0});
@@ -104,6 +105,21 @@ class factor_table {
       } else {
         convert_batches(conversion, from, to, count, whole, places);
       }
+    }
+  }
+  /// Tells whether all elements of all runs have the same factors.
+  bool are_same() const noexcept { return period_ == 1 && run_steps_ == factor_places{0, 0}; }
+  /// Converts the runs for each index of an axis. Requires are_same().
+  void convert_rows(const run_conversion& conversion, const std::byte* source, std::byte* destination,
+                    const even_runs& runs, const tile_axis& rows, const factor_places& first) noexcept {
+    put_each(first, 0, 1, true);
+    const run_factors factors{tables_[0].data(), tables_[1].data(), 0};
+    const auto same = static_cast<std::int64_t>(runs.count * runs.runs) * rows.extent;
+    const byte_results* const results =
+        may_look_up(conversion, runs, same) ? results_.find(conversion, factors, same) : nullptr;
+    for (std::int64_t row = 0; row < rows.extent; ++row) {
+      convert_by(results, conversion, source + row * rows.source_stride,
+                 destination + row * rows.destination_stride, runs, factors);
     }
   }
 
@@ -157,19 +173,18 @@ class factor_table {
     }
   }
 
-  /// Converts runs whose elements have the same factors.
+  /// Converts runs that have the same factors, or one factor each.
   void convert_same(const run_conversion& conversion, const std::byte* source, std::byte* destination,
-                    const even_runs& runs, const factor_places& first, bool differ) noexcept {
+                    const even_runs& runs, const factor_places& first) noexcept {
+    if (are_same()) return convert_rows(conversion, source, destination, runs, {1, 0, 0}, first);
     const auto all = static_cast<std::int64_t>(runs.runs);
-    const std::int64_t together = differ ? std::min(all, most_kept) : all;
-    for (std::int64_t r = 0; r < all; r += together) {
-      const std::int64_t next = std::min(together, all - r);
+    for (std::int64_t r = 0; r < all; r += most_kept) {
+      const std::int64_t next = std::min(most_kept, all - r);
       even_runs some = runs;
       some.runs = static_cast<std::size_t>(next);
-      put_each(run_places(first, r), 0, differ ? next : 1, true);
+      put_each(run_places(first, r), 0, next, true);
       run_stretches(conversion, source + runs.source(static_cast<std::size_t>(r)),
-                    destination + runs.destination(static_cast<std::size_t>(r)), some, 0,
-                    differ ? value_size() : 0);
+                    destination + runs.destination(static_cast<std::size_t>(r)), some, 0, value_size());
     }
   }
 
@@ -201,21 +216,29 @@ class factor_table {
   /// Converts runs that have one factor each. `step` is 0 if all have the same.
   void run_stretches(const run_conversion& conversion, const std::byte* source, std::byte* destination,
                      const even_runs& runs, std::int64_t place, std::int64_t step) noexcept {
-    if (!conversion.can_look_up() || static_cast<std::int64_t>(runs.count) < least_lookups ||
-        !results_.are_useful())
+    const auto count = static_cast<std::int64_t>(runs.count);
+    if (!may_look_up(conversion, runs, count))
       return run(conversion, source, destination, runs, place, {0, step});
+    even_runs one = runs;
+    one.runs = 1;
     for (std::size_t r = 0; r < runs.runs; ++r, place += step) {
-      const std::byte* const from = source + runs.source(r);
-      std::byte* const to = destination + runs.destination(r);
       const run_factors factors{tables_[0].data() + place, tables_[1].data() + place, 0};
-      const std::byte* const results =
-          results_.find(conversion, factors, static_cast<std::int64_t>(runs.count));
-      if (results != nullptr) {
-        conversion.look_up(from, to, runs.count, results);
-      } else {
-        run(conversion, from, to, even_runs{runs.count}, place, {0, 0});
-      }
+      convert_by(results_.find(conversion, factors, count), conversion, source + runs.source(r),
+                 destination + runs.destination(r), one, factors);
     }
+  }
+
+  /// Tells whether results are looked up for runs with `same` elements that have the same factors.
+  bool may_look_up(const run_conversion& conversion, const even_runs& runs,
+                   std::int64_t same) const noexcept {
+    return conversion.can_look_up(runs) && same >= least_lookups && results_.are_useful();
+  }
+  /// Converts runs by their results, unless these are null.
+  static void convert_by(const byte_results* results, const run_conversion& conversion,
+                         const std::byte* source, std::byte* destination, const even_runs& runs,
+                         const run_factors& factors) noexcept {
+    if (results == nullptr) return conversion(source, destination, runs, factors);
+    conversion.look_up(source, destination, runs, factors, *results);
   }
 
   /// The index of an element on the axis of a factor.

@@ -26,8 +26,8 @@ class result_tables {
 
   /// Returns the results for the factors of a run of `count` elements. Returns null if these factors have had too few elements
   /// for a table, or if there is no right one. Requires conversion.can_look_up(), and factors with a step of 0.
-  const std::byte* find(const run_conversion& conversion, const run_factors& factors,
-                        std::int64_t count) noexcept {
+  const byte_results* find(const run_conversion& conversion, const run_factors& factors,
+                           std::int64_t count) noexcept {
     const std::uint64_t key =
         read<std::uint32_t>(factors.scale) | std::uint64_t{read<std::uint32_t>(factors.bias)} << 32;
     for (entry& known : entries_) {
@@ -46,17 +46,17 @@ class result_tables {
     std::uint64_t key = 0;      ///< the bits of a scale and of a bias
     std::int64_t elements = 0;  ///< that had these factors
     bool is_right = false;      ///< once a table has been made
-    alignas(64) byte_results results;
+    byte_results results;
   };
 
-  const std::byte* use(entry& of, const run_conversion& conversion, const run_factors& factors,
-                       std::int64_t count) noexcept {
+  const byte_results* use(entry& of, const run_conversion& conversion, const run_factors& factors,
+                          std::int64_t count) noexcept {
     const bool is_made = of.elements >= least_elements;
     of.elements += count;
     if (of.elements < least_elements) return nullptr;
     if (!is_made) of.is_right = conversion.make_results(of.results, factors);
     in_vain_ = of.is_right ? 0 : in_vain_ + 1;
-    return of.is_right ? of.results.data() : nullptr;
+    return of.is_right ? &of.results : nullptr;
   }
 
   std::array<entry, most> entries_;

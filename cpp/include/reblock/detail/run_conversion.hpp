@@ -125,11 +125,14 @@ class run_conversion {
     const conversion_steps steps = steps_of(set);
     if (source_size_ == 1 && destination_size_ <= steps.lookups.size())
       lookup_ = steps.lookups[destination_size_ - 1];
-    is_quick_ = lookup_ == nullptr && from == element_type::uint8 && to == element_type::bfloat16;
-    if (is_quick_) lookup_ = steps.quick;
+    const conversion_steps narrower = steps_of(std::min(set, instruction_set::avx2));
+    spaced_ = {steps.spaced(from, to), narrower.spaced(from, to)};
+    if (from == element_type::uint8 && to == element_type::bfloat16) {
+      quick_ = steps.quick;
+      spaced_quick_ = {steps.spaced_quick, narrower.spaced_quick};
+    }
     ways_[0] = find_way(from, to, has_factors, steps);
-    ways_[1] = set > instruction_set::avx2 ? find_way(from, to, has_factors, steps_of(instruction_set::avx2))
-                                           : ways_[0];
+    ways_[1] = set > instruction_set::avx2 ? find_way(from, to, has_factors, narrower) : ways_[0];
     ways_[2] = set > instruction_set::baseline
                    ? find_way(from, to, has_factors, steps_of(instruction_set::baseline))
                    : ways_[0];
@@ -150,9 +153,13 @@ class run_conversion {
                   const run_factors& factors) const noexcept {
     (*this)(source, destination, even_runs{count}, factors);
   }
-  /// Does the same for runs at even distances.
+  /// Does the same for runs at even distances. Spaced bytes require can_space(), and factors with a step of 0.
   void operator()(const std::byte* source, std::byte* destination, const even_runs& runs,
                   const run_factors& factors) const noexcept {
+    if (runs.spacing > 1) {
+      const spaced_step step{*this, factors, nullptr};
+      return step.convert(source, destination, runs);
+    }
     const way& by = ways_[runs.count >= 16 ? 0 : runs.count >= 8 ? 1 : 2];
     if (by.second == nullptr) return by.first(source, destination, runs, factors);
     alignas(64) std::array<std::byte, buffer_bytes> values;
@@ -177,45 +184,115 @@ class run_conversion {
     }
   }
 
+  /// Tells whether runs may have bytes at these distances.
+  constexpr bool can_space(std::int64_t bytes, std::int64_t count) const noexcept {
+    return spaced_[0] != nullptr && bytes > 1 && bytes <= static_cast<std::int64_t>(most_spacing) &&
+           count >= static_cast<std::int64_t>(least_spaced);
+  }
+
   /// Returns the estimated costs.
   constexpr conversion_costs costs() const noexcept {
     conversion_costs costs;
     if (ways_[0].second != nullptr) costs.element *= 2;
     if (is_double_) costs.element *= 2;
-    if (is_quick_) costs.lookup = costs.quick;
+    if (lookup_ == nullptr) costs.lookup = costs.quick;
+    if (spaced_[0] != spaced_[1]) costs.apart_run = costs.wide_apart_run;
     return costs;
   }
 
-  /// Whether bytes may be converted by a table of the results of all bytes, or by a quick step that such a table shows to be
-  /// right. They have factors of float then.
-  constexpr bool can_look_up() const noexcept { return lookup_ != nullptr; }
+  /// Tells whether runs may be converted by a table of the results of all bytes, or by a quick step that such a table shows to
+  /// be right. They have factors of float then.
+  constexpr bool can_look_up(const even_runs& runs) const noexcept {
+    if (runs.spacing > 1) return spaced_quick_[0] != nullptr && runs.count >= least_spaced;
+    return (lookup_ != nullptr || quick_ != nullptr) && runs.count >= least_looked_up;
+  }
   /// Makes the table for one scale and one bias, or what a quick step needs. Returns whether look_up() is right for them.
   bool make_results(byte_results& results, const run_factors& factors) const noexcept {
     constexpr std::size_t all = 256;
     std::array<std::byte, all> bytes;
     for (std::size_t i = 0; i < all; ++i) bytes[i] = static_cast<std::byte>(i);
-    byte_results elements;
+    std::array<std::byte, 2 * all> elements;
     (*this)(bytes.data(), elements.data(), all, factors);
-    if (is_quick_) {
-      byte_results made;
-      std::memcpy(results.data(), factors.scale, sizeof(float));
-      std::memcpy(results.data() + sizeof(float), factors.bias, sizeof(float));
-      lookup_(bytes.data(), made.data(), all, results.data());
-      return made == elements;
+    results.scale = read<float>(factors.scale);
+    results.bias = read<float>(factors.bias);
+    results.is_quick_right = spaced_quick_[1] != nullptr;
+    if (results.is_quick_right) {
+      // all quick steps have the same results
+      std::array<std::byte, even_runs::read_around + 2 * all + even_runs::read_around> spaced;
+      std::array<std::byte, 2 * all> made;
+      even_runs once{all};
+      once.spacing = 2;
+      std::byte* const first = spaced.data() + even_runs::read_around;
+      for (std::size_t i = 0; i < all; ++i) first[2 * i] = bytes[i];
+      spaced_quick_[1](first, made.data(), once, results);
+      results.is_quick_right = made == elements;
     }
-    for (std::size_t k = 0; k < destination_size_; ++k) {
-      for (std::size_t i = 0; i < all; ++i) results[k * all + i] = elements[i * destination_size_ + k];
+    for (std::size_t k = 0; k < destination_size_ && lookup_ != nullptr; ++k) {
+      for (std::size_t i = 0; i < all; ++i) results.bytes[k * all + i] = elements[i * destination_size_ + k];
     }
-    return true;
+    return lookup_ != nullptr || results.is_quick_right;
   }
-  /// Converts `count` bytes, at least one, by what make_results() made. Source and destination must not share memory.
-  void look_up(const std::byte* source, std::byte* destination, std::size_t count,
-               const std::byte* results) const noexcept {
-    lookup_(source, destination, count, results);
+  /// Converts runs of bytes by what make_results() made of `factors`. Requires can_look_up(runs). Source and destination must not share memory.
+  void look_up(const std::byte* source, std::byte* destination, const even_runs& runs,
+               const run_factors& factors, const byte_results& results) const noexcept {
+    if (runs.spacing == 1) return (lookup_ != nullptr ? lookup_ : quick_)(source, destination, runs, results);
+    const spaced_step step{*this, factors, &results};
+    step.convert(source, destination, runs);
   }
 
  private:
   static constexpr std::size_t buffer_bytes = 4096;
+
+  /// Converts spaced bytes by a step that may read around them, and those at the ends of what may be read by a buffer.
+  struct spaced_step {
+    const run_conversion& conversion;
+    const run_factors& factors;
+    const byte_results* results;  ///< or null
+
+    void convert(const std::byte* source, std::byte* destination, const even_runs& runs) const noexcept {
+      if (runs.may_read_around(source)) return step(source, destination, runs, factors);
+      even_runs one = runs;
+      one.runs = 1;
+      for (std::size_t run = 0; run < runs.runs; ++run) {
+        const std::byte* const from = source + runs.source(run);
+        std::byte* const to = destination + runs.destination(run);
+        const run_factors by = factors.from(0, run);
+        if (one.may_read_around(from)) {
+          step(from, to, one, by);
+        } else {
+          convert_ends(from, to, one, by);
+        }
+      }
+    }
+
+   private:
+    static constexpr std::size_t end =
+        even_runs::read_around / 2;  // elements that are at least as many bytes
+
+    void step(const std::byte* source, std::byte* destination, const even_runs& runs,
+              const run_factors& by) const noexcept {
+      const std::size_t set = runs.count >= 32 ? 0 : 1;
+      if (results != nullptr && results->is_quick_right)
+        return conversion.spaced_quick_[set](source, destination, runs, *results);
+      conversion.spaced_[set](source, destination, runs, by);
+    }
+    void convert_ends(const std::byte* source, std::byte* destination, even_runs run,
+                      const run_factors& by) const noexcept {
+      const std::size_t count = run.count;
+      if (count < 4 * end) return convert_some(source, destination, run, 0, count, by);
+      convert_some(source, destination, run, 0, end, by);
+      convert_some(source, destination, run, count - end, end, by);
+      run.count -= 2 * end;
+      step(source + end * run.spacing, destination + end * conversion.destination_size_, run, by.from(end));
+    }
+    /// Converts fewer than 4 * end elements from element `first` on.
+    void convert_some(const std::byte* source, std::byte* destination, const even_runs& run,
+                      std::size_t first, std::size_t count, const run_factors& by) const noexcept {
+      std::array<std::byte, 4 * end> bytes;
+      for (std::size_t i = 0; i < count; ++i) bytes[i] = source[(first + i) * run.spacing];
+      conversion(bytes.data(), destination + first * conversion.destination_size_, count, by.from(first));
+    }
+  };
 
   struct way {
     run_step first = nullptr;
@@ -268,8 +345,11 @@ class run_conversion {
 
   /// For long runs, and for runs that are shorter than the widest registers, or than those half as wide.
   std::array<way, 3> ways_{};
+  /// For spaced bytes: for runs of at least 32 elements, and for shorter ones. Or null.
+  std::array<run_step, 2> spaced_{};
+  std::array<lookup_step, 2> spaced_quick_{};
   lookup_step lookup_ = nullptr;  ///< or null
-  bool is_quick_ = false;         ///< whether it is a quick step
+  lookup_step quick_ = nullptr;   ///< or null
   std::uint8_t source_size_ = 0;
   std::uint8_t destination_size_ = 0;
   std::uint8_t value_size_ = 0;

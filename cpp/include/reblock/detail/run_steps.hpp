@@ -4,6 +4,7 @@
 // element. The registers of simd/conversions.hpp give the same results.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cfloat>
@@ -43,12 +44,27 @@ struct run_factors {
   }
 };
 
-/// Runs at even distances, in bytes. Each has `count` contiguous elements.
+/// Runs at even distances, in bytes. Each has `count` elements, contiguous in the destination. Those of the source are bytes
+/// if they are more than one byte apart. Then steps may read `read_around` bytes before the first one and behind the last one.
 struct even_runs {
+  static constexpr std::int64_t read_around = 128;
+
   std::size_t count;
   std::size_t runs = 1;
   std::int64_t source_step = 0;
   std::int64_t destination_step = 0;
+  std::size_t spacing = 1;           ///< bytes from a byte of the source to the next one, otherwise 1
+  const std::byte* begin = nullptr;  ///< of all bytes that may be read, only for spaced bytes
+  const std::byte* end = nullptr;
+
+  /// Tells whether steps may read around all runs from `source` on.
+  constexpr bool may_read_around(const std::byte* source) const noexcept {
+    if (begin == nullptr) return false;
+    const std::int64_t last = this->source(runs - 1);
+    const auto run = static_cast<std::int64_t>((count - 1) * spacing + 1);
+    return source - begin + std::min<std::int64_t>(last, 0) >= read_around &&
+           end - source - std::max<std::int64_t>(last, 0) - run >= read_around;
+  }
 
   [[gnu::always_inline]] constexpr std::int64_t source(std::size_t run) const noexcept {
     return static_cast<std::int64_t>(run) * source_step;
@@ -66,17 +82,35 @@ using run_step = void (*)(const std::byte* source, std::byte* destination, const
 template <auto Step>
 void for_runs(const std::byte* source, std::byte* destination, const even_runs& given,
               const run_factors& by) {
-  const even_runs runs = given;  // copies, which no store to the destination can change
+  // copies, which no store to the destination can change
+  const std::size_t count = given.count;
+  const std::size_t runs = given.runs;
+  const std::int64_t source_step = given.source_step;
+  const std::int64_t destination_step = given.destination_step;
   const run_factors factors = by;
-  for (std::size_t run = 0; run < runs.runs; ++run)
-    Step(source + runs.source(run), destination + runs.destination(run), runs.count, factors.from(0, run));
+  for (std::size_t run = 0; run < runs; ++run) {
+    Step(source, destination, count, factors.from(0, run));
+    source += source_step;
+    destination += destination_step;
+  }
 }
 
-/// The results of a conversion of all 256 bytes: the first bytes of all results, then their second bytes, if they have any.
-using byte_results = std::array<std::byte, 512>;
-/// A step that looks results up, or a quick one that finds a scale and a bias in their place. Requires at least 1 element.
-using lookup_step = void (*)(const std::byte* source, std::byte* destination, std::size_t count,
-                             const std::byte* results) noexcept;
+/// The results of a conversion of all 256 bytes, and what a quick step needs instead.
+struct byte_results {
+  /// The first bytes of all results, then their second bytes, if they have any.
+  alignas(64) std::array<std::byte, 512> bytes;
+  float scale;
+  float bias;
+  bool is_quick_right;  ///< whether the quick steps have the same results
+};
+/// A step that looks results up, or a quick one. Requires runs of at least least_looked_up elements, or of spaced bytes.
+using lookup_step = void (*)(const std::byte* source, std::byte* destination, const even_runs& runs,
+                             const byte_results& results) noexcept;
+inline constexpr std::size_t least_looked_up = 16;
+
+/// Steps read bytes up to so many bytes apart, in runs of at least so many elements.
+inline constexpr std::size_t most_spacing = 4;
+inline constexpr std::size_t least_spaced = 8;
 
 /// These functions find the steps of an instruction set that use registers. They return null where the set has none.
 struct conversion_steps {
@@ -86,10 +120,13 @@ struct conversion_steps {
   run_step (*making)(element_type from, bool is_double) noexcept;
   /// Finds the step that makes elements of float or double.
   run_step (*storing)(element_type to, bool is_double) noexcept;
+  /// Finds the only step of a conversion of spaced bytes.
+  run_step (*spaced)(element_type from, element_type to) noexcept;
   /// The steps that look up results of one byte, and of two bytes, or null.
   std::array<lookup_step, 2> lookups{};
-  /// The quick step from uint8 to bfloat16, or null. It is right for most factors only.
+  /// The quick steps from uint8 to bfloat16, from contiguous and from spaced bytes, or null. They are right for most factors only.
   lookup_step quick = nullptr;
+  lookup_step spaced_quick = nullptr;
 };
 
 /// Keeps the compiler from fusing the operation that made `value` with the next one.

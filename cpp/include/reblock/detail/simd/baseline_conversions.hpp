@@ -150,8 +150,14 @@ template <class Register>
 inline constexpr bool has_saturation = false;
 [[gnu::visibility("hidden")]] inline constexpr std::array<lookup_step, 2> result_lookups{};
 [[gnu::visibility("hidden")]] inline constexpr lookup_step quick_step = nullptr;
+[[gnu::visibility("hidden")]] inline constexpr lookup_step spaced_quick_step = nullptr;
 
 #include <reblock/detail/simd/conversion.inc>
+
+template <class>
+run_step find_spaced_step(element_type, element_type) noexcept {
+  return nullptr;
+}
 
 }  // namespace reblock::inline REBLOCK_NAMESPACE::detail::baseline::conversions
 

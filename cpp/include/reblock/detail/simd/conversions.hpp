@@ -22,16 +22,17 @@
 #include <reblock/detail/simd/baseline_conversions.hpp>
 #include <reblock/detail/simd/look_up_results.hpp>
 #include <reblock/detail/simd/quick_bfloat16.hpp>
+#include <reblock/detail/simd/spaced_words.hpp>
 
 #if defined(__GNUC__) && defined(__x86_64__)
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
 #if defined(__clang__)
-#pragma clang attribute push(__attribute__((target("avx2,f16c"))), apply_to = function)
+#pragma clang attribute push(__attribute__((target("avx2,f16c,fma"))), apply_to = function)
 #else
 #pragma GCC push_options
-#pragma GCC target("avx2,f16c")
+#pragma GCC target("avx2,f16c,fma")
 #endif
 
 namespace avx2::conversions {
@@ -186,7 +187,14 @@ template <class T>
 [[gnu::visibility("hidden")]] inline constexpr std::array<lookup_step, 2> result_lookups{};
 [[gnu::visibility("hidden")]] inline constexpr lookup_step quick_step = convert_quickly;
 
+using spaced_words = eight_spaced_words;
+template <class = void>
+void convert_spaced_quickly(const std::byte* source, std::byte* destination, const even_runs& given,
+                            const byte_results& results) noexcept;
+[[gnu::visibility("hidden")]] inline constexpr lookup_step spaced_quick_step = convert_spaced_quickly<>;
+
 #include <reblock/detail/simd/conversion.inc>
+#include <reblock/detail/simd/spaced_bytes.inc>
 
 }  // namespace avx2::conversions
 
@@ -376,7 +384,14 @@ template <class T>
                                                                                          look_up_results<2>};
 [[gnu::visibility("hidden")]] inline constexpr lookup_step quick_step = nullptr;
 
+using spaced_words = sixteen_spaced_words;
+template <class = void>
+void convert_spaced_quickly(const std::byte* source, std::byte* destination, const even_runs& given,
+                            const byte_results& results) noexcept;
+[[gnu::visibility("hidden")]] inline constexpr lookup_step spaced_quick_step = convert_spaced_quickly<>;
+
 #include <reblock/detail/simd/conversion.inc>
+#include <reblock/detail/simd/spaced_bytes.inc>
 
 }  // namespace avx512::conversions
 
@@ -404,7 +419,7 @@ conversion_steps steps_of([[maybe_unused]] instruction_set set) noexcept {
   return baseline::conversions::steps<Program>;
 #else
   constexpr auto none = [](element_type, auto) noexcept -> run_step { return nullptr; };
-  return {none, none, none};
+  return {none, none, none, none};
 #endif
 }
 

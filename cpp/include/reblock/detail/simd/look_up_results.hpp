@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include <reblock/detail/configuration.hpp>
+#include <reblock/detail/run_steps.hpp>
 #include <reblock/detail/wide_registers.hpp>
 
 #if defined(__GNUC__) && defined(__x86_64__)
@@ -35,37 +36,43 @@ constexpr std::array<std::int8_t, 64> interleaving_places(int first) noexcept {
   return (signed_bytes)places < 0 ? upper : lower;
 }
 
-/// Converts `count` bytes to elements of Size bytes, 1 or 2. `results` has the first bytes of all results, then the second
-/// bytes. Requires at least 1 element.
+/// Converts contiguous bytes to elements of Size bytes, 1 or 2.
 template <std::size_t Size>
 [[gnu::target("avx512vl,avx512bw,avx512vbmi")]] void look_up_results(const std::byte* source,
                                                                      std::byte* destination,
-                                                                     std::size_t count,
-                                                                     const std::byte* results) noexcept {
+                                                                     const even_runs& given,
+                                                                     const byte_results& results) noexcept {
   constexpr std::size_t lanes = 64;
+  // copies, which no store to the destination can change
+  const std::size_t count = given.count;
+  const std::int64_t source_step = given.source_step;
+  const std::int64_t destination_step = given.destination_step;
   wide_bytes tables[Size][4];
   for (std::size_t k = 0; k < Size; ++k) {
     for (std::size_t part = 0; part < 4; ++part)
-      tables[k][part] = load_wide(results + (4 * k + part) * lanes);
+      tables[k][part] = load_wide(results.bytes.data() + (4 * k + part) * lanes);
   }
   const bool is_short = count < lanes;
-  for (std::size_t i = 0; i < count; i += lanes) {
-    if (!is_short && i + lanes > count) i = count - lanes;  // overlaps the step before
-    const wide_bytes bytes = is_short ? load_some(source, first_bits(count)) : load_wide(source + i);
-    wide_bytes found[Size];
-    for (std::size_t k = 0; k < Size; ++k) found[k] = pick_from_256(tables[k], bytes);
-    for (std::size_t k = 0; k < Size; ++k) {
-      wide_bytes elements = found[0];
-      if constexpr (Size == 2) {
-        elements = pick_lanes<char>(found[0], found[1],
-                                    load_wide(reinterpret_cast<const std::byte*>(interleavings[k].data())));
-      }
-      std::byte* const place = destination + i * Size + k * lanes;
-      const std::size_t bytes_left = (count - i) * Size;
-      if (!is_short) {
-        store_wide(place, elements);
-      } else if (bytes_left > k * lanes) {
-        store_some(place, elements, first_bits(bytes_left - k * lanes));
+  for (std::size_t runs = given.runs; runs > 0;
+       --runs, source += source_step, destination += destination_step) {
+    for (std::size_t i = 0; i < count; i += lanes) {
+      if (!is_short && i + lanes > count) i = count - lanes;  // overlaps the step before
+      const wide_bytes bytes = is_short ? load_some(source, first_bits(count)) : load_wide(source + i);
+      wide_bytes found[Size];
+      for (std::size_t k = 0; k < Size; ++k) found[k] = pick_from_256(tables[k], bytes);
+      for (std::size_t k = 0; k < Size; ++k) {
+        wide_bytes elements = found[0];
+        if constexpr (Size == 2) {
+          elements = pick_lanes<char>(found[0], found[1],
+                                      load_wide(reinterpret_cast<const std::byte*>(interleavings[k].data())));
+        }
+        std::byte* const place = destination + i * Size + k * lanes;
+        const std::size_t bytes_left = (count - i) * Size;
+        if (!is_short) {
+          store_wide(place, elements);
+        } else if (bytes_left > k * lanes) {
+          store_some(place, elements, first_bits(bytes_left - k * lanes));
+        }
       }
     }
   }
