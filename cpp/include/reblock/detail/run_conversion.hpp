@@ -232,7 +232,8 @@ class run_conversion {
     }
     return lookup_ != nullptr || results.is_quick_right;
   }
-  /// Converts runs of bytes by what make_results() made of `factors`. Requires can_look_up(runs). Source and destination must not share memory.
+  /// Converts runs of bytes by what make_results() made of `factors`. Requires can_look_up(runs). Source and destination must
+  /// not share memory.
   void look_up(const std::byte* source, std::byte* destination, const even_runs& runs,
                const run_factors& factors, const byte_results& results) const noexcept {
     if (runs.spacing == 1) return (lookup_ != nullptr ? lookup_ : quick_)(source, destination, runs, results);

@@ -124,7 +124,8 @@ struct conversion_steps {
   run_step (*spaced)(element_type from, element_type to) noexcept;
   /// The steps that look up results of one byte, and of two bytes, or null.
   std::array<lookup_step, 2> lookups{};
-  /// The quick steps from uint8 to bfloat16, from contiguous and from spaced bytes, or null. They are right for most factors only.
+  /// The quick steps from uint8 to bfloat16, from contiguous and from spaced bytes, or null. They are right for most factors
+  /// only.
   lookup_step quick = nullptr;
   lookup_step spaced_quick = nullptr;
 };
