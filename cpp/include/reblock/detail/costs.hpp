@@ -68,7 +68,7 @@ struct mover_costs {
   /// Runs: a run of one word, a run of some more bytes, any other run, and each byte.
   double word = 1.55;
   double short_run = 2.2;
-  double long_run = 2.3;
+  double long_run = 1.5;
   double run_byte = 0.075;
   /// A run of one word among runs at even distances, and a line that it brings into the first-level cache: for the first time,
   /// again, again if all lines share a set of the cache, and again from many pages.
