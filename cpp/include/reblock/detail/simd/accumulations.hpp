@@ -4,11 +4,13 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <tuple>
 #include <type_traits>
 
 #include <reblock/data_type.hpp>
@@ -56,6 +58,8 @@ template <class A, std::size_t N>
 struct lane_tail {
   explicit lane_tail(std::size_t elements) noexcept;
 };
+template <std::size_t Count>
+using register_places = std::array<std::size_t, Count>;
 template <class Kernel, std::size_t N>
 struct lane_steps {};
 template <class T, class A>
