@@ -5,13 +5,14 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <limits>
-#include <tuple>
 #include <type_traits>
+#include <utility>
 
 #include <reblock/data_type.hpp>
 #include <reblock/detail/accumulation_kernels.hpp>
@@ -59,7 +60,9 @@ struct lane_tail {
   explicit lane_tail(std::size_t elements) noexcept;
 };
 template <std::size_t Count>
-using register_places = std::array<std::size_t, Count>;
+struct register_places {
+  static constexpr std::size_t count = Count;
+};
 template <class Kernel, std::size_t N>
 struct lane_steps {};
 template <class T, class A>
