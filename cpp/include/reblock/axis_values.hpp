@@ -25,16 +25,16 @@ class basic_axis_values {
   using value_type = std::int64_t;
 
   constexpr basic_axis_values() = default;
-  constexpr basic_axis_values(std::initializer_list<std::int64_t> values) {
+  [[gnu::noinline]] constexpr basic_axis_values(std::initializer_list<std::int64_t> values) {
     for (const std::int64_t value : values) push_back(value);
   }
   template <std::size_t OtherMost>
-  constexpr basic_axis_values(const basic_axis_values<OtherMost>& other) noexcept {
+  [[gnu::noinline]] constexpr basic_axis_values(const basic_axis_values<OtherMost>& other) noexcept {
     for (const std::int64_t value : other) push_back(value);
     given_ = other.given();
   }
   /// Makes a list of `count` times `value`.
-  static constexpr basic_axis_values repeat(std::size_t count, std::int64_t value) {
+  [[gnu::noinline]] static constexpr basic_axis_values repeat(std::size_t count, std::int64_t value) {
     basic_axis_values result;
     for (std::size_t i = 0; i < count; ++i) result.push_back(value);
     return result;

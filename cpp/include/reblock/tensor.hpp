@@ -20,8 +20,8 @@ namespace detail {
 
 /// Computes the strides, in units of `unit`, of a tensor in C order without gaps. Zero extents count as one, as in NumPy.
 template <std::size_t MostAxes = max_rank>
-constexpr basic_axis_values<MostAxes> packed_strides(const basic_axis_values<MostAxes>& extents,
-                                                     std::int64_t unit = 1) noexcept {
+[[gnu::noinline]] constexpr basic_axis_values<MostAxes> packed_strides(
+    const basic_axis_values<MostAxes>& extents, std::int64_t unit = 1) noexcept {
   basic_axis_values<MostAxes> strides = extents;
   for (std::size_t i = extents.size(); i-- > 0;) {
     strides[i] = unit;

@@ -32,15 +32,16 @@ struct unfolded {
   std::size_t runs;                    ///< of chunks
 };
 
-/// Unfolds an image by windows of 3 x 3 elements with a border of 1.
+/// Unfolds an image by windows of 3 x 3 elements with a border of 1, and of 2 behind it: there is a window more along each
+/// axis than the image has elements, so the columns have no shifted planes.
 unfolded unfold_image(std::int64_t rows, std::int64_t columns, padding_mode mode) {
   std::vector<std::uint8_t> image(static_cast<std::size_t>(rows * columns));
   for (std::size_t i = 0; i < image.size(); ++i) image[i] = static_cast<std::uint8_t>(i * 7 % 101);
-  const window w{.sizes = {3, 3}, .start_padding = {1, 1}, .end_padding = {1, 1}, .padding_mode = mode};
+  const window w{.sizes = {3, 3}, .start_padding = {1, 1}, .end_padding = {2, 2}, .padding_mode = mode};
   const tensor_view<const std::uint8_t> source(image.data(), {1, 1, rows, columns});
-  const axis_values extents{1, 9, rows * columns};
-  unfolded result{std::vector<std::uint8_t>(image.size() * 9),
-                  std::vector<std::uint8_t>(image.size() * 9, unwritten), 0};
+  const axis_values extents{1, 9, (rows + 1) * (columns + 1)};
+  const auto size = static_cast<std::size_t>(extents[1] * extents[2]);
+  unfolded result{std::vector<std::uint8_t>(size), std::vector<std::uint8_t>(size, unwritten), 0};
   unfold(source, tensor_view<std::uint8_t>(result.all.data(), extents), w);
   no_chunks none;
   unfold(source, tensor_view<std::uint8_t>(result.at_edges.data(), extents), w, none);

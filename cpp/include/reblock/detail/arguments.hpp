@@ -25,7 +25,7 @@ struct tensor_names {
 };
 
 /// Checks that there are batch, channels and 1 to 6 spatial axes, and no negative extent.
-constexpr status check_extents(const axis_values& extents, const char* name) {
+[[gnu::noinline]] constexpr status check_extents(const axis_values& extents, const char* name) {
   if (extents.size() < 3 || extents.size() > max_rank) {
     return error() << name << " must have 3 to 8 axes (batch, channels, 1 to 6 spatial), got "
                    << extents.given() << ": shape " << extents;
@@ -37,7 +37,8 @@ constexpr status check_extents(const axis_values& extents, const char* name) {
 }
 
 /// Checks the channel axis: any axis except the first. A negative value counts from the end.
-constexpr result<std::size_t> check_channel_axis(std::int64_t channel_axis, std::size_t rank) {
+[[gnu::noinline]] constexpr result<std::size_t> check_channel_axis(std::int64_t channel_axis,
+                                                                   std::size_t rank) {
   const auto axes = static_cast<std::int64_t>(rank);
   const std::int64_t axis = channel_axis < 0 ? channel_axis + axes : channel_axis;
   if (axis >= 1 && axis < axes) return static_cast<std::size_t>(axis);
@@ -69,7 +70,8 @@ constexpr status check_order(depth_space_order order) {
 }
 
 /// Picks the values of the spatial axes from the values of all axes.
-constexpr axis_values spatial_part(const axis_values& values, std::size_t channel_axis) noexcept {
+[[gnu::noinline]] constexpr axis_values spatial_part(const axis_values& values,
+                                                     std::size_t channel_axis) noexcept {
   axis_values spatial;
   for (std::size_t i = 1; i < values.size(); ++i) {
     if (i != channel_axis) spatial.push_back(values[i]);
@@ -78,8 +80,9 @@ constexpr axis_values spatial_part(const axis_values& values, std::size_t channe
 }
 
 /// Joins the values of all axes: batch, spatial axes, and channels at `channel_axis`.
-constexpr axis_values with_channel_axis(std::int64_t batch, std::int64_t channels, const axis_values& spatial,
-                                        std::size_t channel_axis) noexcept {
+[[gnu::noinline]] constexpr axis_values with_channel_axis(std::int64_t batch, std::int64_t channels,
+                                                          const axis_values& spatial,
+                                                          std::size_t channel_axis) noexcept {
   axis_values values{batch};
   for (std::size_t d = 0; d < spatial.size() + 1; ++d) {
     if (values.size() == channel_axis) values.push_back(channels);

@@ -31,8 +31,8 @@ inline std::size_t list_places(std::int64_t indices, std::int64_t stride, std::i
 class block_lines {
  public:
   /// A block has `at_once` indices of each axis.
-  block_lines(std::span<const cut_axis> axes, std::int64_t element_size,
-              std::int64_t tile_axis::* stride) noexcept
+  [[gnu::noinline]] block_lines(std::span<const cut_axis> axes, std::int64_t element_size,
+                                std::int64_t tile_axis::* stride) noexcept
       : run_(element_size) {
     places_[0] = 0;
     std::array<bool, max_axes> is_in_run{};

@@ -62,7 +62,7 @@ struct block_move {
 /// A block_runner runs a block_move. It lists the places of rows and columns once for all blocks.
 class block_runner {
  public:
-  explicit block_runner(const block_move& move) noexcept : move_(move) {
+  [[gnu::noinline]] explicit block_runner(const block_move& move) noexcept : move_(move) {
     if (move.are_shuffled()) {
       set_out_shuffled();
     } else {
@@ -72,7 +72,8 @@ class block_runner {
   block_runner(const block_runner&) = delete;
 
   /// The mover may read bytes behind source elements up to `readable_end`, unless it is null.
-  void run(const std::byte* source, std::byte* destination, const std::byte* readable_end) noexcept {
+  [[gnu::noinline]] void run(const std::byte* source, std::byte* destination,
+                             const std::byte* readable_end) noexcept {
     if (move_.are_shuffled()) return run_shuffled(source, destination);
     block_.readable_end = readable_end;
     walk(std::span(move_.axes).first(walked_), 0, 0,

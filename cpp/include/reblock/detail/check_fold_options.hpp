@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <cmath>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -45,6 +45,13 @@ constexpr int most_exponent_of_weights(element_type results, fold_reduction by) 
   return is_half(results) ? 127 : 1023;  // of float and of double
 }
 
+/// Returns 2^exponent. <cmath> is a long header for this alone.
+constexpr double two_to_the(int exponent) noexcept {
+  constexpr int bias = std::numeric_limits<double>::max_exponent - 1;
+  constexpr int fraction_bits = std::numeric_limits<double>::digits - 1;
+  return std::bit_cast<double>(static_cast<std::uint64_t>(exponent + bias) << fraction_bits);
+}
+
 /// Checks the options of fold for windows of these sizes.
 inline status check_fold_options(const fold_options& options, const axis_values& window_sizes,
                                  const reduction& types) {
@@ -83,7 +90,7 @@ inline status check_fold_options(const fold_options& options, const axis_values&
     sum *= *checked;
   }
   const int exponent = most_exponent_of_weights(types.results.part, options.reduction);
-  if (sum <= std::ldexp(1.0, exponent)) return success{};
+  if (sum <= two_to_the(exponent)) return success{};
   return error() << "weights must add up to at most 2^" << exponent << " for reduction "
                  << name_of(options.reduction)
                  << (is_half(types.results.part) ? " of float16 or bfloat16" : "") << ", but add up to more";

@@ -42,7 +42,7 @@ class checked_size {
 
 /// Multiplies nonnegative values. If one of them is 0, the product is 0, however large the others are.
 template <std::size_t MostAxes = max_rank>
-constexpr checked_size product(const basic_axis_values<MostAxes>& values) noexcept {
+[[gnu::noinline]] constexpr checked_size product(const basic_axis_values<MostAxes>& values) noexcept {
   checked_size total = 1;
   for (const std::int64_t value : values) {
     if (value == 0) return 0;

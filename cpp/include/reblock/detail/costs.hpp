@@ -160,10 +160,16 @@ struct conversion_costs {
 };
 
 /// Windows with other padding than zeros, in cycles: what a byte of the columns takes longer by way of the buffer that holds
-/// the padding, and what a run of the columns takes whose windows are at an edge. Fewer bytes than some move by way of the
-/// buffer, because each edge needs a plan.
+/// the padding, the same for large columns, and what a run of the columns takes whose windows are at an edge. Fewer bytes
+/// than some move by way of the buffer, because each edge needs a plan. Shifted planes: a byte, a plane, a row, and each
+/// column of a row that may be outside.
 struct padding_costs {
   static constexpr double buffered_byte = 0.11;
+  static constexpr double far_buffered_byte = 0.16;
+  static constexpr double plane_byte = 0.045;
+  static constexpr double plane = 45;
+  static constexpr double plane_row = 1.6;
+  static constexpr double outside_column = 0.9;
   static constexpr double run_at_edge = 22;
   static constexpr std::int64_t least_split = 512 * 1024;
   /// Sums of whole bands are faster if fewer positions than these lie inside for each one that has terms from the padding.

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -373,17 +374,10 @@ REBLOCK_ENGINE_FUNCTION void place_windows(void* room, const layout& moves,
     place_split(room, moves, element_size, cost);
 }
 
-/// Plans windows of a padded image as one pattern with its padding, if there is one.
-REBLOCK_ENGINE_FUNCTION [[gnu::noinline]] bool place_pattern(void* room,
-                                                             const padded_request& request) noexcept {
-  layout simple;
-  simple.take(request.moves);
-  const std::int64_t size = simplify(simple, request.element_size);
-  lookup_move lookups;
-  constexpr double never = std::numeric_limits<double>::infinity();
-  if (lookups.plan(simple, size, usable_instruction_set()) == never) return false;
-  place<lookup_move>(room, lookups);
-  return true;
+/// Plans windows of a padded image without a buffer, if there is a way.
+REBLOCK_ENGINE_FUNCTION [[gnu::noinline]] bool place_unbuffered(void* room,
+                                                                const padded_request& request) noexcept {
+  return std::isfinite(place<window_plan>(room, request).cost());
 }
 
 /// Plans windows inside an image and at its edges apart, if this is faster.
@@ -394,15 +388,14 @@ REBLOCK_ENGINE_FUNCTION [[gnu::noinline]] bool place_split_padding(void* room,
   return split.pays();
 }
 
-/// Plans windows of a padded image. Nothing estimates what a padded_move costs: patterns have always been faster.
+/// Plans windows of a padded image.
 REBLOCK_ENGINE_FUNCTION void place_padded(void* room, const padded_request& request) noexcept {
   if (is_empty(request.moves, request.element_size)) {
     place<padded_move>(room, request);
     return;
   }
-  const bool repeats = request.moves.bounds[0].mode != padding_mode::constant;
-  if (repeats && place_pattern(room, request)) return;
-  if (!place_split_padding(room, request)) place<padded_move>(room, request);
+  if (place_unbuffered(room, request) || place_split_padding(room, request)) return;
+  place<padded_move>(room, request);
 }
 
 /// Plans a fold whose positions have exactly one term each.

@@ -52,7 +52,7 @@ inline instruction_set detect_instruction_set() noexcept {
 
 /// Returns the set that plans use: the processor's widest set. The environment variable REBLOCK_ISA may name a narrower
 /// set; the first call reads it.
-[[gnu::visibility("hidden")]] inline instruction_set usable_instruction_set() noexcept {
+[[gnu::visibility("hidden"), gnu::noinline]] inline instruction_set usable_instruction_set() noexcept {
   static const instruction_set usable = [] {
     const instruction_set best = detect_instruction_set();
     const char* wanted = std::getenv("REBLOCK_ISA");

@@ -81,8 +81,12 @@ constexpr index_range range_inside(const axis_bound& bound, std::int64_t moved,
     high = -high;
     step = -step;
   }
-  const std::int64_t begin = std::clamp<std::int64_t>(ceil_divide(low, step), 0, axis.extent);
-  return {begin, std::clamp<std::int64_t>(floor_divide(high, step) + 1, begin, axis.extent)};
+  if (step != 1) {  // most steps are 1, and a division takes as long as many bytes
+    low = ceil_divide(low, step);
+    high = floor_divide(high, step);
+  }
+  const std::int64_t begin = std::clamp<std::int64_t>(low, 0, axis.extent);
+  return {begin, std::clamp<std::int64_t>(high + 1, begin, axis.extent)};
 }
 
 struct layout {
@@ -100,7 +104,7 @@ struct layout {
   std::int64_t whole_bytes = 0;
 
   /// Copies only the axes in use. An assignment would copy all max_axes.
-  constexpr void take(const layout& other) noexcept {
+  [[gnu::noinline]] constexpr void take(const layout& other) noexcept {
     std::copy_n(other.axes.begin(), other.rank, axes.begin());
     rank = other.rank;
     bounds = other.bounds;

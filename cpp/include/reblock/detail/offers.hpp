@@ -135,7 +135,7 @@ class block_offers {
   }
 
   /// Tells whether a mover can write whole lines past the caches.
-  static bool writes_lines(const block_move& move) noexcept {
+  [[gnu::noinline]] static bool writes_lines(const block_move& move) noexcept {
     if (move.are_runs) return move.writes_lines;
     if (move.dense_columns) return true;
     if (!move.dense_rows) return false;
@@ -146,7 +146,8 @@ class block_offers {
     return (columns_of(move) <= 4 || columns_of(move) == 8) && places % lane_bytes == 0;
   }
 
-  void take_cheaper(block_offer& found, const block_offer& other, buffered_side buffer) const noexcept {
+  [[gnu::noinline]] void take_cheaper(block_offer& found, const block_offer& other,
+                                      buffered_side buffer) const noexcept {
     const bool is_cached = is_large_ && buffer == buffered_side::none && !writes_lines(other.move);
     const double cost = other.cost + (is_cached ? bytes_ * costs_.cached_byte : 0);
     if (cost < found.cost) found = {other.move, cost};
@@ -643,8 +644,8 @@ class block_offers {
   axis_chain columns_;
 };
 
-inline block_offer offer_block(const layout& moves, std::int64_t element_size, instruction_set set,
-                               buffered_side buffer) noexcept {
+[[gnu::noinline]] inline block_offer offer_block(const layout& moves, std::int64_t element_size,
+                                                 instruction_set set, buffered_side buffer) noexcept {
   return block_offers(moves, element_size, set).best(buffer);
 }
 

@@ -49,6 +49,21 @@ struct padded_axis {
     return {up_to(all - in_period), last - in_period, -step};
   }
 
+  /// Returns the image's position that the axis finds at position p. Requires an extent of at least 1, and another mode than
+  /// the constant one. Positions near the image need no division.
+  constexpr std::int64_t at(std::int64_t p) const noexcept {
+    if (p >= 0 && p < extent) return p;
+    const bool is_before = p < 0;
+    std::int64_t near = 0;
+    switch (repeated()) {
+      case padding_mode::reflection: near = (is_before ? 0 : 2 * (extent - 1)) - p; break;
+      case padding_mode::symmetric: near = (is_before ? -1 : 2 * extent - 1) - p; break;
+      case padding_mode::wrap: near = is_before ? p + extent : p - extent; break;
+      default: return is_before ? 0 : extent - 1;
+    }
+    return near >= 0 && near < extent ? near : piece_at(p, 1, 1).first;
+  }
+
   /// Returns the other position of a period that is the image's position q; q itself if there is none.
   constexpr std::int64_t mirrored(std::int64_t q) const noexcept {
     if (mode == padding_mode::symmetric) return period() - 1 - q;

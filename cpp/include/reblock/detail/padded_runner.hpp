@@ -279,8 +279,8 @@ class padded_runner {
   }
 
   /// Copies the runs along the first `count` axes.
-  static void copy_runs(const piece& merged, std::size_t count, const std::byte* source, std::byte* to,
-                        run_copier copy_one) noexcept {
+  [[gnu::noinline]] static void copy_runs(const piece& merged, std::size_t count, const std::byte* source,
+                                          std::byte* to, run_copier copy_one) noexcept {
     if (count == 1) return copy_one(merged.axes[0], source, to);
     const piece_axis axis = merged.axes[count - 1];
     for (std::int64_t i = 0; i < axis.count; ++i) {

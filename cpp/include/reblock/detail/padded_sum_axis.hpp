@@ -338,8 +338,9 @@ struct padded_sum_axis {
   }
 
   /// Returns the first window of a range that reaches a padded position equal to `place` modulo the period, or the end.
-  constexpr std::int64_t first_window(std::int64_t place, std::int64_t base, const index_range& range,
-                                      std::int64_t period) const noexcept {
+  [[gnu::noinline]] constexpr std::int64_t first_window(std::int64_t place, std::int64_t base,
+                                                        const index_range& range,
+                                                        std::int64_t period) const noexcept {
     const std::int64_t begin = base + range.begin * stride;
     std::int64_t rest = floor_modulo(place - begin, period);
     const std::int64_t divisor = std::gcd(period, stride);

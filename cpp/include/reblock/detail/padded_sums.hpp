@@ -407,7 +407,7 @@ class padded_summer {
   }
 
   /// Chooses the window offsets in ascending order. Offsets without a window are left out early.
-  void choose_offset(std::size_t d, std::int64_t from, const taker& take) noexcept {
+  [[gnu::noinline]] void choose_offset(std::size_t d, std::int64_t from, const taker& take) noexcept {
     if (d == sums_.rank()) return choose_window(0, from, take);
     const padded_sum_axis& axis = axes_[d];
     if (const offset_list& list = lists_[d]; list.has_all) {

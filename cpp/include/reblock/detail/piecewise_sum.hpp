@@ -250,7 +250,7 @@ class piecewise_sum {
 
   /// Makes the masks of all terms from one row of zeros, ones and zeros. Each term takes a part of the row. Returns whether
   /// there was room.
-  bool add_run(std::int64_t begin, std::int64_t end) noexcept {
+  [[gnu::noinline]] bool add_run(std::int64_t begin, std::int64_t end) noexcept {
     const std::int64_t size = columns_.element_size;
     const std::int64_t before =
         (last_.terms - 1) * last_.advance;  // places of other masks before the first one's
@@ -371,7 +371,8 @@ class piecewise_sum {
   }
 
   /// Walks the axes [axis, end), which are not in the tile.
-  void sum_tiles(const tile& t, term_list& terms, std::size_t axis, std::size_t end, offsets at) {
+  [[gnu::noinline]] void sum_tiles(const tile& t, term_list& terms, std::size_t axis, std::size_t end,
+                                   offsets at) {
     if (axis == end) {
       columns_.sum->sum(t, terms, terms.size() == 0 ? source_ : source_ + at.source,
                         sums_.first + at.destination);

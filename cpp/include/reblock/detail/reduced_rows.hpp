@@ -126,7 +126,7 @@ class reduced_rows {
   std::size_t columns() const noexcept { return columns_; }
 
   /// Begins from the values at `destination`, or from nothing.
-  void begin(const accumulation& functions, const std::byte* destination) noexcept {
+  [[gnu::noinline]] void begin(const accumulation& functions, const std::byte* destination) noexcept {
     functions_ = &functions;
     from_ = how_.by == fold_reduction::sum ? beginning::zero : beginning::first_term;
     if (!how_.accumulates) return;
@@ -187,7 +187,7 @@ class reduced_rows {
   bool list_counts(double* counts) const noexcept { return functions_->list_counts(counts, accumulators()); }
 
   /// Writes the results.
-  void finish(std::byte* destination, const quotient& by) noexcept {
+  [[gnu::noinline]] void finish(std::byte* destination, const quotient& by) noexcept {
     std::byte* const results = in_place() ? destination : terms_buffer_;
     functions_->finish(accumulators_, results, accumulators(), by);
     if (results == terms_buffer_) scatter(results, destination);

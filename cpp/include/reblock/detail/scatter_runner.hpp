@@ -129,7 +129,7 @@ class scatter_runner {
   }
 
   /// Adds the rows of the box for each index of n and c that lies outside of the other axes.
-  void add_outside(std::size_t i, const std::byte* from, std::byte* to) noexcept {
+  [[gnu::noinline]] void add_outside(std::size_t i, const std::byte* from, std::byte* to) noexcept {
     if (i == 2) return add_along(0, from, to);
     const part& own = parts_[i];
     const std::int64_t count = sums_.is_outside_[i] ? own.places.end - own.places.begin : 1;

@@ -19,7 +19,7 @@ namespace reblock::inline REBLOCK_NAMESPACE::detail {
 inline constexpr std::size_t no_axis = max_axes;
 
 /// Removes the bounds that hold everywhere, so that their axes are free.
-constexpr void drop_idle_bounds(layout& moves) noexcept {
+[[gnu::noinline]] constexpr void drop_idle_bounds(layout& moves) noexcept {
   for (std::size_t b = 0; b < moves.bound_count; ++b) {
     std::int64_t lowest = moves.bounds[b].offset;
     std::int64_t highest = lowest;
@@ -97,7 +97,7 @@ constexpr void merge_nested(layout& moves) noexcept {
 }
 
 /// Moves axis `from` to the place of axis `to` and shifts the axes between.
-constexpr void rotate_axis(layout& moves, std::size_t from, std::size_t to) noexcept {
+[[gnu::noinline]] constexpr void rotate_axis(layout& moves, std::size_t from, std::size_t to) noexcept {
   for (; from < to; ++from) std::swap(moves.axes[from], moves.axes[from + 1]);
   for (; from > to; --from) std::swap(moves.axes[from], moves.axes[from - 1]);
 }
@@ -114,7 +114,7 @@ constexpr void order_by_source(layout& moves, std::size_t count) noexcept {
 
 /// Tells whether the output is so large that it should be written past the caches: with its source, it is larger than most
 /// last-level caches, so a later read of the output would not find it there.
-constexpr bool goes_past_caches(const layout& moves, std::int64_t element_size) noexcept {
+[[gnu::noinline]] constexpr bool goes_past_caches(const layout& moves, std::int64_t element_size) noexcept {
   constexpr std::int64_t least = std::int64_t{32} * 1024 * 1024;  // bytes
   const std::int64_t bytes = total_bytes(moves, element_size);
   const bool is_read_again = bytes >= 2 * source_reach(moves, 0, element_size);

@@ -86,7 +86,8 @@ class inside_windows {
   }
 
  private:
-  void list_edges(void (*visit)(const void*, const layout&, std::size_t, bool), const void* self) const {
+  [[gnu::noinline]] void list_edges(void (*visit)(const void*, const layout&, std::size_t, bool),
+                                    const void* self) const {
     layout rest;
     rest.take(whole_);
     for (std::size_t b = 0; b < whole_.bound_count; ++b) {

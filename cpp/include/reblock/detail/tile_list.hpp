@@ -17,7 +17,7 @@ namespace reblock::inline REBLOCK_NAMESPACE::detail {
 /// The list has axes, the innermost first. It merges axes where it can.
 class tile_list {
  public:
-  void add(const tile_axis& next) noexcept {
+  [[gnu::noinline]] void add(const tile_axis& next) noexcept {
     if (next.extent == 1) return;
     if (count_ > 0) {
       tile_axis& inner = axes_[count_ - 1];
@@ -63,8 +63,8 @@ class tile_list {
     void (*call)(const void* visit, const tile&, const std::byte* source, std::byte* destination);
   };
 
-  void walk(const visitor& calls, const tile& t, std::size_t end, std::size_t taken, const std::byte* source,
-            std::byte* destination) const {
+  [[gnu::noinline]] void walk(const visitor& calls, const tile& t, std::size_t end, std::size_t taken,
+                              const std::byte* source, std::byte* destination) const {
     if (end == taken) return calls.call(calls.visit, t, source, destination);
     const tile_axis& outer = axes_[end - 1];
     for (std::int64_t i = 0; i < outer.extent; ++i) {

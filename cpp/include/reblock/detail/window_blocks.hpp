@@ -64,7 +64,7 @@ class window_runner {
   }
 
  private:
-  void walk(std::size_t i, std::int64_t source, std::int64_t destination) noexcept {
+  [[gnu::noinline]] void walk(std::size_t i, std::int64_t source, std::int64_t destination) noexcept {
     if (i == whole_.rank) return move_block(source, destination);
     const layout_axis& axis = whole_.axes[i];
     const cut_axis cut({axis.extent, axis.source_stride, axis.destination_stride}, block_.at_once[i]);
@@ -163,7 +163,7 @@ class window_planner {
   }
 
   /// Lists the axes of the part of the image under a block.
-  std::size_t list_part(part_axes& axes) const noexcept {
+  [[gnu::noinline]] std::size_t list_part(part_axes& axes) const noexcept {
     std::size_t rank = 0;
     std::array<std::size_t, max_bounds> of_bound;
     of_bound.fill(max_axes);

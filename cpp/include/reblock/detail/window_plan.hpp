@@ -3,18 +3,21 @@
 // A window_plan holds the cheapest way to move the windows of a padded image.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <type_traits>
 
 #include <reblock/detail/cheapest_way.hpp>
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/costs.hpp>
+#include <reblock/detail/engine.hpp>
 #include <reblock/detail/instruction_set.hpp>
 #include <reblock/detail/layout.hpp>
 #include <reblock/detail/lookup_move.hpp>
 #include <reblock/detail/plane_move.hpp>
 #include <reblock/detail/simplify.hpp>
 #include <reblock/detail/window_blocks.hpp>
+#include <reblock/padding_mode.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
@@ -42,6 +45,32 @@ class window_plan : public cheapest_way<lookup_move, plane_move, window_move> {
     offer<plane_move>(simple, size, set);
     if (costs.is_worth_table(cost_, bytes)) offer<lookup_move>(simple, size, set);
     if (costs.is_worth_search(cost_, bytes)) offer<window_move>(moves, element_size, set);
+  }
+  /// Does the same for a padding mode or a value outside of the image. The cost is infinity if there is no way, or if a buffer
+  /// with the padding is faster. Nothing else estimates what a buffer costs: tables have always been faster.
+  explicit window_plan(const padded_request& request,
+                       instruction_set set = usable_instruction_set()) noexcept {
+    layout simple;
+    simple.take(request.moves);
+    const std::int64_t size = simplify(simple, request.element_size);
+    offer_planes(simple, size, set, request);
+    const bool repeats = simple.bounds[0].mode != padding_mode::constant;
+    if (repeats && !std::isfinite(cost_)) offer<lookup_move>(simple, size, set);
+  }
+
+ private:
+  [[gnu::noinline]] void offer_planes(const layout& simple, std::int64_t size, instruction_set set,
+                                      const padded_request& request) noexcept {
+    plane_move planes;
+    if (!std::isfinite(planes.plan(simple, size, set))) return;
+    const double cost = planes.padded_cost();
+    const std::int64_t bytes = total_bytes(simple, size);
+    const bool is_far = bytes >= cache_sizes::near_planes;
+    const double byte = is_far ? padding_costs::far_buffered_byte : padding_costs::buffered_byte;
+    if (cost >= byte * static_cast<double>(bytes)) return;
+    planes.set_outside(request.value, request.element_size);
+    hold<plane_move>(planes);
+    cost_ = cost;
   }
 };
 static_assert(std::is_trivially_copyable_v<window_plan>);

@@ -392,14 +392,16 @@ template <class T>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
-/// Returns the steps of an instruction set.
-REBLOCK_ENGINE_FUNCTION inline conversion_steps steps_of([[maybe_unused]] instruction_set set) noexcept {
+/// Returns the steps of an instruction set. Its parameter names them, because a compiler would otherwise instantiate them in
+/// every program that includes this header.
+template <class Program = void>
+conversion_steps steps_of([[maybe_unused]] instruction_set set) noexcept {
 #if defined(__GNUC__) && defined(__x86_64__)
-  if (set == instruction_set::avx512) return avx512::conversions::steps<>;
-  if (set == instruction_set::avx2) return avx2::conversions::steps<>;
+  if (set == instruction_set::avx512) return avx512::conversions::steps<Program>;
+  if (set == instruction_set::avx2) return avx2::conversions::steps<Program>;
 #endif
 #if defined(__GNUC__) && (defined(__x86_64__) || defined(__aarch64__))
-  return baseline::conversions::steps<>;
+  return baseline::conversions::steps<Program>;
 #else
   constexpr auto none = [](element_type, auto) noexcept -> run_step { return nullptr; };
   return {none, none, none};
