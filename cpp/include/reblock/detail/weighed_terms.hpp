@@ -126,8 +126,8 @@ class piece_weigher {
         continue;
       }
       all = used_;
-      const std::size_t bytes =
-          chosen_period_ == 0 ? sizeof(double) : (chosen_period_ + 1) * all->weight_size;
+      const std::size_t places = chosen_period_ + chosen_period_ % 2;  // list_pairs() fills both halves
+      const std::size_t bytes = chosen_period_ == 0 ? sizeof(double) : places * all->weight_size;
       const std::size_t step = (bytes + kept_alignment - 1) / kept_alignment * kept_alignment;
       if (step > static_cast<std::size_t>(most_kept_bytes / lists)) return;
       std::memcpy(kept_ + static_cast<std::size_t>(number) * step, chosen_, bytes);
