@@ -63,6 +63,10 @@ template <std::size_t Count>
 struct register_places {
   static constexpr std::size_t count = Count;
 };
+template <std::size_t Count, std::size_t N, std::size_t Size>
+struct registers_in_row {
+  static constexpr std::size_t count = Count;
+};
 template <class Kernel, std::size_t N>
 struct lane_steps {};
 template <class T, class A>
