@@ -41,6 +41,7 @@ py::dtype to_dtype(py::handle value) {
 
 /// Any numbers as an array of float64. TypeError for what cannot be one.
 py::array to_doubles(py::handle value) {
+  if (py::array_t<double, py::array::c_style>::check_(value)) return py::reinterpret_borrow<py::array>(value);
   const py::array given = to_input(value, "weights");
   const char kind = given.dtype().kind();
   if (kind == 'c' || kind == 'M' || kind == 'm' || kind == 'S' || kind == 'U') {
@@ -73,43 +74,41 @@ bool has_lists(py::handle value) {
 
 }  // namespace
 
+weight_arguments::weight_arguments(py::handle weights) {
+  if (!has_lists(weights)) {
+    const py::array all = arrays_.emplace_back(to_doubles(weights));
+    if (all.ndim() == 0)
+      raise_type_error("weights", "an array, or a sequence with one for each axis", weights);
+    const axis_values extents = extents_of(all);
+    values_ = tensor_view<const double>(static_cast<const double*>(all.data()), extents);
+    return;
+  }
+  for (const py::handle item : py::reinterpret_borrow<py::sequence>(weights)) {
+    const py::array& axis = arrays_.emplace_back(to_doubles(item));
+    if (axis.ndim() != 1) {
+      error why;
+      why << "weights must have one axis in each array of a sequence, got shape " << extents_of(axis);
+      throw py::value_error(why.message());
+    }
+    values_.push_back({static_cast<const double*>(axis.data()), static_cast<std::size_t>(axis.size())});
+  }
+}
+
 fold_arguments::fold_arguments(const py::dtype& columns, py::handle accumulate, py::handle reduction,
-                               py::handle weights, py::handle dtype)
+                               const weight_arguments* weights, py::handle dtype)
     : dtype_(dtype.is_none() ? columns : to_dtype(dtype)),
       terms_(summation_of(columns, "columns")),
       is_plain_sum_(false) {
   options_.accumulate = to_bool(accumulate, "accumulate");
   options_.reduction = to_reduction(reduction);
-  read_weights(weights);
-  is_plain_sum_ = options_.reduction == fold_reduction::sum && weights.is_none() &&
+  if (weights != nullptr) options_.weights = weights->values();
+  is_plain_sum_ = options_.reduction == fold_reduction::sum && weights == nullptr &&
                   (dtype.is_none() || dtype_.equal(columns));
   if (is_plain_sum_) return;
   reducer_ = {{format_of(columns, "columns"), format_of(dtype_, "dtype")},
               options_.reduction,
               options_.weights,
               options_.accumulate};
-}
-
-void fold_arguments::read_weights(py::handle weights) {
-  if (weights.is_none()) return;
-  if (!has_lists(weights)) {
-    const py::array all = weights_.emplace_back(to_doubles(weights));
-    if (all.ndim() == 0)
-      raise_type_error("weights", "an array, or a sequence with one for each axis", weights);
-    const axis_values extents = extents_of(all);
-    options_.weights = tensor_view<const double>(static_cast<const double*>(all.data()), extents);
-    return;
-  }
-  for (const py::handle item : py::reinterpret_borrow<py::sequence>(weights)) {
-    const py::array& axis = weights_.emplace_back(to_doubles(item));
-    if (axis.ndim() != 1) {
-      error why;
-      why << "weights must have one axis in each array of a sequence, got shape " << extents_of(axis);
-      throw py::value_error(why.message());
-    }
-    options_.weights.push_back(
-        {static_cast<const double*>(axis.data()), static_cast<std::size_t>(axis.size())});
-  }
 }
 
 void fold_arguments::check(const axis_values& window_sizes) const {

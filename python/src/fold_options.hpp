@@ -15,12 +15,24 @@ namespace reblock::python {
 
 namespace py = pybind11;
 
-/// The options of a call of fold, and the arrays of their weights.
+/// The weights of a call of fold, and the arrays that hold them.
+class weight_arguments {
+ public:
+  explicit weight_arguments(py::handle weights);
+
+  const window_weights& values() const noexcept { return values_; }
+
+ private:
+  window_weights values_;
+  std::vector<py::array> arrays_;
+};
+
+/// The options of a call of fold. Its weights must outlive it.
 class fold_arguments {
  public:
-  /// Reads the arguments. `columns` is the dtype of the columns.
-  fold_arguments(const py::dtype& columns, py::handle accumulate, py::handle reduction, py::handle weights,
-                 py::handle dtype);
+  /// Reads the arguments. `columns` is the dtype of the columns. `weights` is null without weights.
+  fold_arguments(const py::dtype& columns, py::handle accumulate, py::handle reduction,
+                 const weight_arguments* weights, py::handle dtype);
 
   const fold_options& options() const noexcept { return options_; }
   const detail::summation& terms() const noexcept { return terms_; }
@@ -32,14 +44,11 @@ class fold_arguments {
   void check(const axis_values& window_sizes) const;
 
  private:
-  void read_weights(py::handle weights);
-
   py::dtype dtype_;
   detail::summation terms_;
   fold_options options_;
   mutable detail::reducer reducer_;  ///< a plan fills in its functions
   bool is_plain_sum_;
-  std::vector<py::array> weights_;
 };
 
 }  // namespace reblock::python

@@ -245,7 +245,8 @@ detail::element_type element_type_of(const py::dtype& dtype) {
     default: break;
   }
   // NumPy has no bfloat16 of its own; ml_dtypes' is the one that arrays have.
-  if (size == 2 && text(dtype.attr("name")) == "bfloat16") return detail::element_type::bfloat16;
+  const bool builtin = dtype.num() < builtin_types;
+  if (!builtin && size == 2 && text(dtype.attr("name")) == "bfloat16") return detail::element_type::bfloat16;
   return dtype.kind() == 'f' ? floating_type(size) : none;
 }
 

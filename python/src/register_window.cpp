@@ -538,13 +538,14 @@ py::object fold_array(py::handle columns, py::handle output_sizes, py::handle wi
   };
   if (weights.is_none()) {
     return run_planned(planned_function::fold, input, arguments, nullptr, [&] {
-      return describe(fold_arguments(input.dtype(), accumulate, reduction, weights, dtype));
+      return describe(fold_arguments(input.dtype(), accumulate, reduction, nullptr, dtype));
     });
   }
-  const fold_arguments how(input.dtype(), accumulate, reduction, weights, dtype);
-  const given_weights given{place_of_weights, how.options().weights};
+  const weight_arguments all(weights);
+  const given_weights given{place_of_weights, all.values()};
   return run_planned(
-      planned_function::fold, input, arguments, nullptr, [&] { return describe(how); }, &given);
+      planned_function::fold, input, arguments, nullptr,
+      [&] { return describe(fold_arguments(input.dtype(), accumulate, reduction, &all, dtype)); }, &given);
 }
 
 py::object unfold_shape(py::handle shape, py::handle window_sizes, py::handle strides, py::handle dilations,

@@ -24,6 +24,7 @@
 
 #include "draw.hpp"
 #include "executors.hpp"
+#include "oracle.hpp"
 
 namespace reblock {
 namespace {
@@ -272,6 +273,36 @@ void run_conversions(runner& runs) {
   });
 }
 
+/// Weighted sums of windows that share no position, whose lists of weights have room or none.
+template <class T>
+void run_separate_windows(runner& runs) {
+  const auto* from = reinterpret_cast<const T*>(runs.input());
+  auto* to = reinterpret_cast<T*>(runs.output());
+  test::backward_executor chunks{2};
+  for (const double first : {1.0, 1 + 0x1p-30}) {
+    std::vector<double> weights(64, 2);
+    weights[0] = first;
+    for (const std::int64_t size : {3, 7, 64}) {
+      for (const axis_values& spatial : {axis_values{4 * size, 3 * size}, axis_values{size, 2 * size, size},
+                                         axis_values{64 * size}, axis_values{640, 640}}) {
+        const window sliding{.sizes = size, .strides = size, .start_padding = 2};
+        fold_options sums;
+        for (std::size_t d = 0; d < spatial.size(); ++d)
+          sums.weights.push_back(std::span(weights).first(static_cast<std::size_t>(size)));
+        for (const std::size_t channel_axis : {std::size_t{1}, spatial.size() + 1}) {
+          const axis_values image = oracle::join(2, 3, spatial, channel_axis);
+          const auto axis = static_cast<std::int64_t>(channel_axis);
+          const axis_values columns = unfold_extents(image, sliding, axis);
+          const tensor_view<const T> in_columns(from, columns);
+          const tensor_view<T> out_image(to, image);
+          runs.run_call([&] { fold(in_columns, out_image, sliding, sums, serial_executor(), axis); });
+          runs.run_call([&] { fold(in_columns, out_image, sliding, sums, chunks, axis); });
+        }
+      }
+    }
+  }
+}
+
 /// Padding modes of images that are summed in groups of channels, and of signals; reductions with and without them.
 void run_modes_and_reductions(runner& runs) {
   const auto* from = reinterpret_cast<const float*>(runs.input());
@@ -311,6 +342,11 @@ TEST_CASE("a stack of 128 KiB is enough for a call") {
   SUBCASE("on views") { run_calls(runs); }
   SUBCASE("with conversions") { run_conversions(runs); }
   SUBCASE("with padding modes and reductions") { run_modes_and_reductions(runs); }
+  SUBCASE("with weights of windows that share no position") {
+    run_separate_windows<std::uint8_t>(runs);
+    run_separate_windows<float>(runs);
+    run_separate_windows<double>(runs);
+  }
   SUBCASE("small") { run_small(runs); }
   SUBCASE("large") { run_large(runs); }
   CHECK(runs.most_used() <= promised_bytes);

@@ -184,6 +184,76 @@ TEST_CASE_TEMPLATE("long rows of windows have the weights of a window again and 
   }
 }
 
+/// A fold of windows side by side whose weights are integers, or integers and a fraction, and what is to be in the image.
+template <class T>
+void check_lists(std::mt19937& random, const axis_values& sizes, const axis_values& counts,
+                 std::size_t channel_axis, std::int64_t channels, std::size_t fraction_axis) {
+  axis_values spatial = sizes;
+  for (std::size_t d = 0; d < sizes.size(); ++d) spatial[d] *= counts[d];
+  const axis_values image = oracle::join(2, channels, spatial, channel_axis);
+  const axis_values zeros = axis_values::repeat(sizes.size(), 0);
+  const window w{.sizes = sizes,
+                 .strides = sizes,
+                 .dilations = axis_values::repeat(sizes.size(), 1),
+                 .start_padding = zeros,
+                 .end_padding = zeros};
+  const axis_values shape = unfold_extents(image, w, static_cast<std::int64_t>(channel_axis));
+  std::vector<T> columns(static_cast<std::size_t>(oracle::volume(shape)));
+  for (T& term : columns) term = static_cast<T>(draw(random, 0, 9));
+  std::vector<std::vector<double>> axes;
+  for (const std::int64_t size : sizes) {
+    std::vector<double>& own = axes.emplace_back();
+    for (std::int64_t o = 0; o < size; ++o) own.push_back(static_cast<double>(draw(random, 1, 3)));
+  }
+  // no float is this weight, and its products with small integers are doubles
+  if (fraction_axis < axes.size()) axes[fraction_axis].back() = 1 + 0x1p-30;
+  window_weights weights;
+  for (const std::vector<double>& own : axes) weights.push_back(own);
+  std::vector<T> result(static_cast<std::size_t>(oracle::volume(image)), T(77));
+  fold(tensor_view<const T>(columns.data(), shape), tensor_view<T>(result.data(), image), w,
+       {.weights = weights}, test::backward_executor{3}, static_cast<std::int64_t>(channel_axis));
+  std::vector<T> expected(result.size());
+  const std::int64_t offsets = oracle::volume(sizes);
+  oracle::for_each_window_pair(
+      image, w, channel_axis, [&](const axis_values& in_columns, const axis_values& in_image, bool) {
+        std::int64_t offset = in_columns[1] % offsets;
+        double weight = 1;
+        for (std::size_t d = sizes.size(); d-- > 0; offset /= sizes[d])
+          weight *= axes[d][static_cast<std::size_t>(offset % sizes[d])];
+        expected[static_cast<std::size_t>(oracle::rank(in_image, image))] =
+            times<T>(weight, columns[static_cast<std::size_t>(oracle::rank(in_columns, shape))]);
+      });
+  CHECK(result == expected);
+}
+
+TEST_CASE_TEMPLATE("rows at all other offsets have lists of their own, of one type of weights", T,
+                   std::uint8_t, std::int16_t, float, double) {
+  std::mt19937 random(3);
+  for (std::size_t fraction_axis = 0; fraction_axis < 5; ++fraction_axis) {
+    CAPTURE(fraction_axis);
+    if (std::is_integral_v<T> && fraction_axis < 4) continue;  // fractions have other sums
+    check_lists<T>(random, {2, 3, 4}, {2, 3, 9}, 1, 2, fraction_axis);
+    check_lists<T>(random, {3, 2, 5}, {2, 4, 7}, 4, 3, fraction_axis);
+    check_lists<T>(random, {2, 2, 3, 7}, {2, 1, 2, 5}, 1, 1, fraction_axis);
+    check_lists<T>(random, {4, 3, 2, 1}, {1, 2, 3, 40}, 1, 2, fraction_axis);
+    check_lists<T>(random, {3, 1, 4, 16}, {2, 3, 2, 8}, 1, 1, fraction_axis);
+    check_lists<T>(random, {5, 8}, {40, 60}, 1, 4, fraction_axis);  // several pieces
+  }
+}
+
+TEST_CASE_TEMPLATE("lists of weights may have room or none", T, std::uint8_t, std::int16_t, float, double) {
+  std::mt19937 random(4);
+  for (const std::int64_t row : {1, 37, 64, 100, 128, 255, 256}) {
+    CAPTURE(row);
+    for (const std::int64_t rows : {1, 2, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257}) {
+      CAPTURE(rows);
+      check_lists<T>(random, {rows, row}, {2, row == 1 ? 70 : 1}, 1, 1, 2);
+    }
+    check_lists<T>(random, {8, 9, row}, {1, 2, row == 1 ? 70 : 1}, 1, 1, 0);
+    check_lists<T>(random, {16, 3, row}, {1, 2, row == 1 ? 70 : 2}, 1, 1, 1);
+  }
+}
+
 TEST_CASE_TEMPLATE("a single term is its own mean, maximum and minimum", T, std::uint8_t, std::int16_t,
                    std::int64_t, float, double) {
   for (const unsigned seed : test::seeds(300, 60)) {

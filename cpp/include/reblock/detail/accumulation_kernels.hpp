@@ -55,6 +55,14 @@ struct quotient {
   }
 };
 
+/// The weights of rows of single terms. A row has one weight, a double, if `period` is 0, else the list of so many that
+/// list_weighing() has made. If rows are longer, lanes of any width divide it.
+struct weight_list {
+  const std::byte* first = nullptr;
+  std::size_t period = 0;
+  std::size_t row_step = 0;  ///< from the list of a row to that of the next, bytes
+};
+
 /// Rows that need no lists for each accumulator may have so many, if there is room.
 [[gnu::visibility("hidden")]] inline constexpr std::size_t most_together = 4 * most_accumulators;
 
@@ -68,10 +76,8 @@ struct accumulation {
   /// Converts `period` weights, where they are, to the type that accumulators multiply by, and repeats them until there are
   /// `count`. Returns whether this is exact.
   bool (*list_weights)(double* weights, std::size_t count, std::size_t period);
-  /// Makes sums of rows of contiguous single terms, where they are. `weights` has one weight if `period` is 0, else the list
-  /// of so many that list_weighing() has made. If rows are longer, lanes of any width divide it.
-  void (*weigh)(std::byte* terms, std::size_t columns, const tile_axis& rows, const double* weights,
-                std::size_t period);
+  /// Makes sums of rows of contiguous single terms, where they are.
+  void (*weigh)(std::byte* terms, std::size_t columns, const tile_axis& rows, const weight_list& weights);
   /// Writes the contiguous results of `count` accumulators.
   void (*finish)(const std::byte* row, std::byte* results, std::size_t count, const quotient&);
   /// Makes numbers of terms, where they are, a list by which finish() divides fast. Returns whether it can.
@@ -85,6 +91,7 @@ struct accumulation {
   bool (*list_weighing)(double* weights, std::size_t count, std::size_t period);
   /// Accumulators that have room in accumulators_bytes.
   std::size_t most;
+  std::size_t weight_size;  ///< of a weight in a list, bytes
 };
 /// Bytes of a row of any accumulators: two long doubles each.
 [[gnu::visibility("hidden")]] inline constexpr std::size_t accumulators_bytes = most_accumulators * 32;

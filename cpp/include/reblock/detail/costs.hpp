@@ -176,6 +176,8 @@ struct padding_costs {
   static constexpr std::int64_t least_split = 512 * 1024;
   /// Sums of whole bands are faster if fewer positions than these lie inside for each one that has terms from the padding.
   static constexpr std::int64_t most_inside = 8;
+  /// From this share of inner positions on, plain sums of all positions take no longer than those of the inner ones.
+  static constexpr double least_inner_share = 0.5;
 };
 
 /// Limits and weights of fold, measured in the same way.

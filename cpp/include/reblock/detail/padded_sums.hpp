@@ -111,11 +111,24 @@ struct padded_sums {
     }
   }
 
-  /// Returns the plain sums of the positions without terms from the padding. If sums accumulate, it leaves out positions
-  /// without terms. Its output begins `output_offset` bytes behind the whole output.
+  /// Tells whether the plain sums are those of all positions, because whole rows are faster. Sums that accumulate would begin
+  /// from these sums.
+  bool sums_all_inside() const noexcept {
+    double share = 1;
+    for (std::size_t d = 0; d < rank(); ++d) {
+      const index_range inner = axis(d).inner();
+      share *= static_cast<double>(inner.end - inner.begin) / static_cast<double>(request.extents[2 + d]);
+    }
+    return !request.accumulates && share >= padding_costs::least_inner_share;
+  }
+
+  /// Returns the plain sums of the positions without terms from the padding, and sometimes of all positions: these are summed
+  /// again later. If sums accumulate, it leaves out positions without terms. Its output begins `output_offset` bytes behind
+  /// the whole output.
   sum_request inner() const noexcept {
     sum_request part = request;
     part.mode = padding_mode::constant;
+    if (sums_all_inside()) return part;
     for (std::size_t d = 0; d < rank(); ++d) {
       const padded_sum_axis along = axis(d);
       index_range range = along.inner();
@@ -137,7 +150,7 @@ struct padded_sums {
  private:
   std::int64_t groups_of_image() const noexcept {
     if (rank() == 1) return 1;
-    constexpr std::int64_t cached = 256 * 1024;  // bytes
+    constexpr std::int64_t cached = 512 * 1024;  // bytes
     std::int64_t rest = cached / request.sum.element_size;
     for (std::size_t i = 2; i < request.moves.rank; ++i) {
       rest /= std::max<std::int64_t>(request.moves.axes[i].extent, 1);
@@ -160,9 +173,7 @@ class padded_summer {
         rows_(how_) {
     for (std::size_t d = 0; d < sums.rank(); ++d) {
       axes_[d] = sums.axis(d);
-      const index_range inner = axes_[d].inner();
-      const std::int64_t extent = axes_[d].image.extent;
-      parts_[d] = {index_range{0, inner.begin}, inner, index_range{inner.end, extent}};
+      cut(axes_[d], parts_[d]);
     }
   }
 
@@ -170,16 +181,38 @@ class padded_summer {
   void run() noexcept { choose_region(0, true); }
 
  private:
+  /// A part of an axis has positions with their own terms only, or others. Where all axes have the former, plain sums have
+  /// summed them.
+  struct part {
+    index_range range{0, 0};
+    bool is_in = false;
+  };
+  using parts = std::array<part, 5>;
+
+  /// Cuts an axis. A reflection is not that of the positions at both ends, which have their own terms.
+  void cut(const padded_sum_axis& axis, parts& to) const noexcept {
+    const index_range inner = axis.inner();
+    const std::int64_t extent = axis.image.extent;
+    const bool has_ends = sums_.sums_all_inside() && axis.image.mode == padding_mode::reflection;
+    const std::int64_t first = has_ends && inner.begin > 0 && inner.begin < extent ? 1 : 0;
+    const std::int64_t last = has_ends && inner.end < extent && inner.end > 0 ? 1 : 0;
+    to[0] = {{0, first}, true};
+    to[1] = {{first, inner.begin}, false};
+    to[2] = {inner, true};
+    to[3] = {{inner.end, extent - last}, false};
+    to[4] = {{extent - last, extent}, true};
+  }
+
   void choose_region(std::size_t d, bool is_inner) noexcept {
     if (d == sums_.rank()) {
       if (!is_inner) walk_region();
       return;
     }
-    for (std::size_t i = 0; i < parts_[d].size(); ++i) {
-      region_[d] = parts_[d][i];
+    for (const part& next : parts_[d]) {
+      region_[d] = next.range;
       if (region_[d].begin == region_[d].end) continue;
-      is_in_[d] = i == 1;
-      choose_region(d + 1, is_inner && i == 1);
+      is_in_[d] = next.is_in;
+      choose_region(d + 1, is_inner && next.is_in);
     }
   }
 
@@ -429,7 +462,7 @@ class padded_summer {
   const std::byte* columns_;
   std::byte* image_;
   std::array<padded_sum_axis, max_bounds> axes_;
-  std::array<std::array<index_range, 3>, max_bounds> parts_;
+  std::array<parts, max_bounds> parts_;
   std::array<index_range, max_bounds> region_;
   std::array<bool, max_bounds> is_in_;       ///< whether positions of the region have only their own terms
   std::array<std::int64_t, max_bounds> at_;  ///< the position

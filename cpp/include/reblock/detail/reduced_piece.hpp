@@ -368,6 +368,13 @@ class reduced_piece {
   /// Computes the different weights of a term, and adds them to the sums of weights.
   void fill_weights(double* to, const std::array<std::int64_t, max_rank>& chosen) noexcept {
     const window_weights& w = how_.weights;
+    if (has_masks()) {  // all elements have one weight
+      std::array<std::int64_t, max_bounds> offsets{};
+      for (std::size_t d = 0; d < spatial_; ++d) offsets[d] = offsets_[d] + chosen[d] * terms_[d].cycle;
+      *to = weight_at(w, offsets, spatial_);
+      if (sums_weights()) factors_[0] += *to;
+      return;
+    }
     double product = 1;                    // of the axes along which the weight does not vary
     const double* first = w.values(0);     // of all axes, where there are no products
     const double* along_row = nullptr;     // products: of the axis of `outer_`

@@ -8,6 +8,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <numeric>
 #include <type_traits>
@@ -54,12 +55,18 @@ class piece_weigher {
     }
   }
 
-  void weigh(std::byte* piece) noexcept { walk(0, piece); }
+  void weigh(std::byte* piece) noexcept {
+    if (!has_tried_) keep_lists();
+    if (kept_step_ == 0) return walk(0, piece);
+    walk_kept(outer_count_, 0, piece);
+  }
 
  private:
   using image_axis = single_terms::image_axis;
   static constexpr std::int64_t most_listed = 1024;  ///< weights
   static constexpr std::int64_t most_lanes = 64;     ///< of a register
+  static constexpr std::int64_t most_kept_bytes = 16 * 1024;
+  static constexpr std::size_t kept_alignment = 64;  ///< of lists, bytes
 
   /// Takes axes into a row, the innermost first: those along which weights do not change, and one along which they do.
   void choose_row(const single_terms& terms) noexcept {
@@ -98,6 +105,76 @@ class piece_weigher {
     offset = begin;
   }
 
+  /// Lists the weights of all rows once, if there is room, and rows have one list. So rows that follow each other in the image
+  /// follow each other in time.
+  void keep_lists() noexcept {
+    has_tried_ = true;
+    if (segment_ < length_) return;
+    std::int64_t lists = 1;
+    for (std::size_t i = 0; i < outer_count_; ++i) {
+      if (outer_[i]->offsets > most_kept_bytes / lists) return;
+      lists *= outer_[i]->offsets;
+    }
+    const accumulation* all = nullptr;
+    for (std::int64_t number = 0; number < lists; ++number) {
+      list_row(number);
+      if (all != nullptr && all != used_) {  // all lists need weights of one type
+        exact_ = nullptr;
+        product_count_ = 0;
+        all = nullptr;
+        number = -1;
+        continue;
+      }
+      all = used_;
+      const std::size_t places = chosen_period_ + chosen_period_ % 2;  // list_pairs() fills both halves
+      const std::size_t bytes = chosen_period_ == 0 ? sizeof(double) : places * all->weight_size;
+      const std::size_t step = (bytes + kept_alignment - 1) / kept_alignment * kept_alignment;
+      if (step > static_cast<std::size_t>(most_kept_bytes / lists)) return;
+      std::memcpy(kept_ + static_cast<std::size_t>(number) * step, chosen_, bytes);
+      if (number + 1 == lists) kept_step_ = step;
+    }
+  }
+  /// Lists the weights of a row. Numbers count the offsets along the other axes, those of outer_[0] fastest.
+  void list_row(std::int64_t number) noexcept {
+    const std::array<std::int64_t, max_rank> begin = offsets_;
+    for (std::size_t i = 0; i < outer_count_; ++i) {
+      offsets_[outer_[i]->spatial_axis] += number % outer_[i]->offsets;
+      number /= outer_[i]->offsets;
+    }
+    choose_weights(0, repeated_ != 0 ? repeated_ : length_);
+    offsets_ = begin;
+  }
+
+  /// Walks the offsets along the other axes, but those of outer_[0]. Rows have the lists from `list` on.
+  void walk_kept(std::size_t end, std::int64_t list, std::byte* first) noexcept {
+    if (end > 1) {
+      const image_axis& axis = *outer_[end - 1];
+      for (std::int64_t k = 0; k < axis.offsets; ++k)
+        walk_kept(end - 1, list * axis.offsets + k, first + k * axis.step);
+      return;
+    }
+    weight_list weights{kept_, chosen_period_, kept_step_};
+    if (end > 0) weights.first += static_cast<std::size_t>(list * outer_[0]->offsets) * kept_step_;
+    const tile_axis offsets{end > 0 ? outer_[0]->offsets : 1, 0, end > 0 ? outer_[0]->step : 0};
+    const auto columns = static_cast<std::size_t>(length_);
+    const auto weigh = used_->weigh;
+    windows_.for_each(
+        [=](const tile& t, const std::byte*, std::byte* rows) {
+          for_each_row(t, rows, rows, [&](const std::byte*, std::byte* row) {
+            for (std::int64_t i = 0; i < t.outer.extent; ++i) {
+              std::byte* const at = row + i * t.outer.destination_stride;
+              if (offsets.extent == 1) {
+                weigh(at, columns, t.inner, {weights.first, weights.period, 0});
+                continue;
+              }
+              for (std::int64_t k = 0; k < t.inner.extent; ++k)
+                weigh(at + k * t.inner.destination_stride, columns, offsets, weights);
+            }
+          });
+        },
+        first, first, part_size_);
+  }
+
   /// Weighs all rows whose offsets along the other axes are the current ones.
   void weigh_rows(std::byte* first) noexcept {
     std::int64_t count = 0;
@@ -109,8 +186,8 @@ class piece_weigher {
           [this, count](const tile& t, const std::byte*, std::byte* rows) {
             for_each_row(t, rows, rows, [&](const std::byte*, std::byte* row) {
               for (std::int64_t i = 0; i < t.outer.extent; ++i) {
-                weigh_(row + i * t.outer.destination_stride, static_cast<std::size_t>(count), t.inner,
-                       chosen_, chosen_period_);
+                used_->weigh(row + i * t.outer.destination_stride, static_cast<std::size_t>(count), t.inner,
+                             {chosen_, chosen_period_, 0});
               }
             });
           },
@@ -166,8 +243,8 @@ class piece_weigher {
     use(functions_, count);
   }
   void use(const accumulation& functions, std::size_t count) noexcept {
-    weigh_ = functions.weigh;
-    chosen_ = row_ == nullptr ? weights_ : listed_weights_;
+    used_ = &functions;
+    chosen_ = reinterpret_cast<const std::byte*>(row_ == nullptr ? weights_ : listed_weights_);
     chosen_period_ = row_ == nullptr ? 0 : count;
   }
 
@@ -190,10 +267,10 @@ class piece_weigher {
 
   const reducer& how_;
   const accumulation& functions_;
-  const accumulation* exact_;  ///< of floats, or null
-  decltype(accumulation::weigh) weigh_ = nullptr;
-  std::int64_t parts_;      ///< of an element
-  std::int64_t part_size_;  ///< bytes
+  const accumulation* exact_;           ///< of floats, or null
+  const accumulation* used_ = nullptr;  ///< by the chosen weights
+  std::int64_t parts_;                  ///< of an element
+  std::int64_t part_size_;              ///< bytes
   std::array<bool, max_rank> is_in_row_{};
   const image_axis* row_ = nullptr;  ///< the axis of a row along which weights change, or null
   std::int64_t repeats_ = 1;         ///< parts side by side with the same weight
@@ -212,11 +289,14 @@ class piece_weigher {
   double product_ = 0;  ///< of the weights of other axes, in weights_
   std::int64_t product_place_ = 0;
   std::int64_t product_count_ = 0;
-  const double* chosen_ = nullptr;
+  const std::byte* chosen_ = nullptr;
   std::size_t chosen_period_ = 0;
+  bool has_tried_ = false;     ///< to keep lists
+  std::size_t kept_step_ = 0;  ///< from list to list, bytes, or 0: there is no room
   double row_weights_[most_listed];
   double weights_[most_accumulators];
   double listed_weights_[most_accumulators];
+  alignas(kept_alignment) std::byte kept_[most_kept_bytes];
 };
 
 /// A weighed_windows is trivially copyable.

@@ -4,12 +4,15 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <limits>
 #include <type_traits>
+#include <utility>
 
 #include <reblock/data_type.hpp>
 #include <reblock/detail/accumulation_kernels.hpp>
@@ -55,6 +58,14 @@ template <std::size_t N>
 template <class A, std::size_t N>
 struct lane_tail {
   explicit lane_tail(std::size_t elements) noexcept;
+};
+template <std::size_t Count>
+struct register_places {
+  static constexpr std::size_t count = Count;
+};
+template <std::size_t Count, std::size_t N, std::size_t Size>
+struct registers_in_row {
+  static constexpr std::size_t count = Count;
 };
 template <class Kernel, std::size_t N>
 struct lane_steps {};
