@@ -65,7 +65,7 @@ class piece_weigher {
   using image_axis = single_terms::image_axis;
   static constexpr std::int64_t most_listed = 1024;  ///< weights
   static constexpr std::int64_t most_lanes = 64;     ///< of a register
-  static constexpr std::int64_t most_kept_bytes = 16 * 1024;
+  static constexpr std::int64_t most_kept_bytes = 4 * 1024;
   static constexpr std::size_t kept_alignment = 64;  ///< of lists, bytes
 
   /// Takes axes into a row, the innermost first: those along which weights do not change, and one along which they do.
