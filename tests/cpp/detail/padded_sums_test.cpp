@@ -73,7 +73,8 @@ TEST_CASE_TEMPLATE("positions at the ends have the terms that the mode gives the
              .dilations = test::draw_values(random, axes, 1, 2),
              .start_padding = test::draw_values(random, axes, 0, 2),
              .end_padding = test::draw_values(random, axes, 0, 2)};
-    if (oracle::volume(oracle::block_counts(spatial, w)) == 0) continue;  // the window does not fit
+    const axis_values counts = oracle::block_counts(spatial, w);
+    if (std::any_of(counts.begin(), counts.end(), [](std::int64_t count) { return count < 1; })) continue;
     const axis_values image = oracle::join(draw(random, 1, 2), draw(random, 1, 5), spatial, 1);
     for (const padding_mode mode :
          {padding_mode::reflection, padding_mode::edge, padding_mode::symmetric, padding_mode::wrap}) {
