@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -43,13 +42,6 @@ inline result<double> check_weights(const double* first, const axis_values& exte
 constexpr int most_exponent_of_weights(element_type results, fold_reduction by) noexcept {
   if (by == fold_reduction::mean) return exponent_of_means(results);
   return is_half(results) ? 127 : 1023;  // of float and of double
-}
-
-/// Returns 2^exponent. <cmath> is a long header for this alone.
-constexpr double two_to_the(int exponent) noexcept {
-  constexpr int bias = std::numeric_limits<double>::max_exponent - 1;
-  constexpr int fraction_bits = std::numeric_limits<double>::digits - 1;
-  return std::bit_cast<double>(static_cast<std::uint64_t>(exponent + bias) << fraction_bits);
 }
 
 /// Checks the options of fold for windows of these sizes.

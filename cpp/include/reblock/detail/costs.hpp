@@ -36,6 +36,11 @@ struct [[gnu::visibility("hidden")]] cache_sizes {
   static constexpr std::int64_t far_block = 24 * 1024;
 };
 
+/// Limits of runs, measured in the same way: bytes of the longest run whose stores need not be aligned.
+struct run_costs {
+  static constexpr std::size_t longest_short_run = 1024;
+};
+
 /// Bytes of the narrowest registers that move squares and streams.
 inline constexpr std::int64_t lane_bytes = 16;
 

@@ -3,6 +3,7 @@
 // These types describe a reduction of fold at the engine's boundary, without its arithmetic (accumulation.hpp).
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -60,6 +61,13 @@ constexpr int exponent_of_means(element_type results) noexcept {
   return is_half(results) ? 100 : 800;  // of float and of double
 }
 
+/// Returns 2^exponent. <cmath> is a long header for this alone.
+constexpr double two_to_the(int exponent) noexcept {
+  constexpr int bias = std::numeric_limits<double>::max_exponent - 1;
+  constexpr int fraction_bits = std::numeric_limits<double>::digits - 1;
+  return std::bit_cast<double>(static_cast<std::uint64_t>(exponent + bias) << fraction_bits);
+}
+
 /// A reducer describes a fold that is no plain sum.
 struct reducer {
   reduction types;
@@ -71,7 +79,7 @@ struct reducer {
 
   /// Tells whether weights that add up to `sum` make a mean. Else the mean is 0.
   constexpr bool makes_mean(double sum) const noexcept {
-    return sum >= (is_half(types.results.part) ? 0x1p-100 : 0x1p-800);
+    return sum >= two_to_the(-exponent_of_means(types.results.part));
   }
   /// Returns the factor that makes a sum a mean, if the weights of its terms, or their number, add up to `sum`.
   constexpr double factor_of_mean(double sum) const noexcept { return makes_mean(sum) ? 1 / sum : 0; }

@@ -15,6 +15,7 @@
 #include <reblock/detail/added_zero.hpp>
 #include <reblock/detail/compiler.hpp>
 #include <reblock/detail/configuration.hpp>
+#include <reblock/detail/costs.hpp>
 #include <reblock/detail/registers.hpp>
 #include <reblock/detail/row_terms.hpp>
 #include <reblock/detail/runs.hpp>
