@@ -24,11 +24,11 @@
 #include <reblock/detail/layout.hpp>
 #include <reblock/detail/lookup_move.hpp>
 #include <reblock/detail/offers.hpp>
+#include <reblock/detail/padded_runner.hpp>
+#include <reblock/detail/padded_windows.hpp>
 #include <reblock/detail/plan_blocks.hpp>
 #include <reblock/detail/plane_move.hpp>
 #include <reblock/detail/simplify.hpp>
-#include <reblock/detail/split_windows.hpp>
-#include <reblock/detail/window_blocks.hpp>
 #include <reblock/reblock.hpp>
 
 #include "drawn_layouts.hpp"
@@ -185,12 +185,8 @@ class measurement {
   /// Tries the ways of layouts with bounds.
   void try_windows(const drawn_layout& drawn, const layout& simple, std::int64_t size) {
     try_way<plane_move>("planes", simple, size);
-    try_way<window_move>("windows", drawn.moves, drawn.element_size);
-    const split_windows split(drawn.moves, drawn.element_size, set_, std::numeric_limits<double>::infinity());
-    try_run("split windows", drawn.element_size, split.cost(), [&](const std::byte* from, std::byte* to) {
-      split.inside().run(from, to);
-      split.for_each_edge([&](const window_move& edge) { edge.run(from, to); });
-    });
+    const padded_move windows({drawn.moves, drawn.element_size}, set_);
+    try_offer("padded windows", drawn.element_size, windows.cost(), windows);
   }
 
   template <class Way>
@@ -218,7 +214,7 @@ class measurement {
 
   /// Tries what the library itself would do.
   void try_planned(const drawn_layout& drawn) {
-    const operation planned(drawn.moves, drawn.element_size);
+    const operation planned(padded_request{drawn.moves, drawn.element_size});
     reblock::serial_executor serial;
     const double seconds = check_and_time(
         "the plan", [&](const std::byte* from, std::byte* to) { planned.run(from, to, serial); });

@@ -116,7 +116,7 @@ inline drawn_layout draw_windows(std::mt19937& random) {
     const auto order = [&](std::size_t rank) { return is_same ? row_major(rank) : draw_order(random, rank); };
     const axis_values from = packed(image, order(image.size()), size);
     const axis_values to = packed(columns, order(columns.size()), size);
-    return {geometry->moves(from, to, size), size, volume(image) * size, bytes};
+    return {geometry->padded_moves(from, to, size).moves, size, volume(image) * size, bytes};
   }
 }
 

@@ -93,7 +93,8 @@ view_values array_moves::destination_strides() const {
 
 detail::operation array_moves::plan_from(const placement& from, const converted_axes& converted) const {
   const detail::layout moves = layout_of(from, destination_strides());
-  if (converted.conversion == nullptr) return {moves, from.element_size};
+  if (converted.conversion == nullptr)
+    return detail::operation(detail::move_request{moves, from.element_size});
   return detail::operation(converted.conversion->request(moves, find(converted.scale), find(converted.bias)));
 }
 
@@ -124,7 +125,7 @@ void array_moves::run(const py::array& input, py::array& output, const char* nam
   void* between = copy.mutable_data();
   from.strides = elements.strides;
   move_bytes(bytes, threads, [&](pool_executor executor) {
-    detail::operation(layout_of(elements.once, elements.packed), from.element_size)
+    detail::operation(detail::move_request{layout_of(elements.once, elements.packed), from.element_size})
         .run(source, between, executor);
     plan_from(from, converted).run(between, destination, executor);
   });

@@ -77,7 +77,8 @@ class conversion_argument {
   }
   /// A plan of an operator's moves, which convert where this was asked for.
   detail::operation plan(const detail::layout& moves, std::int64_t itemsize) const {
-    return converts_ ? detail::operation(request(moves)) : detail::operation(moves, itemsize);
+    return converts_ ? detail::operation(request(moves))
+                     : detail::operation(detail::move_request{moves, itemsize});
   }
 
  private:

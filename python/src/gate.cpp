@@ -191,7 +191,8 @@ py::array apart_from(const py::array& input, const py::array& output) {
     moves.add({input.shape(i), input.strides(i), copy.strides(i)});
   }
   serial_executor executor;
-  detail::operation(moves, input.itemsize()).run(input.data(), copy.mutable_data(), executor);
+  detail::operation(detail::move_request{moves, input.itemsize()})
+      .run(input.data(), copy.mutable_data(), executor);
   return copy;
 }
 

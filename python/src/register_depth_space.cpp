@@ -322,7 +322,7 @@ py::object move(py::handle x, py::handle block_size, py::handle order, py::handl
                                 geometry.moves(axes.input.to_operator(where.input_strides, 0),
                                                axes.output.to_operator(where.output_strides, 0), itemsize);
                             return conversion ? conversion->plan(moves, itemsize)
-                                              : detail::operation(moves, itemsize);
+                                              : detail::operation(detail::move_request{moves, itemsize});
                           }};
   });
 }

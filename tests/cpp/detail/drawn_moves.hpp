@@ -190,7 +190,7 @@ inline moves moves_of(std::mt19937& random, const drawn_windows& drawn, std::int
   layout image;
   for (std::size_t i = 0; i < strides.size(); ++i) image.add({drawn.image[i], strides[i], 0});
   const reach source = reach_of(image, &layout_axis::source_stride, element_size);
-  const layout l = geometry->moves(strides, columns_strides, element_size);
+  const layout l = geometry->padded_moves(strides, columns_strides, element_size).moves;
   moves moves = with_buffers(l, element_size);
   moves.layout.source_offset = l.source_offset - source.begin;
   moves.source_bytes = static_cast<std::size_t>(source.end - source.begin);

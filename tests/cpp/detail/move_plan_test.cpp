@@ -40,7 +40,7 @@ struct taken_ways {
     if constexpr (std::is_same_v<Way, lookup_move>) ++lookups;
     if constexpr (std::is_same_v<Way, plane_move>) ++planes;
     if constexpr (std::is_same_v<Way, stream_move>) ++streams;
-    if constexpr (std::is_same_v<Way, window_move>) ++windows;
+    if constexpr (std::is_same_v<Way, padded_move>) ++windows;
   }
 };
 
@@ -78,7 +78,7 @@ void check_plans(std::mt19937& random, const test::moves& drawn, taken_ways& tak
   for (const instruction_set set : test::all_instruction_sets()) {
     INFO("instruction set ", std::string(name_of(set)));
     if (needs_window_plan(t.moves.layout, t.moves.element_size)) {
-      check_plan(random, t, window_plan(t.moves.layout, t.moves.element_size, set), taken);
+      check_plan(random, t, window_plan({t.moves.layout, t.moves.element_size}, set), taken);
     } else {
       check_plan(random, t, move_plan(t.moves.layout, t.moves.element_size, set), taken);
     }

@@ -108,10 +108,6 @@ struct mover_costs {
   double lookup_collision = 0.35;
   double least_lookup_byte = 0.09;
   double table = 4000;
-  /// Factors for the moves of windows, and for those inside an image and at its edges apart: at the edges, buffers are filled
-  /// anew, and all moves are short.
-  double windows_factor = 1.15;
-  double split_factor = 1.35;
   /// A byte of a large output that does not go past the caches, in addition.
   double cached_byte = 0.12;
   /// Bytes of the shortest runs that go past the caches by way of a buffer: at their ends, they share lines.
@@ -134,10 +130,6 @@ struct mover_costs {
   /// Tells the same of a table for lookups. Tables are kept, so a table need not pay at its first use.
   constexpr bool is_worth_table(double cost, double bytes) const noexcept {
     return cost - least_lookup_byte * bytes > table / 4;
-  }
-  /// Tells the same of a search for moves of windows inside the image, which have no bounds.
-  constexpr bool is_worth_split(double cost, double bytes) const noexcept {
-    return cost - best_byte * bytes > 2 * search;
   }
 
   static constexpr mover_costs of(instruction_set set) noexcept {
@@ -166,19 +158,16 @@ struct conversion_costs {
   double wide_apart_run = 12;  ///< with registers of 64 bytes, which move bytes into a buffer in less time
 };
 
-/// Windows with other padding than zeros, in cycles: what a byte of the columns takes longer by way of the buffer that holds
-/// the padding, the same for large columns, and what a run of the columns takes whose windows are at an edge. Fewer bytes
-/// than some move by way of the buffer, because each edge needs a plan. Shifted planes: a byte, a plane, a row, and each
-/// column of a row that may be outside.
+/// Windows of a padded image, in cycles. By way of a buffer: a block, and a factor for all estimates of blocks, because those
+/// at edges differ. Shifted planes with other padding than zeros: a byte, a plane, a row, and each column of a row that may be
+/// outside.
 struct padding_costs {
-  static constexpr double buffered_byte = 0.11;
-  static constexpr double far_buffered_byte = 0.16;
+  static constexpr double block = 250;
+  static constexpr double factor = 1.15;
   static constexpr double plane_byte = 0.045;
   static constexpr double plane = 45;
   static constexpr double plane_row = 1.6;
   static constexpr double outside_column = 0.9;
-  static constexpr double run_at_edge = 22;
-  static constexpr std::int64_t least_split = 512 * 1024;
   /// Sums of whole bands are faster if fewer positions than these lie inside for each one that has terms from the padding.
   static constexpr std::int64_t most_inside = 8;
   /// From this share of inner positions on, plain sums of all positions take no longer than those of the inner ones.

@@ -24,13 +24,10 @@ namespace reblock::inline REBLOCK_ENGINE_NAMESPACE::engine {
 /// Makes a plan of `moves` (a layout whose bounds, if there are any, always hold) in `operation`.
 REBLOCK_ENGINE_FUNCTION void plan_moves(void* operation, const void* moves,
                                         std::int64_t element_size) noexcept;
-/// Makes a plan of `moves` (a layout whose bounds are those of windows) in `operation`.
-REBLOCK_ENGINE_FUNCTION void plan_windows(void* operation, const void* moves,
-                                          std::int64_t element_size) noexcept;
+/// Makes a plan of `request` (a padded_request) in `operation`.
+REBLOCK_ENGINE_FUNCTION void plan_windows(void* operation, const void* request) noexcept;
 /// Makes a plan of `sums` (a sum_request) in `operation`.
 REBLOCK_ENGINE_FUNCTION void plan_sums(void* operation, const void* sums) noexcept;
-/// Makes a plan of `request` (a padded_request) in `operation`.
-REBLOCK_ENGINE_FUNCTION void plan_padded(void* operation, const void* request) noexcept;
 /// Makes a plan of `request` (a conversion_request) in `operation`.
 REBLOCK_ENGINE_FUNCTION void plan_conversion(void* operation, const void* request) noexcept;
 /// Makes a plan in `operation` of a described_operator and the strides of its input and output (axis_values), in bytes.
@@ -72,8 +69,8 @@ struct sum_request {
 /// Bytes of the largest element that a padding value may have.
 inline constexpr std::size_t most_padding_bytes = 32;
 
-/// A padded_request describes an unfold whose windows find other elements than zeros outside of the image. The moves are
-/// those of unfold, and their bounds have the mode.
+/// A padded_request describes an unfold, whose windows may reach beyond the image. The bounds of its moves have the mode of
+/// the padding.
 struct padded_request {
   layout moves;
   std::int64_t element_size;
@@ -90,15 +87,11 @@ class operation {
   REBLOCK_ENGINE_FUNCTION explicit operation(const move_request& request) noexcept {
     engine::plan_moves(plan_, &request.moves, request.element_size);
   }
-  /// Plans windows, which may reach beyond their image.
-  REBLOCK_ENGINE_FUNCTION operation(const layout& moves, std::int64_t element_size) noexcept {
-    engine::plan_windows(plan_, &moves, element_size);
-  }
   REBLOCK_ENGINE_FUNCTION explicit operation(const sum_request& sums) noexcept {
     engine::plan_sums(plan_, &sums);
   }
-  REBLOCK_ENGINE_FUNCTION explicit operation(const padded_request& padded) noexcept {
-    engine::plan_padded(plan_, &padded);
+  REBLOCK_ENGINE_FUNCTION explicit operation(const padded_request& windows) noexcept {
+    engine::plan_windows(plan_, &windows);
   }
   /// Values of factors may have to outlive the plan: see conversion_request.
   REBLOCK_ENGINE_FUNCTION explicit operation(const conversion_request& converted) noexcept {

@@ -29,8 +29,6 @@
 #include <reblock/detail/scatter_runner.hpp>
 #include <reblock/detail/separate_windows.hpp>
 #include <reblock/detail/single_terms.hpp>
-#include <reblock/detail/split_padding.hpp>
-#include <reblock/detail/split_windows.hpp>
 #include <reblock/detail/sum_image.hpp>
 #include <reblock/detail/sum_sweep.hpp>
 #include <reblock/detail/summation.hpp>
@@ -250,11 +248,6 @@ REBLOCK_ENGINE_FUNCTION void run_planned(const window_plan& windows, const run_r
   windows.visit([&](const auto& way) { run_way(way, how); });
 }
 
-REBLOCK_ENGINE_FUNCTION void run_planned(const split_windows& split, const run_request& how) noexcept {
-  run_planned(split.inside(), how);
-  split.for_each_edge([&](const window_move& edge) { run_way(edge, how); });
-}
-
 REBLOCK_ENGINE_FUNCTION void run_planned(const gather& sums, const run_request& how) noexcept {
   run_chunks_of_sums(sums, how.source, how.destination, how.by, how.concurrency);
 }
@@ -309,18 +302,7 @@ void run_planned(const cleared_sums<Sums>& cleared, const run_request& how) noex
 }
 
 REBLOCK_ENGINE_FUNCTION void run_planned(const padded_move& padded, const run_request& how) noexcept {
-  run_chunks_of_pieces(padded, how.source, how.destination, how.by, how.concurrency, run_padded);
-}
-
-/// Plans and moves the windows of an edge. It is not inlined, because a plan and its buffer need much stack.
-REBLOCK_ENGINE_FUNCTION [[gnu::noinline]] void run_edge(const padded_request& edge,
-                                                        const run_request& how) noexcept {
-  run_planned(padded_move(edge), how);
-}
-
-REBLOCK_ENGINE_FUNCTION void run_planned(const split_padding& split, const run_request& how) noexcept {
-  run_planned(split.inside(), how);
-  split.for_each_edge([&](const padded_request& edge) { run_edge(edge, how); });
+  run_way(padded, how);
 }
 
 REBLOCK_ENGINE_FUNCTION void run_planned(const converted_move& conversion, const run_request& how) noexcept {
@@ -353,49 +335,13 @@ const Plan& place(void* room, const Arguments&... arguments) noexcept {
   return *new (placed->content.data()) Plan{arguments...};
 }
 
-/// Plans windows inside the image and at its edges apart, if this costs less than `least` cycles. It is not inlined, because
-/// it needs much stack.
-REBLOCK_ENGINE_FUNCTION [[gnu::noinline]] void place_split(void* room, const layout& moves,
-                                                           std::int64_t element_size, double least) noexcept {
-  const split_windows split(moves, element_size, usable_instruction_set(), least);
-  if (split.cost() < least) place<split_windows>(room, split);
-}
-
-/// Makes a plan of windows in `room`, which has the bytes of an operation.
-REBLOCK_ENGINE_FUNCTION void place_windows(void* room, const layout& moves,
-                                           std::int64_t element_size) noexcept {
-  if (!needs_window_plan(moves, element_size)) {
-    place<move_plan>(room, moves, element_size);
-    return;
+/// Plans windows in `room`, which has the bytes of an operation.
+REBLOCK_ENGINE_FUNCTION void place_windows(void* room, const padded_request& request) noexcept {
+  if (needs_window_plan(request.moves, request.element_size)) {
+    place<window_plan>(room, request);
+  } else {
+    place<move_plan>(room, request.moves, request.element_size);
   }
-  const double cost = place<window_plan>(room, moves, element_size).cost();
-  const auto costs = mover_costs::of(usable_instruction_set());
-  if (costs.is_worth_split(cost, static_cast<double>(total_bytes(moves, element_size))))
-    place_split(room, moves, element_size, cost);
-}
-
-/// Plans windows of a padded image without a buffer, if there is a way.
-REBLOCK_ENGINE_FUNCTION [[gnu::noinline]] bool place_unbuffered(void* room,
-                                                                const padded_request& request) noexcept {
-  return std::isfinite(place<window_plan>(room, request).cost());
-}
-
-/// Plans windows inside an image and at its edges apart, if this is faster.
-REBLOCK_ENGINE_FUNCTION [[gnu::noinline]] bool place_split_padding(void* room,
-                                                                   const padded_request& request) noexcept {
-  const split_padding split(request);
-  if (split.pays()) place<split_padding>(room, split);
-  return split.pays();
-}
-
-/// Plans windows of a padded image.
-REBLOCK_ENGINE_FUNCTION void place_padded(void* room, const padded_request& request) noexcept {
-  if (is_empty(request.moves, request.element_size)) {
-    place<padded_move>(room, request);
-    return;
-  }
-  if (place_unbuffered(room, request) || place_split_padding(room, request)) return;
-  place<padded_move>(room, request);
 }
 
 /// Plans a fold whose positions have exactly one term each.
@@ -527,11 +473,6 @@ REBLOCK_ENGINE_DEFINITION void plan_moves(void* operation, const void* moves,
   detail::place<detail::move_plan>(operation, *static_cast<const detail::layout*>(moves), element_size);
 }
 
-REBLOCK_ENGINE_DEFINITION void plan_windows(void* operation, const void* moves,
-                                            std::int64_t element_size) noexcept {
-  detail::place_windows(operation, *static_cast<const detail::layout*>(moves), element_size);
-}
-
 REBLOCK_ENGINE_DEFINITION void plan_sums(void* operation, const void* sums) noexcept {
   const auto& request = *static_cast<const detail::sum_request*>(sums);
   if (request.reduce != nullptr) {
@@ -547,8 +488,8 @@ REBLOCK_ENGINE_DEFINITION void plan_sums(void* operation, const void* sums) noex
   detail::place_sums(operation, request, *functions);
 }
 
-REBLOCK_ENGINE_DEFINITION void plan_padded(void* operation, const void* request) noexcept {
-  detail::place_padded(operation, *static_cast<const detail::padded_request*>(request));
+REBLOCK_ENGINE_DEFINITION void plan_windows(void* operation, const void* request) noexcept {
+  detail::place_windows(operation, *static_cast<const detail::padded_request*>(request));
 }
 
 REBLOCK_ENGINE_DEFINITION void plan_conversion(void* operation, const void* request) noexcept {

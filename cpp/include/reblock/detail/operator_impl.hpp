@@ -192,15 +192,13 @@ REBLOCK_ENGINE_DEFINITION void plan_described(void* operation, const void* descr
     plan_sums(operation, &sums);
     return;
   }
-  const bool is_unfold = op.kind == detail::operator_kind::unfold;
-  if (is_unfold && op.windows.repeats()) {
-    const detail::padded_request padded = op.windows.padded_moves(from, last_three(to), size);
-    plan_padded(operation, &padded);
+  if (op.kind == detail::operator_kind::unfold) {
+    const detail::padded_request windows = op.windows.padded_moves(from, last_three(to), size);
+    plan_windows(operation, &windows);
     return;
   }
-  const detail::layout moves =
-      is_unfold ? op.windows.moves(from, last_three(to), size) : op.blocks.moves(from, to, size);
-  plan_windows(operation, &moves, size);
+  const detail::layout moves = op.blocks.moves(from, to, size);
+  plan_moves(operation, &moves, size);
 }
 
 }  // namespace reblock::inline REBLOCK_ENGINE_NAMESPACE::engine

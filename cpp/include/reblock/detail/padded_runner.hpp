@@ -102,6 +102,8 @@ class padded_runner {
   void find_stored() noexcept {
     std::array<index_range, max_axes> found;
     bool is_same = has_value_;
+    bool is_whole = true;
+    std::int64_t all = 1;
     for (std::size_t k = 0; k < move_.part_rank_; ++k) {
       const auto& axis = move_.part_[k];
       found[k] = {0, axis.extent};
@@ -117,12 +119,14 @@ class padded_runner {
     for (std::size_t k = 0; k < move_.part_rank_; ++k) {
       is_same = is_same && found[k] == stored_[k];
       stored_[k] = found[k];
+      is_whole = is_whole && found[k] == index_range{0, move_.part_[k].extent};
+      all *= move_.part_[k].extent;
     }
-    if (move_.mode() != padding_mode::constant || is_same) return;
+    if (move_.mode() != padding_mode::constant || is_same || is_whole) return;
     // what lies outside stays in the buffer until other elements lie there
     has_value_ = true;
     const auto size = static_cast<std::size_t>(move_.element_size_);
-    const auto bytes = static_cast<std::size_t>(padded_buffer_bytes);
+    const auto bytes = static_cast<std::size_t>(all * move_.unit_);
     if (size > move_.value_.size()) {
       std::memset(buffer_.data(), 0, bytes);
       return;
@@ -329,7 +333,7 @@ REBLOCK_ENGINE_DEFINITION inline padded_move::padded_move(const padded_request& 
   has_biases_ = converted.bias.axis != one_factor;
   swaps_source_ = converted.swaps_source;
   swaps_destination_ = converted.swaps_destination;
-  set_out(request);
+  set_out(request, usable_instruction_set());
 }
 
 // A runner and what plans need are large, so only one of them is on the stack.
@@ -347,9 +351,9 @@ REBLOCK_ENGINE_DEFINITION inline padded_move::padded_move(const padded_request& 
   return true;
 }
 
-inline void run_padded(const padded_move& move, const std::byte* source, std::byte* destination) noexcept {
-  if (move.is_empty() || (move.has_one_part() && run_by_table(move, source, destination))) return;
-  run_blocks(move, source, destination);
+inline void padded_move::run(const std::byte* source, std::byte* destination) const noexcept {
+  if (is_empty() || (has_one_part() && run_by_table(*this, source, destination))) return;
+  run_blocks(*this, source, destination);
 }
 
 }  // namespace reblock::inline REBLOCK_NAMESPACE::detail

@@ -17,16 +17,19 @@
 #include <type_traits>
 #include <utility>
 
+#include <reblock/detail/axis_order.hpp>
 #include <reblock/detail/blocks.hpp>
 #include <reblock/detail/checked.hpp>
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/conversion_request.hpp>
+#include <reblock/detail/costs.hpp>
 #include <reblock/detail/engine.hpp>
 #include <reblock/detail/factor_table.hpp>
 #include <reblock/detail/instruction_set.hpp>
 #include <reblock/detail/layout.hpp>
 #include <reblock/detail/lookup_move.hpp>
 #include <reblock/detail/move_plan.hpp>
+#include <reblock/detail/offers.hpp>
 #include <reblock/detail/run_conversion.hpp>
 #include <reblock/detail/simplify.hpp>
 #include <reblock/detail/traversal.hpp>
@@ -42,8 +45,9 @@ inline constexpr std::int64_t padded_buffer_bytes = 24 * 1024;
 /// A padded_move plans and runs the windows of a padded image. It is trivially copyable.
 class padded_move {
  public:
-  explicit padded_move(const padded_request& request) noexcept : padded_move(request.element_size) {
-    set_out(request);
+  explicit padded_move(const padded_request& request, instruction_set set = usable_instruction_set()) noexcept
+      : padded_move(request.element_size) {
+    set_out(request, set);
   }
   /// `converted` has the conversion on the way. The strides of `request` are of both types then; its element is that of the
   /// result. A program that converts nothing compiles no conversion.
@@ -62,6 +66,11 @@ class padded_move {
     if (i == channel_axis_) first_channel_ += range.begin;
   }
   bool is_empty() const noexcept { return empty_; }
+
+  /// The estimated cycles without a conversion.
+  double cost() const noexcept { return cost_; }
+
+  void run(const std::byte* source, std::byte* destination) const noexcept;
 
   /// Tells whether the parts of the image under all blocks have the same padding, and are copied as they are.
   bool has_one_part() const noexcept;
@@ -88,7 +97,7 @@ class padded_move {
 
   explicit padded_move(std::int64_t element_size) noexcept
       : element_size_(element_size), out_(no_moves(), 1) {}
-  void set_out(const padded_request& request) noexcept;
+  void set_out(const padded_request& request, instruction_set set) noexcept;
 
   padding_mode mode() const noexcept { return whole_.bounds[0].mode; }
   bool converts() const noexcept { return convert_ != nullptr; }
@@ -103,7 +112,11 @@ class padded_move {
   }
 
   void split_elements(const padded_request& request) noexcept;
-  std::size_t list_part(buffered_axes& part) const noexcept;
+  std::size_t list_part(buffered_axes& part, bool by_source) const noexcept;
+  double cost_of_part(bool by_source, instruction_set set) noexcept;
+  double plan_block(bool by_source, instruction_set set) noexcept;
+  void grow_runs(std::int64_t layout_axis::* stride, const std::array<bool, max_axes>& singles,
+                 std::int64_t bytes) noexcept;
   void grow(std::size_t i, std::int64_t limit, std::int64_t room) noexcept;
   void choose_blocks() noexcept;
   layout into_buffer() const noexcept;
@@ -128,6 +141,7 @@ class padded_move {
   std::int64_t first_channel_ = 0;
   std::array<std::byte, most_padding_bytes> value_;
   bool empty_ = false;
+  double cost_ = 0;
   move_plan out_;  ///< from the buffer to the columns
 };
 
@@ -136,7 +150,11 @@ inline void padded_move::split_elements(const padded_request& request) noexcept 
   while (unit_ < 16 && element_size_ % (2 * unit_) == 0) unit_ *= 2;
   source_unit_ = converts() ? static_cast<std::int64_t>(conversion_.source_size()) : unit_;
   whole_.take(request.moves);
-  whole_.source_offset = 0;
+  for (std::size_t b = 0; b < whole_.bound_count; ++b) {
+    const axis_bound& bound = whole_.bounds[b];
+    whole_.source_offset =
+        wrapping_subtract(whole_.source_offset, wrapping_multiply(bound.offset, bound.source_stride));
+  }
   if (unit_ < element_size_) whole_.add({element_size_ / unit_, unit_, unit_});
   const auto comes_later = [](const layout_axis& a, const layout_axis& b) {
     if (a.extent == 1 || b.extent == 1) return a.extent != 1;
@@ -151,8 +169,9 @@ inline void padded_move::split_elements(const padded_request& request) noexcept 
   }
 }
 
-/// Lists the axes of the part of the image under a block, the innermost first: they have the order of the destination.
-inline std::size_t padded_move::list_part(buffered_axes& part) const noexcept {
+/// Lists the axes of the part of the image under a block, the innermost first: they have the order of the destination, or
+/// that of the source.
+inline std::size_t padded_move::list_part(buffered_axes& part, bool by_source) const noexcept {
   std::size_t rank = 0;
   std::array<std::size_t, max_bounds> of_bound;
   of_bound.fill(max_axes);
@@ -173,6 +192,14 @@ inline std::size_t padded_move::list_part(buffered_axes& part) const noexcept {
     own.step = std::gcd(own.step, axis.bound_step);
     own.extent = reach / own.step + 1;
   }
+  // units of an element stay together
+  const std::size_t first = unit_ < element_size_ ? 1 : 0;
+  for (std::size_t i = first + 1; by_source && i < rank; ++i) {
+    for (std::size_t k = i; k > first; --k) {
+      if (magnitude(part[k - 1].source_stride) <= magnitude(part[k].source_stride)) break;
+      std::swap(part[k - 1], part[k]);
+    }
+  }
   std::int64_t stride = 1;
   for (std::size_t i = 0; i < rank; ++i) {
     part[i].step = std::max<std::int64_t>(part[i].step, 1);
@@ -187,7 +214,7 @@ inline void padded_move::grow(std::size_t i, std::int64_t limit, std::int64_t ro
   limit = std::min(limit, whole_.axes[i].extent);
   const auto fits = [&] {
     buffered_axes part;
-    const std::size_t rank = list_part(part);
+    const std::size_t rank = list_part(part, false);
     std::int64_t rest = room / buffered_bytes();
     for (std::size_t k = 0; k < rank; ++k) rest /= part[k].extent;
     return rest > 0;
@@ -201,11 +228,26 @@ inline void padded_move::grow(std::size_t i, std::int64_t limit, std::int64_t ro
   }
 }
 
+/// Takes indices of the axes with the shortest strides on a side into a block until their run has so many bytes.
+inline void padded_move::grow_runs(std::int64_t layout_axis::* stride,
+                                   const std::array<bool, max_axes>& singles, std::int64_t bytes) noexcept {
+  const axis_order order = order_of(whole_, stride);
+  std::int64_t run = unit_;
+  for (std::size_t k = 0; k < order.count && run < bytes; ++k) {
+    const std::size_t i = order.axes[k];
+    if (singles[i]) continue;
+    grow(i, ceil_divide(bytes, run), padded_buffer_bytes);
+    run *= at_once_[i];
+    if (at_once_[i] < whole_.axes[i].extent) break;
+  }
+}
+
 /// Makes blocks as large as the buffer. First of all they have whole windows, then runs of the destination, then windows
 /// that overlap, because neighbouring blocks read what they share twice.
 inline void padded_move::choose_blocks() noexcept {
   constexpr std::int64_t any = std::numeric_limits<std::int64_t>::max();
   constexpr std::int64_t good_run = 1024;  // bytes
+  constexpr std::int64_t least_read = cache_sizes::line;
   at_once_.fill(1);
   // a floating-point number, because steps may lead far beyond the image
   const auto reach = [&](std::size_t i) {
@@ -233,13 +275,8 @@ inline void padded_move::choose_blocks() noexcept {
     const bool is_in_element = unit_ < element_size_ && whole_.axes[i].destination_stride == unit_;
     if (is_in_element || (offsets[i] && !singles[i])) grow(i, any, padded_buffer_bytes / 2);
   }
-  std::int64_t run = unit_;
-  for (std::size_t i = whole_.rank; i-- > 0 && run < good_run;) {
-    if (singles[i]) continue;
-    grow(i, ceil_divide(good_run, run), padded_buffer_bytes);
-    run *= at_once_[i];
-    if (at_once_[i] < whole_.axes[i].extent) break;
-  }
+  grow_runs(&layout_axis::source_stride, singles, least_read);
+  grow_runs(&layout_axis::destination_stride, singles, good_run);
   for (std::size_t i = whole_.rank; i-- > 0;) {
     if (others[i] == no_axis || singles[i] || singles[others[i]]) continue;
     const std::int64_t times = 3 * at_once_[others[i]];  // what neighbours share is a third at most
@@ -322,14 +359,44 @@ inline layout padded_move::out_of_buffer() const noexcept {
        });
 }
 
-inline void padded_move::set_out(const padded_request& request) noexcept {
+/// Estimates the cycles to bring a block's part of the image into the buffer, in this order of its axes.
+[[gnu::noinline]] inline double padded_move::cost_of_part(bool by_source, instruction_set set) noexcept {
+  part_rank_ = list_part(part_, by_source);
+  layout in;
+  in.source_run = whole_.source_run;
+  for (std::size_t k = 0; k < part_rank_; ++k) {
+    const buffered_axis& axis = part_[k];
+    in.add({axis.extent, wrapping_multiply(axis.source_stride, axis.step), axis.buffer_stride * unit_});
+  }
+  const std::int64_t size = simplify(in, unit_);
+  return offer_block(in, size, set, buffered_side::destination).cost;
+}
+
+/// Plans a block with this order of the buffer's axes, and estimates its cycles.
+[[gnu::noinline]] inline double padded_move::plan_block(bool by_source, instruction_set set) noexcept {
+  const double of_part = cost_of_part(by_source, set);
+  new (&out_) move_plan(out_of_buffer(), unit_, set);
+  return of_part + out_.cost();
+}
+
+inline void padded_move::set_out(const padded_request& request, instruction_set set) noexcept {
   value_ = request.value;
   empty_ = detail::is_empty(request.moves, request.element_size);
   if (empty_) return;
   split_elements(request);
   choose_blocks();
-  part_rank_ = list_part(part_);
-  new (&out_) move_plan(out_of_buffer(), unit_);
+  double of_block = plan_block(false, set);
+  if (!converts() && cost_of_part(true, set) < of_block) {
+    const double by_source = plan_block(true, set);
+    if (by_source >= of_block) plan_block(false, set);
+    of_block = std::min(of_block, by_source);
+  } else {
+    part_rank_ = list_part(part_, false);
+  }
+  double blocks = 1;
+  for (std::size_t i = 0; i < whole_.rank; ++i)
+    blocks *= static_cast<double>(ceil_divide(whole_.axes[i].extent, at_once_[i]));
+  cost_ = padding_costs::factor * blocks * (of_block + padding_costs::block);
 }
 static_assert(std::is_trivially_copyable_v<padded_move>);
 

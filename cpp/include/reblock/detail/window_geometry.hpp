@@ -343,10 +343,7 @@ template <class = void>
 operation plan_unfold(const window_geometry& geometry, const axis_values& image_strides,
                       const axis_values& columns_strides, std::int64_t element_size,
                       const std::byte* value) noexcept {
-  if (geometry.repeats() || (value != nullptr && geometry.reaches_padding())) {
-    return operation(geometry.padded_moves(image_strides, columns_strides, element_size, value));
-  }
-  return operation(geometry.moves(image_strides, columns_strides, element_size), element_size);
+  return operation(geometry.padded_moves(image_strides, columns_strides, element_size, value));
 }
 
 }  // namespace reblock::inline REBLOCK_NAMESPACE::detail

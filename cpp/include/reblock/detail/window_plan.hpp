@@ -3,7 +3,9 @@
 // A window_plan holds the cheapest way to move the windows of a padded image.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
@@ -14,9 +16,10 @@
 #include <reblock/detail/instruction_set.hpp>
 #include <reblock/detail/layout.hpp>
 #include <reblock/detail/lookup_move.hpp>
+#include <reblock/detail/padded_runner.hpp>
+#include <reblock/detail/padded_windows.hpp>
 #include <reblock/detail/plane_move.hpp>
 #include <reblock/detail/simplify.hpp>
-#include <reblock/detail/window_blocks.hpp>
 #include <reblock/padding_mode.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
@@ -31,46 +34,40 @@ constexpr bool needs_window_plan(const layout& moves, std::int64_t element_size)
 }
 
 /// A window_plan is trivially copyable.
-class window_plan : public cheapest_way<lookup_move, plane_move, window_move> {
+class window_plan : public cheapest_way<lookup_move, plane_move, padded_move> {
  public:
-  /// Plans to move every element of `moves`, each `element_size` bytes. Requires that the destination does not overlap itself,
-  /// that bounds are those of windows of an image (see has_windows()), and needs_window_plan().
-  window_plan(const layout& moves, std::int64_t element_size,
-              instruction_set set = usable_instruction_set()) noexcept {
-    const mover_costs costs = mover_costs::of(set);
-    const auto bytes = static_cast<double>(total_bytes(moves, element_size));
-    layout simple;
-    simple.take(moves);
-    const std::int64_t size = simplify(simple, element_size);
-    offer<plane_move>(simple, size, set);
-    if (costs.is_worth_table(cost_, bytes)) offer<lookup_move>(simple, size, set);
-    if (costs.is_worth_search(cost_, bytes)) offer<window_move>(moves, element_size, set);
-  }
-  /// Does the same for a padding mode or a value outside of the image. The cost is infinity if there is no way, or if a buffer
-  /// with the padding is faster. Nothing else estimates what a buffer costs: tables have always been faster.
+  /// Plans to move every element of `request`. Requires that the destination does not overlap itself, and
+  /// needs_window_plan().
   explicit window_plan(const padded_request& request,
                        instruction_set set = usable_instruction_set()) noexcept {
+    const mover_costs costs = mover_costs::of(set);
+    const auto bytes = static_cast<double>(total_bytes(request.moves, request.element_size));
     layout simple;
     simple.take(request.moves);
     const std::int64_t size = simplify(simple, request.element_size);
-    offer_planes(simple, size, set, request);
-    const bool repeats = simple.bounds[0].mode != padding_mode::constant;
-    if (repeats && !std::isfinite(cost_)) offer<lookup_move>(simple, size, set);
+    const bool has_value = std::any_of(request.value.begin(), request.value.end(),
+                                       [](std::byte part) { return part != std::byte{}; });
+    offer_planes(simple, size, set, request, has_value);
+    if (!has_value && costs.is_worth_table(cost_, bytes)) offer<lookup_move>(simple, size, set);
+    if (costs.is_worth_search(cost_, bytes)) offer_buffer(request, set);
   }
 
  private:
   [[gnu::noinline]] void offer_planes(const layout& simple, std::int64_t size, instruction_set set,
-                                      const padded_request& request) noexcept {
+                                      const padded_request& request, bool has_value) noexcept {
     plane_move planes;
-    if (!std::isfinite(planes.plan(simple, size, set))) return;
-    const double cost = planes.padded_cost();
-    const std::int64_t bytes = total_bytes(simple, size);
-    const bool is_far = bytes >= cache_sizes::near_planes;
-    const double byte = is_far ? padding_costs::far_buffered_byte : padding_costs::buffered_byte;
-    if (cost >= byte * static_cast<double>(bytes)) return;
-    planes.set_outside(request.value, request.element_size);
+    const double cost = planes.plan(simple, size, set);
+    if (!std::isfinite(cost)) return;
+    const bool finds_zeros = !has_value && simple.bounds[0].mode == padding_mode::constant;
+    if (has_value) planes.set_outside(request.value, request.element_size);
     hold<plane_move>(planes);
-    cost_ = cost;
+    cost_ = finds_zeros ? cost : planes.padded_cost();
+  }
+  [[gnu::noinline]] void offer_buffer(const padded_request& request, instruction_set set) noexcept {
+    const padded_move buffered(request, set);
+    if (buffered.cost() >= cost_) return;
+    hold<padded_move>(buffered);
+    cost_ = buffered.cost();
   }
 };
 static_assert(std::is_trivially_copyable_v<window_plan>);
