@@ -34,7 +34,9 @@ namespace reblock::inline REBLOCK_NAMESPACE::detail {
 /// A padded_runner runs a padded_move.
 class padded_runner {
  public:
-  explicit padded_runner(const padded_move& move) noexcept : move_(move) {}
+  /// A conversion needs room for a `table` of its factors. Else it is null.
+  explicit padded_runner(const padded_move& move, std::optional<factor_table>* table = nullptr) noexcept
+      : move_(move), table_(table) {}
 
   void run(const std::byte* source, std::byte* destination) noexcept {
     source_ = source;
@@ -184,9 +186,9 @@ class padded_runner {
       first += stored.begin * axis.buffer_stride;
       is_whole = stored == index_range{0, axis.extent};
     }
-    if (!table_ || axes != axes_in_run_) {
+    if (!*table_ || axes != axes_in_run_) {
       axes_in_run_ = axes;
-      table_.emplace(move_.conversion_, std::array{move_.scale_.values(), move_.bias_.values()}, axes);
+      table_->emplace(move_.conversion_, std::array{move_.scale_.values(), move_.bias_.values()}, axes);
     }
     convert_runs(move_.part_rank_, in_run, first, count, channel_);
   }
@@ -198,8 +200,8 @@ class padded_runner {
       std::byte* const from = staged() + first * move_.source_unit_;
       std::byte* const to = buffer_.data() + first * move_.unit_;
       if (move_.swaps_source_) swap_bytes(from, count, by.source_size());
-      table_->convert(by, from, to, count,
-                      {move_.has_scales_ ? channel : 0, move_.has_biases_ ? channel : 0});
+      (*table_)->convert(by, from, to, count,
+                         {move_.has_scales_ ? channel : 0, move_.has_biases_ ? channel : 0});
       if (move_.swaps_destination_) swap_bytes(to, count, by.destination_size());
       return;
     }
@@ -309,6 +311,7 @@ class padded_runner {
   }
 
   const padded_move& move_;
+  std::optional<factor_table>* table_;
   const std::byte* source_ = nullptr;
   std::byte* destination_ = nullptr;
   std::array<std::int64_t, max_bounds> positions_{};
@@ -316,7 +319,6 @@ class padded_runner {
   bool has_value_ = false;
   std::int64_t channel_ = 0;  ///< the first one of a block
   std::array<factor_axis, 2> axes_in_run_;
-  std::optional<factor_table> table_;  ///< of a conversion
   piece piece_;
   remembered_moves<4> in_;
   alignas(64) std::array<std::byte, padded_buffer_bytes + readable_slack> buffer_;
@@ -343,6 +345,12 @@ REBLOCK_ENGINE_DEFINITION inline padded_move::padded_move(const padded_request& 
   padded_runner(move).run(source, destination);
 }
 
+[[gnu::noinline]] inline void run_converting(const padded_move& move, const std::byte* source,
+                                            std::byte* destination) noexcept {
+  std::optional<factor_table> table;
+  padded_runner(move, &table).run(source, destination);
+}
+
 [[gnu::noinline]] inline bool run_by_table(const padded_move& move, const std::byte* source,
                                            std::byte* destination) noexcept {
   lookup_move staging;
@@ -353,7 +361,7 @@ REBLOCK_ENGINE_DEFINITION inline padded_move::padded_move(const padded_request& 
 
 inline void padded_move::run(const std::byte* source, std::byte* destination) const noexcept {
   if (is_empty() || (has_one_part() && run_by_table(*this, source, destination))) return;
-  run_blocks(*this, source, destination);
+  converts() ? run_converting(*this, source, destination) : run_blocks(*this, source, destination);
 }
 
 }  // namespace reblock::inline REBLOCK_NAMESPACE::detail
