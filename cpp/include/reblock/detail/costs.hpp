@@ -161,9 +161,8 @@ struct conversion_costs {
   double quick = 0.2;
   double factor = 0.08;
   double filled_factor = 1.5;
-  double run = 9;
-  double apart_run = 4;
-  double wide_apart_run = 12;  ///< with registers of 64 bytes, which move bytes into a buffer in less time
+  double run = 4;
+  double apart_run = 1;
 };
 
 /// Windows with other padding than zeros, in cycles: what a byte of the columns takes longer by way of the buffer that holds
