@@ -400,8 +400,8 @@ TEST_CASE("spaced bytes become what each of them becomes alone") {
     const auto runs = test::draw(random, 1, 5);
     const auto rows = test::draw(random, 1, 3);
     // the first run is at the begin, or at the end, of what may be read, or far from both
-    const auto before = test::draw(random, 0, 2) * even_runs::read_around / 2;
-    const auto behind = test::draw(random, 0, 2) * even_runs::read_around / 2;
+    const auto before = test::draw(random, 0, 2) * even_runs::read_before / 2;
+    const auto behind = test::draw(random, 0, 2) * even_runs::read_behind / 2;
     const auto step = test::draw(random, 0, 300) * (test::flip_coin(random) ? 1 : -1);
     const auto row_step = test::draw(random, -300, 300);
     const auto all = (count - 1) * spacing + 1 + (runs - 1) * (step < 0 ? -step : step) +
@@ -413,8 +413,13 @@ TEST_CASE("spaced bytes become what each of them becomes alone") {
     const auto size = static_cast<std::int64_t>(size_of(to));
     const auto gap = test::draw(random, 0, 3) * size;
     const auto row_size = runs * (count * size + gap);
-    even_runs spaced{static_cast<std::size_t>(count), static_cast<std::size_t>(runs), step, count * size + gap,
-                     static_cast<std::size_t>(rows), row_step, row_size};
+    even_runs spaced{static_cast<std::size_t>(count),
+                     static_cast<std::size_t>(runs),
+                     step,
+                     count * size + gap,
+                     static_cast<std::size_t>(rows),
+                     row_step,
+                     row_size};
     spaced.spacing = static_cast<std::size_t>(spacing);
     spaced.begin = source.data();
     spaced.end = source.data() + source.size();

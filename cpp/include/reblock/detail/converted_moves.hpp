@@ -372,8 +372,10 @@ class converted_move {
                                    [](const layout_axis& a) { return !a.bounded(); });
     if (next == outer_.begin() + outer_count_) return;
     std::rotate(outer_.begin() + 1, next, next + 1);
-    // runs that follow each other in the destination are written faster
-    if (outer_[1].destination_stride == run_ * to_size_ && !outer_[0].bounded()) std::swap(outer_[0], outer_[1]);
+    // short runs that follow each other in the destination share lines
+    const std::int64_t bytes = run_ * to_size_;
+    if (bytes < cache_sizes::line / 2 && outer_[1].destination_stride == bytes && !outer_[0].bounded())
+      std::swap(outer_[0], outer_[1]);
   }
 
   run_conversion conversion_;

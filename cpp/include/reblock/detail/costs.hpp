@@ -161,7 +161,7 @@ struct conversion_costs {
   double quick = 0.2;
   double factor = 0.08;
   double filled_factor = 1.5;
-  double run = 4;
+  double run = 9;
   double apart_run = 1;
 };
 

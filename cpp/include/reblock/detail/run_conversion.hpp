@@ -127,9 +127,8 @@ class run_conversion {
       lookup_ = steps.lookups[destination_size_ - 1];
     spaced_ = {steps.spaced(from, to, false), steps.spaced(from, to, true)};
     ways_[0] = find_way(from, to, has_factors, steps);
-    ways_[1] = set > instruction_set::avx2
-                   ? find_way(from, to, has_factors, steps_of(instruction_set::avx2))
-                   : ways_[0];
+    ways_[1] = set > instruction_set::avx2 ? find_way(from, to, has_factors, steps_of(instruction_set::avx2))
+                                           : ways_[0];
     ways_[2] = ways_[0];
     if (set == instruction_set::baseline) return;
     ways_[2] = find_way(from, to, has_factors, steps_of(instruction_set::baseline));
@@ -159,7 +158,7 @@ class run_conversion {
     const way& by = ways_[runs.count >= 16 ? 0 : runs.count >= 8 ? 1 : 2];
     if (may_be_quick && by.quick != nullptr) return by.quick(source, destination, runs, factors);
     if (by.second == nullptr) return by.first(source, destination, runs, factors);
-    const even_runs row = runs.row();
+    const even_runs row = runs.with(1, runs.runs);
     for (std::size_t k = 0; k < runs.rows;
          ++k, source += runs.source_row, destination += runs.destination_row)
       convert_by(by, source, destination, row, factors);
@@ -231,22 +230,23 @@ class run_conversion {
       const bool is_quick = may_be_quick && spaced_[1] != nullptr;
       return spaced_[is_quick ? 1 : 0](source, destination, runs, factors);
     }
-    even_runs part = runs.row();
     if (runs.rows > 1) {
-      for (std::size_t k = 0; k < runs.rows;
-           ++k, source += runs.source_row, destination += runs.destination_row)
-        convert_spaced(source, destination, part, factors, may_be_quick);
-      return;
+      const std::size_t half = runs.rows / 2;
+      const auto rows = static_cast<std::int64_t>(half);
+      convert_spaced(source, destination, runs.with(half, runs.runs), factors, may_be_quick);
+      return convert_spaced(source + rows * runs.source_row, destination + rows * runs.destination_row,
+                            runs.with(runs.rows - half, runs.runs), factors, may_be_quick);
     }
-    if (runs.runs == 1) return convert_ends(source, destination, runs, factors, may_be_quick);
-    part.runs = 1;
-    for (std::size_t run = 0; run < runs.runs; ++run) {
-      convert_spaced(source + runs.source(run), destination + runs.destination(run), part,
-                     factors.from(0, run), may_be_quick);
+    if (runs.runs > 1) {
+      const std::size_t half = runs.runs / 2;
+      convert_spaced(source, destination, runs.with(1, half), factors, may_be_quick);
+      return convert_spaced(source + runs.source(half), destination + runs.destination(half),
+                            runs.with(1, runs.runs - half), factors.from(0, half), may_be_quick);
     }
+    convert_ends(source, destination, runs, factors, may_be_quick);
   }
-  /// Converts the ends of a run by a buffer. They have so many elements, which are at least as many bytes as a step reads.
-  static constexpr std::size_t end = even_runs::read_around / 2;
+  /// Converts the ends of a run by a buffer. They have so many elements, which are more bytes than a step reads around them.
+  static constexpr std::size_t end = even_runs::read_behind / 2;
   void convert_ends(const std::byte* source, std::byte* destination, even_runs run,
                     const run_factors& factors, bool may_be_quick) const noexcept {
     const std::size_t count = run.count;
@@ -313,7 +313,7 @@ class run_conversion {
   }
   /// Does it for runs whose values fit the buffer, where runs follow each other.
   void convert_some_by(const way& by, std::byte* values, const std::byte* source, std::byte* destination,
-                  even_runs runs, const run_factors& factors) const noexcept {
+                       even_runs runs, const run_factors& factors) const noexcept {
     const auto bytes = static_cast<std::int64_t>(runs.count * value_size_);
     by.first(source, values, {runs.count, runs.runs, runs.source_step, bytes}, factors);
     runs.source_step = bytes;

@@ -45,10 +45,11 @@ struct run_factors {
 };
 
 /// Rows of runs at even distances, in bytes. Each run has `count` elements, contiguous in the destination. Those of the source
-/// are bytes if they are more than one byte apart. Then steps may read `read_around` bytes before the first one and behind the
-/// last one. All rows have the same factors.
+/// are bytes if they are more than one byte apart. Then steps may read some bytes before the first one and behind the last one.
+/// All rows have the same factors.
 struct even_runs {
-  static constexpr std::int64_t read_around = 128;
+  static constexpr std::int64_t read_before = 8;
+  static constexpr std::int64_t read_behind = 64;
 
   std::size_t count;
   std::size_t runs = 1;  ///< of a row
@@ -68,9 +69,9 @@ struct even_runs {
     const std::int64_t last_row = static_cast<std::int64_t>(rows - 1) * source_row;
     const auto run = static_cast<std::int64_t>((count - 1) * spacing + 1);
     return source - begin + std::min<std::int64_t>(last, 0) + std::min<std::int64_t>(last_row, 0) >=
-               read_around &&
+               read_before &&
            end - source - std::max<std::int64_t>(last, 0) - std::max<std::int64_t>(last_row, 0) - run >=
-               read_around;
+               read_behind;
   }
 
   [[gnu::always_inline]] constexpr std::int64_t source(std::size_t run) const noexcept {
@@ -79,11 +80,12 @@ struct even_runs {
   [[gnu::always_inline]] constexpr std::int64_t destination(std::size_t run) const noexcept {
     return static_cast<std::int64_t>(run) * destination_step;
   }
-  /// Returns the first row.
-  constexpr even_runs row() const noexcept {
-    even_runs one = *this;
-    one.rows = 1;
-    return one;
+  /// Returns the same runs with other numbers of them.
+  constexpr even_runs with(std::size_t many_rows, std::size_t many_runs) const noexcept {
+    even_runs others = *this;
+    others.rows = many_rows;
+    others.runs = many_runs;
+    return others;
   }
 };
 

@@ -298,7 +298,8 @@ template <bool AreUpper>
   const pairs narrow = __builtin_convertvector(AreUpper ? values >> 16 : values, pairs);
 #else
   constexpr wide_shorts places{0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30};
-  const auto narrow = __builtin_ia32_permvarhi512_mask((wide_shorts)values, places + (short)AreUpper, wide_shorts{}, ~0U);
+  const auto narrow =
+      __builtin_ia32_permvarhi512_mask((wide_shorts)values, places + (short)AreUpper, wide_shorts{}, ~0U);
 #endif
   std::memcpy(destination, &narrow, sizeof(pairs));
 }
@@ -420,7 +421,8 @@ conversion_steps steps_of([[maybe_unused]] instruction_set set) noexcept {
   return baseline::conversions::steps<Program>;
 #else
   constexpr auto none = [](element_type, auto) noexcept -> run_step { return nullptr; };
-  return {none, none, none, none, [](element_type, element_type, bool) noexcept -> run_step { return nullptr; }};
+  return {none, none, none, none,
+          [](element_type, element_type, bool) noexcept -> run_step { return nullptr; }};
 #endif
 }
 

@@ -53,7 +53,8 @@ template <std::size_t Size>
   for (each_run at(source, destination, given); at; ++at) {
     for (std::size_t i = 0; i < count; i += lanes) {
       if (!is_short && i + lanes > count) i = count - lanes;  // overlaps the step before
-      const wide_bytes bytes = is_short ? load_some(at.source(), first_bits(count)) : load_wide(at.source() + i);
+      const wide_bytes bytes =
+          is_short ? load_some(at.source(), first_bits(count)) : load_wide(at.source() + i);
       wide_bytes found[Size];
       for (std::size_t k = 0; k < Size; ++k) found[k] = pick_from_256(tables[k], bytes);
       for (std::size_t k = 0; k < Size; ++k) {
