@@ -398,18 +398,28 @@ TEST_CASE("spaced bytes become what each of them becomes alone") {
     const auto spacing = test::draw(random, 2, static_cast<std::int64_t>(most_spacing));
     const auto count = test::draw(random, static_cast<std::int64_t>(least_spaced), i % 2 == 0 ? 40 : 600);
     const auto runs = test::draw(random, 1, 5);
+    const auto rows = test::draw(random, 1, 3);
     // the first run is at the begin, or at the end, of what may be read, or far from both
-    const auto before = test::draw(random, 0, 2) * even_runs::read_around / 2;
-    const auto behind = test::draw(random, 0, 2) * even_runs::read_around / 2;
+    const auto before = test::draw(random, 0, 2) * even_runs::read_before / 2;
+    const auto behind = test::draw(random, 0, 2) * even_runs::read_behind / 2;
     const auto step = test::draw(random, 0, 300) * (test::flip_coin(random) ? 1 : -1);
-    const auto all = (count - 1) * spacing + 1 + (runs - 1) * (step < 0 ? -step : step);
+    const auto row_step = test::draw(random, -300, 300);
+    const auto all = (count - 1) * spacing + 1 + (runs - 1) * (step < 0 ? -step : step) +
+                     (rows - 1) * (row_step < 0 ? -row_step : row_step);
     bytes source(static_cast<std::size_t>(before + all + behind));
     for (std::byte& value : source) value = static_cast<std::byte>(test::draw(random, 0, 255));
-    const std::byte* const first = source.data() + before - (step < 0 ? (runs - 1) * step : 0);
+    const std::byte* const first = source.data() + before - (step < 0 ? (runs - 1) * step : 0) -
+                                   (row_step < 0 ? (rows - 1) * row_step : 0);
     const auto size = static_cast<std::int64_t>(size_of(to));
     const auto gap = test::draw(random, 0, 3) * size;
-    even_runs spaced{static_cast<std::size_t>(count), static_cast<std::size_t>(runs), step,
-                     count * size + gap};
+    const auto row_size = runs * (count * size + gap);
+    even_runs spaced{static_cast<std::size_t>(count),
+                     static_cast<std::size_t>(runs),
+                     step,
+                     count * size + gap,
+                     static_cast<std::size_t>(rows),
+                     row_step,
+                     row_size};
     spaced.spacing = static_cast<std::size_t>(spacing);
     spaced.begin = source.data();
     spaced.end = source.data() + source.size();
@@ -427,12 +437,13 @@ TEST_CASE("spaced bytes become what each of them becomes alone") {
       CHECK(!conversion.can_space(spacing, static_cast<std::int64_t>(least_spaced) - 1));
       CHECK(conversion.can_space(spacing, count) == (set >= instruction_set::avx2));
       if (!conversion.can_space(spacing, count)) continue;
-      bytes expected(static_cast<std::size_t>(runs * (count * size + gap)), std::byte{77});
+      bytes expected(static_cast<std::size_t>(rows * row_size + 64), std::byte{77});
       bytes got(expected);
-      for (std::int64_t run = 0; run < runs; ++run) {
+      for (std::int64_t r = 0; r < rows * runs; ++r) {
+        const std::int64_t run = r % runs;
         for (std::int64_t k = 0; k < count; ++k) {
-          conversion(first + run * step + k * spacing,
-                     expected.data() + run * (count * size + gap) + k * size, 1,
+          conversion(first + r / runs * row_step + run * step + k * spacing,
+                     expected.data() + r * (count * size + gap) + k * size, 1,
                      factors.from(static_cast<std::size_t>(k), static_cast<std::size_t>(run)));
         }
       }

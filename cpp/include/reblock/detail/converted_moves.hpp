@@ -340,7 +340,10 @@ class converted_move {
     }
     const bool fits = period <= factor_table::most_factors(conversion_);
     const double filled = !fits ? all : differ ? static_cast<double>(period) : 0;
-    return all * (costs.element + costs.factor) + filled * costs.filled_factor +
+    even_runs runs{static_cast<std::size_t>(run)};
+    const bool is_quick = conversion_.can_be_quick(runs) && period <= result_tables::most &&
+                          total_bytes(axes_, 1) >= 2 * factors * result_tables::least_elements;
+    return all * ((is_quick ? costs.quick : costs.element) + costs.factor) + filled * costs.filled_factor +
            all / static_cast<double>(run) * costs.run;
   }
 
@@ -361,15 +364,18 @@ class converted_move {
       }
       before *= extent;
     }
-    // The table walks the innermost axis: the longest one. It walks the next one too if that has no factors.
-    const auto longest =
-        std::max_element(outer_.begin(), outer_.begin() + outer_count_,
-                         [](const layout_axis& a, const layout_axis& b) { return a.extent < b.extent; });
+    // A step walks the innermost axis, and the next one if that has no factors: the longest ones.
+    const auto longest_first = [](const layout_axis& a, const layout_axis& b) { return a.extent > b.extent; };
+    std::stable_sort(outer_.begin(), outer_.begin() + outer_count_, longest_first);
     if (outer_count_ < 2) return;
-    std::rotate(outer_.begin(), longest, longest + 1);
     const auto next = std::find_if(outer_.begin() + 1, outer_.begin() + outer_count_,
                                    [](const layout_axis& a) { return !a.bounded(); });
-    if (next != outer_.begin() + outer_count_) std::rotate(outer_.begin() + 1, next, next + 1);
+    if (next == outer_.begin() + outer_count_) return;
+    std::rotate(outer_.begin() + 1, next, next + 1);
+    // short runs that follow each other in the destination share lines
+    const std::int64_t bytes = run_ * to_size_;
+    if (bytes < cache_sizes::line / 2 && outer_[1].destination_stride == bytes && !outer_[0].bounded())
+      std::swap(outer_[0], outer_[1]);
   }
 
   run_conversion conversion_;
@@ -505,10 +511,12 @@ class converted_runner {
       return table_.convert(move_.conversion_, source, destination, runs, first);
     }
     const layout_axis& axis = move_.outer_[count - 1];
-    if (count == 2 && !axis.bounded() && table_.are_same()) {
+    if (count == 2 && !axis.bounded()) {
       set_inner(runs);
-      return table_.convert_rows(move_.conversion_, source, destination, runs,
-                                 {axis.extent, axis.source_stride, axis.destination_stride}, first);
+      runs.rows = static_cast<std::size_t>(axis.extent);
+      runs.source_row = axis.source_stride;
+      runs.destination_row = axis.destination_stride;
+      return table_.convert(move_.conversion_, source, destination, runs, first);
     }
     for (std::int64_t index = 0; index < axis.extent; ++index) {
       convert_runs(count - 1, source + index * axis.source_stride,

@@ -154,8 +154,7 @@ struct conversion_costs {
   double factor = 0.08;
   double filled_factor = 1.5;
   double run = 9;
-  double apart_run = 4;
-  double wide_apart_run = 12;  ///< with registers of 64 bytes, which move bytes into a buffer in less time
+  double apart_run = 1;
 };
 
 /// Windows of a padded image, in cycles. By way of a buffer: a block, and a factor for all estimates of blocks, because those

@@ -92,34 +92,15 @@ class factor_table {
     const auto count = static_cast<std::int64_t>(runs.count);
     const std::int64_t limit = room / value_size();
     const std::int64_t whole = period_ > limit ? limit : limit / period_ * period_;
-    if (same_ < least_stretch && count <= whole && !differ) {
-      fill(first, 0, count);
-      return run(conversion, source, destination, runs, 0, {value_size(), 0});
-    }
-    for (std::size_t r = 0; r < runs.runs; ++r) {
-      const std::byte* const from = source + runs.source(r);
-      std::byte* const to = destination + runs.destination(r);
-      const factor_places places = run_places(first, static_cast<std::int64_t>(r));
+    if (same_ < least_stretch && count <= whole && !differ)
+      return convert_by_elements(conversion, source, destination, runs, first, 0, count);
+    for (each_run at(source, destination, runs); at; ++at) {
+      const factor_places places = run_places(first, static_cast<std::int64_t>(at.run()));
       if (same_ >= least_stretch) {
-        convert_stretches(conversion, from, to, count, places);
+        convert_stretches(conversion, at.source(), at.destination(), count, places);
       } else {
-        convert_batches(conversion, from, to, count, whole, places);
+        convert_batches(conversion, at.source(), at.destination(), count, whole, places);
       }
-    }
-  }
-  /// Tells whether all elements of all runs have the same factors.
-  bool are_same() const noexcept { return period_ == 1 && run_steps_ == factor_places{0, 0}; }
-  /// Converts the runs for each index of an axis. Requires are_same().
-  void convert_rows(const run_conversion& conversion, const std::byte* source, std::byte* destination,
-                    const even_runs& runs, const tile_axis& rows, const factor_places& first) noexcept {
-    put_each(first, 0, 1, true);
-    const run_factors factors{tables_[0].data(), tables_[1].data(), 0};
-    const auto same = static_cast<std::int64_t>(runs.count * runs.runs) * rows.extent;
-    const byte_results* const results =
-        may_look_up(conversion, runs, same) ? results_.find(conversion, factors, same) : nullptr;
-    for (std::int64_t row = 0; row < rows.extent; ++row) {
-      convert_by(results, conversion, source + row * rows.source_stride,
-                 destination + row * rows.destination_stride, runs, factors);
     }
   }
 
@@ -146,17 +127,31 @@ class factor_table {
     return {first[0] + run * run_steps_[0], first[1] + run * run_steps_[1]};
   }
 
-  /// Bytes from the factors of an element, or of a run, to those of the next.
-  struct table_steps {
-    std::int64_t element;
-    std::int64_t run;
-  };
-  /// Converts with the factors that are `place` bytes behind the begin of the tables.
-  void run(const run_conversion& conversion, const std::byte* source, std::byte* destination,
-           const even_runs& runs, std::int64_t place, const table_steps& steps) const noexcept {
-    conversion(source, destination, runs,
-               {tables_[0].data() + place, tables_[1].data() + place, static_cast<std::size_t>(steps.element),
-                static_cast<std::size_t>(steps.run)});
+  /// The factors that are `place` bytes behind the begin of the tables.
+  run_factors factors_at(std::int64_t place) const noexcept {
+    return {tables_[0].data() + place, tables_[1].data() + place, 0};
+  }
+  /// Converts with own factors of `filled` elements, from element `begin` on.
+  void convert_by_elements(const run_conversion& conversion, const std::byte* source, std::byte* destination,
+                           const even_runs& runs, const factor_places& first, std::int64_t begin,
+                           std::int64_t filled) noexcept {
+    fill(first, begin, filled);
+    run_factors factors = factors_at(0);
+    factors.step = static_cast<std::size_t>(value_size());
+    conversion(source, destination, runs, factors, are_quick(conversion, runs));
+  }
+  /// Tells whether quick steps are right for all factors in the table of elements.
+  bool are_quick(const run_conversion& conversion, const even_runs& runs) noexcept {
+    if (are_quick_ || !conversion.can_be_quick(runs) || period_ > result_tables::most) return are_quick_;
+    const std::int64_t different = std::min(period_, held_[0].count);
+    const auto same = static_cast<std::int64_t>(runs.count * runs.runs * runs.rows) / different;
+    if (same < least_lookups || !results_.are_useful()) return false;
+    are_quick_ = true;
+    for (std::int64_t i = 0; i < different; ++i) {
+      const byte_results* const results = results_.find(conversion, factors_at(i * value_size()), same);
+      are_quick_ = are_quick_ && results != nullptr && results->is_quick_right;
+    }
+    return are_quick_;
   }
 
   /// Converts a run with a table of the factors of `whole` elements at a time.
@@ -164,11 +159,11 @@ class factor_table {
                        std::int64_t count, std::int64_t whole, const factor_places& first) noexcept {
     for (std::int64_t i = 0; i < count;) {
       const std::int64_t batch = std::min(whole, count - i);
-      fill(first, whole % period_ == 0 ? 0 : i, std::max(batch, std::min(whole, count)));
       // batches of whole periods have the same factors
       const std::int64_t batches = whole % period_ == 0 ? (count - i) / batch : 1;
-      run(conversion, source + i * from(conversion), destination + i * to(conversion),
-          even(conversion, batch, batches), 0, {value_size(), 0});
+      convert_by_elements(conversion, source + i * from(conversion), destination + i * to(conversion),
+                          even(conversion, batch, batches), first, whole % period_ == 0 ? 0 : i,
+                          std::max(batch, std::min(whole, count)));
       i += batch * batches;
     }
   }
@@ -176,7 +171,11 @@ class factor_table {
   /// Converts runs that have the same factors, or one factor each.
   void convert_same(const run_conversion& conversion, const std::byte* source, std::byte* destination,
                     const even_runs& runs, const factor_places& first) noexcept {
-    if (are_same()) return convert_rows(conversion, source, destination, runs, {1, 0, 0}, first);
+    if (run_steps_ == factor_places{0, 0}) {
+      put_each(first, 0, 1, true);
+      const auto same = static_cast<std::int64_t>(runs.count * runs.runs * runs.rows);
+      return convert_by_results(conversion, source, destination, runs, factors_at(0), same);
+    }
     const auto all = static_cast<std::int64_t>(runs.runs);
     for (std::int64_t r = 0; r < all; r += most_kept) {
       const std::int64_t next = std::min(most_kept, all - r);
@@ -216,15 +215,17 @@ class factor_table {
   /// Converts runs that have one factor each. `step` is 0 if all have the same.
   void run_stretches(const run_conversion& conversion, const std::byte* source, std::byte* destination,
                      const even_runs& runs, std::int64_t place, std::int64_t step) noexcept {
-    const auto count = static_cast<std::int64_t>(runs.count);
-    if (!may_look_up(conversion, runs, count))
-      return run(conversion, source, destination, runs, place, {0, step});
+    const auto same = static_cast<std::int64_t>(runs.count * runs.rows);
+    if (!may_look_up(conversion, runs, same)) {
+      run_factors factors = factors_at(place);
+      factors.run_step = static_cast<std::size_t>(step);
+      return conversion(source, destination, runs, factors);
+    }
     even_runs one = runs;
     one.runs = 1;
     for (std::size_t r = 0; r < runs.runs; ++r, place += step) {
-      const run_factors factors{tables_[0].data() + place, tables_[1].data() + place, 0};
-      convert_by(results_.find(conversion, factors, count), conversion, source + runs.source(r),
-                 destination + runs.destination(r), one, factors);
+      convert_by_results(conversion, source + runs.source(r), destination + runs.destination(r), one,
+                         factors_at(place), same);
     }
   }
 
@@ -233,10 +234,11 @@ class factor_table {
                    std::int64_t same) const noexcept {
     return conversion.can_look_up(runs) && same >= least_lookups && results_.are_useful();
   }
-  /// Converts runs by their results, unless these are null.
-  static void convert_by(const byte_results* results, const run_conversion& conversion,
-                         const std::byte* source, std::byte* destination, const even_runs& runs,
-                         const run_factors& factors) noexcept {
+  /// Converts runs with `same` elements that have the same factors, by their results if these are known.
+  void convert_by_results(const run_conversion& conversion, const std::byte* source, std::byte* destination,
+                          const even_runs& runs, const run_factors& factors, std::int64_t same) noexcept {
+    const byte_results* const results =
+        may_look_up(conversion, runs, same) ? results_.find(conversion, factors, same) : nullptr;
     if (results == nullptr) return conversion(source, destination, runs, factors);
     conversion.look_up(source, destination, runs, factors, *results);
   }
@@ -257,6 +259,7 @@ class factor_table {
       contents& held = held_[k];
       if (held.first == first[k] && held.begin == begin && count <= held.count) continue;
       held = {first[k], begin, count};
+      are_quick_ = false;
       const factor_axis& f = axes_[k];
       std::int64_t index = are_runs ? 0 : index_of(k, begin);
       std::int64_t rest = f.inner - (are_runs ? 0 : begin % f.inner);  // elements that have this factor
@@ -281,6 +284,7 @@ class factor_table {
       contents& held = held_[k];
       if (held.first == first[k] && held.begin == from && count <= held.count) continue;
       held = {first[k], from, count};
+      are_quick_ = false;
       is_double_ ? fill_table<double>(k) : fill_table<float>(k);
     }
   }
@@ -348,6 +352,7 @@ class factor_table {
   std::int64_t same_ = std::numeric_limits<std::int64_t>::max();  ///< elements that have the same factors
   std::int64_t kept_ = 0;  ///< factors of stretches that the tables keep
   std::array<contents, 2> held_;
+  bool are_quick_ = false;  ///< whether quick steps are right for the elements in the tables
   result_tables results_;
   alignas(64) std::array<std::array<std::byte, room + at_once * 8>, 2> tables_;
 };

@@ -125,17 +125,14 @@ class run_conversion {
     const conversion_steps steps = steps_of(set);
     if (source_size_ == 1 && destination_size_ <= steps.lookups.size())
       lookup_ = steps.lookups[destination_size_ - 1];
-    const conversion_steps narrower = steps_of(std::min(set, instruction_set::avx2));
-    spaced_ = {steps.spaced(from, to), narrower.spaced(from, to)};
-    if (from == element_type::uint8 && to == element_type::bfloat16) {
-      quick_ = steps.quick;
-      spaced_quick_ = {steps.spaced_quick, narrower.spaced_quick};
-    }
+    spaced_ = {steps.spaced(from, to, false), steps.spaced(from, to, true)};
     ways_[0] = find_way(from, to, has_factors, steps);
-    ways_[1] = set > instruction_set::avx2 ? find_way(from, to, has_factors, narrower) : ways_[0];
-    ways_[2] = set > instruction_set::baseline
-                   ? find_way(from, to, has_factors, steps_of(instruction_set::baseline))
-                   : ways_[0];
+    ways_[1] = set > instruction_set::avx2 ? find_way(from, to, has_factors, steps_of(instruction_set::avx2))
+                                           : ways_[0];
+    ways_[2] = ways_[0];
+    if (set == instruction_set::baseline) return;
+    ways_[2] = find_way(from, to, has_factors, steps_of(instruction_set::baseline));
+    ways_[2].quick = nullptr;  // it cannot fuse, so its results may differ from those of the others
   }
 
   /// Whether scale and bias are arrays of double, otherwise of float.
@@ -153,35 +150,18 @@ class run_conversion {
                   const run_factors& factors) const noexcept {
     (*this)(source, destination, even_runs{count}, factors);
   }
-  /// Does the same for runs at even distances. Spaced bytes require can_space(), and factors with a step of 0.
+  /// Does the same for runs at even distances. Spaced bytes require can_space(), and factors with a step of 0. `may_be_quick`
+  /// says that quick steps are right for all factors.
   void operator()(const std::byte* source, std::byte* destination, const even_runs& runs,
-                  const run_factors& factors) const noexcept {
-    if (runs.spacing > 1) {
-      const spaced_step step{*this, factors, nullptr};
-      return step.convert(source, destination, runs);
-    }
+                  const run_factors& factors, bool may_be_quick = false) const noexcept {
+    if (runs.spacing > 1) return convert_spaced(source, destination, runs, factors, may_be_quick);
     const way& by = ways_[runs.count >= 16 ? 0 : runs.count >= 8 ? 1 : 2];
+    if (may_be_quick && by.quick != nullptr) return by.quick(source, destination, runs, factors);
     if (by.second == nullptr) return by.first(source, destination, runs, factors);
-    alignas(64) std::array<std::byte, buffer_bytes> values;
-    const std::size_t room = buffer_bytes / value_size_;
-    if (runs.count > room) {
-      for (std::size_t run = 0; run < runs.runs; ++run) {
-        const std::byte* const from = source + runs.source(run);
-        std::byte* const to = destination + runs.destination(run);
-        for (std::size_t i = 0; i < runs.count; i += room) {
-          convert_by(by, values.data(), from + i * source_size_, to + i * destination_size_,
-                     {std::min(room, runs.count - i)}, factors.from(i, run));
-        }
-      }
-      return;
-    }
-    const std::size_t at_once = room / std::max<std::size_t>(1, runs.count);
-    for (std::size_t run = 0; run < runs.runs; run += at_once) {
-      even_runs some = runs;
-      some.runs = std::min(at_once, runs.runs - run);
-      convert_by(by, values.data(), source + runs.source(run), destination + runs.destination(run), some,
-                 factors.from(0, run));
-    }
+    const even_runs row = runs.with(1, runs.runs);
+    for (std::size_t k = 0; k < runs.rows;
+         ++k, source += runs.source_row, destination += runs.destination_row)
+      convert_by(by, source, destination, row, factors);
   }
 
   /// Tells whether runs may have bytes at these distances.
@@ -196,35 +176,31 @@ class run_conversion {
     if (ways_[0].second != nullptr) costs.element *= 2;
     if (is_double_) costs.element *= 2;
     if (lookup_ == nullptr) costs.lookup = costs.quick;
-    if (spaced_[0] != spaced_[1]) costs.apart_run = costs.wide_apart_run;
     return costs;
   }
 
   /// Tells whether runs may be converted by a table of the results of all bytes, or by a quick step that such a table shows to
   /// be right. They have factors of float then.
   constexpr bool can_look_up(const even_runs& runs) const noexcept {
-    if (runs.spacing > 1) return spaced_quick_[0] != nullptr && runs.count >= least_spaced;
-    return (lookup_ != nullptr || quick_ != nullptr) && runs.count >= least_looked_up;
+    return looks_up(runs) || can_be_quick(runs);
   }
-  /// Makes the table for one scale and one bias, or what a quick step needs. Returns whether look_up() is right for them.
+  /// Tells the same of quick steps alone, which elements with factors of their own may also take.
+  constexpr bool can_be_quick(const even_runs& runs) const noexcept {
+    if (runs.spacing > 1) return spaced_[1] != nullptr;
+    return ways_[0].quick != nullptr && runs.count >= least_looked_up;
+  }
+  /// Makes the table for one scale and one bias, and tells whether quick steps are right for them. Returns whether look_up()
+  /// is.
   bool make_results(byte_results& results, const run_factors& factors) const noexcept {
     constexpr std::size_t all = 256;
     std::array<std::byte, all> bytes;
     for (std::size_t i = 0; i < all; ++i) bytes[i] = static_cast<std::byte>(i);
     std::array<std::byte, 2 * all> elements;
     (*this)(bytes.data(), elements.data(), all, factors);
-    results.scale = read<float>(factors.scale);
-    results.bias = read<float>(factors.bias);
-    results.is_quick_right = spaced_quick_[1] != nullptr;
+    results.is_quick_right = ways_[0].quick != nullptr;
     if (results.is_quick_right) {
-      // all quick steps have the same results
-      std::array<std::byte, even_runs::read_around + 2 * all + even_runs::read_around> spaced;
-      std::array<std::byte, 2 * all> made;
-      even_runs once{all};
-      once.spacing = 2;
-      std::byte* const first = spaced.data() + even_runs::read_around;
-      for (std::size_t i = 0; i < all; ++i) first[2 * i] = bytes[i];
-      spaced_quick_[1](first, made.data(), once, results);
+      std::array<std::byte, 2 * all> made;  // all quick steps have the same results
+      (*this)(bytes.data(), made.data(), even_runs{all}, factors, true);
       results.is_quick_right = made == elements;
     }
     for (std::size_t k = 0; k < destination_size_ && lookup_ != nullptr; ++k) {
@@ -236,68 +212,63 @@ class run_conversion {
   /// not share memory.
   void look_up(const std::byte* source, std::byte* destination, const even_runs& runs,
                const run_factors& factors, const byte_results& results) const noexcept {
-    if (runs.spacing == 1) return (lookup_ != nullptr ? lookup_ : quick_)(source, destination, runs, results);
-    const spaced_step step{*this, factors, &results};
-    step.convert(source, destination, runs);
+    if (looks_up(runs)) return lookup_(source, destination, runs, results);
+    (*this)(source, destination, runs, factors, results.is_quick_right);
   }
 
  private:
   static constexpr std::size_t buffer_bytes = 4096;
 
+  constexpr bool looks_up(const even_runs& runs) const noexcept {
+    return lookup_ != nullptr && runs.spacing == 1 && runs.count >= least_looked_up;
+  }
+
   /// Converts spaced bytes by a step that may read around them, and those at the ends of what may be read by a buffer.
-  struct spaced_step {
-    const run_conversion& conversion;
-    const run_factors& factors;
-    const byte_results* results;  ///< or null
-
-    void convert(const std::byte* source, std::byte* destination, const even_runs& runs) const noexcept {
-      if (runs.may_read_around(source)) return step(source, destination, runs, factors);
-      even_runs one = runs;
-      one.runs = 1;
-      for (std::size_t run = 0; run < runs.runs; ++run) {
-        const std::byte* const from = source + runs.source(run);
-        std::byte* const to = destination + runs.destination(run);
-        const run_factors by = factors.from(0, run);
-        if (one.may_read_around(from)) {
-          step(from, to, one, by);
-        } else {
-          convert_ends(from, to, one, by);
-        }
-      }
+  void convert_spaced(const std::byte* source, std::byte* destination, const even_runs& runs,
+                      const run_factors& factors, bool may_be_quick) const noexcept {
+    if (runs.may_read_around(source)) {
+      const bool is_quick = may_be_quick && spaced_[1] != nullptr;
+      return spaced_[is_quick ? 1 : 0](source, destination, runs, factors);
     }
-
-   private:
-    static constexpr std::size_t end =
-        even_runs::read_around / 2;  // elements that are at least as many bytes
-
-    void step(const std::byte* source, std::byte* destination, const even_runs& runs,
-              const run_factors& by) const noexcept {
-      const std::size_t set = runs.count >= 32 ? 0 : 1;
-      if (results != nullptr && results->is_quick_right)
-        return conversion.spaced_quick_[set](source, destination, runs, *results);
-      conversion.spaced_[set](source, destination, runs, by);
+    if (runs.rows > 1) {
+      const std::size_t half = runs.rows / 2;
+      const auto rows = static_cast<std::int64_t>(half);
+      convert_spaced(source, destination, runs.with(half, runs.runs), factors, may_be_quick);
+      return convert_spaced(source + rows * runs.source_row, destination + rows * runs.destination_row,
+                            runs.with(runs.rows - half, runs.runs), factors, may_be_quick);
     }
-    void convert_ends(const std::byte* source, std::byte* destination, even_runs run,
-                      const run_factors& by) const noexcept {
-      const std::size_t count = run.count;
-      if (count < 4 * end) return convert_some(source, destination, run, 0, count, by);
-      convert_some(source, destination, run, 0, end, by);
-      convert_some(source, destination, run, count - end, end, by);
-      run.count -= 2 * end;
-      step(source + end * run.spacing, destination + end * conversion.destination_size_, run, by.from(end));
+    if (runs.runs > 1) {
+      const std::size_t half = runs.runs / 2;
+      convert_spaced(source, destination, runs.with(1, half), factors, may_be_quick);
+      return convert_spaced(source + runs.source(half), destination + runs.destination(half),
+                            runs.with(1, runs.runs - half), factors.from(0, half), may_be_quick);
     }
-    /// Converts fewer than 4 * end elements from element `first` on.
-    void convert_some(const std::byte* source, std::byte* destination, const even_runs& run,
-                      std::size_t first, std::size_t count, const run_factors& by) const noexcept {
-      std::array<std::byte, 4 * end> bytes;
-      for (std::size_t i = 0; i < count; ++i) bytes[i] = source[(first + i) * run.spacing];
-      conversion(bytes.data(), destination + first * conversion.destination_size_, count, by.from(first));
-    }
-  };
+    convert_ends(source, destination, runs, factors, may_be_quick);
+  }
+  /// Converts the ends of a run by a buffer. They have so many elements, which are more bytes than a step reads around them.
+  static constexpr std::size_t end = even_runs::read_behind / 2;
+  void convert_ends(const std::byte* source, std::byte* destination, even_runs run,
+                    const run_factors& factors, bool may_be_quick) const noexcept {
+    const std::size_t count = run.count;
+    if (count < 4 * end) return convert_some(source, destination, run, 0, count, factors);
+    convert_some(source, destination, run, 0, end, factors);
+    convert_some(source, destination, run, count - end, end, factors);
+    run.count -= 2 * end;
+    convert_spaced(source + end * run.spacing, destination + end * destination_size_, run, factors.from(end),
+                   may_be_quick);
+  }
+  /// Converts fewer than 4 * end elements from element `first` on.
+  void convert_some(const std::byte* source, std::byte* destination, const even_runs& run, std::size_t first,
+                    std::size_t count, const run_factors& factors) const noexcept {
+    std::array<std::byte, 4 * end> bytes;
+    for (std::size_t i = 0; i < count; ++i) bytes[i] = source[(first + i) * run.spacing];
+    (*this)(bytes.data(), destination + first * destination_size_, count, factors.from(first));
+  }
 
   struct way {
     run_step first = nullptr;
     run_step second = nullptr;  ///< or null
+    run_step quick = nullptr;   ///< or null
   };
 
   REBLOCK_ENGINE_FUNCTION way find_way(element_type from, element_type to, bool has_factors,
@@ -305,7 +276,10 @@ class run_conversion {
     const element_type value = is_double_ ? element_type::float64 : element_type::float32;
     const bool makes_values = from != value || has_factors;
     way found;
-    if (makes_values && !is_double_) found.first = steps.single(from, to);
+    if (makes_values && !is_double_) {
+      found.first = steps.single(from, to);
+      found.quick = steps.quick(from, to);
+    }
     if (found.first != nullptr) return found;
     if (makes_values) found.first = making_step(from, to, has_factors, steps);
     if (to != value) found.second = storing_step(to, is_double_, steps);
@@ -313,9 +287,33 @@ class run_conversion {
     return found;
   }
 
-  /// Converts runs in two steps. Their values fit the buffer, where runs follow each other.
-  void convert_by(const way& by, std::byte* values, const std::byte* source, std::byte* destination,
-                  even_runs runs, const run_factors& factors) const noexcept {
+  /// Converts a row of runs in two steps.
+  void convert_by(const way& by, const std::byte* source, std::byte* destination, const even_runs& runs,
+                  const run_factors& factors) const noexcept {
+    alignas(64) std::array<std::byte, buffer_bytes> values;
+    const std::size_t room = buffer_bytes / value_size_;
+    if (runs.count > room) {
+      for (std::size_t run = 0; run < runs.runs; ++run) {
+        const std::byte* const from = source + runs.source(run);
+        std::byte* const to = destination + runs.destination(run);
+        for (std::size_t i = 0; i < runs.count; i += room) {
+          convert_some_by(by, values.data(), from + i * source_size_, to + i * destination_size_,
+                          {std::min(room, runs.count - i)}, factors.from(i, run));
+        }
+      }
+      return;
+    }
+    const std::size_t at_once = room / std::max<std::size_t>(1, runs.count);
+    for (std::size_t run = 0; run < runs.runs; run += at_once) {
+      even_runs some = runs;
+      some.runs = std::min(at_once, runs.runs - run);
+      convert_some_by(by, values.data(), source + runs.source(run), destination + runs.destination(run), some,
+                      factors.from(0, run));
+    }
+  }
+  /// Does it for runs whose values fit the buffer, where runs follow each other.
+  void convert_some_by(const way& by, std::byte* values, const std::byte* source, std::byte* destination,
+                       even_runs runs, const run_factors& factors) const noexcept {
     const auto bytes = static_cast<std::int64_t>(runs.count * value_size_);
     by.first(source, values, {runs.count, runs.runs, runs.source_step, bytes}, factors);
     runs.source_step = bytes;
@@ -346,11 +344,8 @@ class run_conversion {
 
   /// For long runs, and for runs that are shorter than the widest registers, or than those half as wide.
   std::array<way, 3> ways_{};
-  /// For spaced bytes: for runs of at least 32 elements, and for shorter ones. Or null.
-  std::array<run_step, 2> spaced_{};
-  std::array<lookup_step, 2> spaced_quick_{};
-  lookup_step lookup_ = nullptr;  ///< or null
-  lookup_step quick_ = nullptr;   ///< or null
+  std::array<run_step, 2> spaced_{};  ///< the step for spaced bytes, and the quick one. Or null
+  lookup_step lookup_ = nullptr;      ///< or null
   std::uint8_t source_size_ = 0;
   std::uint8_t destination_size_ = 0;
   std::uint8_t value_size_ = 0;

@@ -44,15 +44,20 @@ struct run_factors {
   }
 };
 
-/// Runs at even distances, in bytes. Each has `count` elements, contiguous in the destination. Those of the source are bytes
-/// if they are more than one byte apart. Then steps may read `read_around` bytes before the first one and behind the last one.
+/// Rows of runs at even distances, in bytes. Each run has `count` elements, contiguous in the destination. Those of the source
+/// are bytes if they are more than one byte apart. Then steps may read some bytes before the first one and behind the last one.
+/// All rows have the same factors.
 struct even_runs {
-  static constexpr std::int64_t read_around = 128;
+  static constexpr std::int64_t read_before = 8;
+  static constexpr std::int64_t read_behind = 64;
 
   std::size_t count;
-  std::size_t runs = 1;
+  std::size_t runs = 1;  ///< of a row
   std::int64_t source_step = 0;
   std::int64_t destination_step = 0;
+  std::size_t rows = 1;
+  std::int64_t source_row = 0;
+  std::int64_t destination_row = 0;
   std::size_t spacing = 1;           ///< bytes from a byte of the source to the next one, otherwise 1
   const std::byte* begin = nullptr;  ///< of all bytes that may be read, only for spaced bytes
   const std::byte* end = nullptr;
@@ -61,9 +66,12 @@ struct even_runs {
   constexpr bool may_read_around(const std::byte* source) const noexcept {
     if (begin == nullptr) return false;
     const std::int64_t last = this->source(runs - 1);
+    const std::int64_t last_row = static_cast<std::int64_t>(rows - 1) * source_row;
     const auto run = static_cast<std::int64_t>((count - 1) * spacing + 1);
-    return source - begin + std::min<std::int64_t>(last, 0) >= read_around &&
-           end - source - std::max<std::int64_t>(last, 0) - run >= read_around;
+    return source - begin + std::min<std::int64_t>(last, 0) + std::min<std::int64_t>(last_row, 0) >=
+               read_before &&
+           end - source - std::max<std::int64_t>(last, 0) - std::max<std::int64_t>(last_row, 0) - run >=
+               read_behind;
   }
 
   [[gnu::always_inline]] constexpr std::int64_t source(std::size_t run) const noexcept {
@@ -72,6 +80,55 @@ struct even_runs {
   [[gnu::always_inline]] constexpr std::int64_t destination(std::size_t run) const noexcept {
     return static_cast<std::int64_t>(run) * destination_step;
   }
+  /// Returns the same runs with other numbers of them.
+  constexpr even_runs with(std::size_t many_rows, std::size_t many_runs) const noexcept {
+    even_runs others = *this;
+    others.rows = many_rows;
+    others.runs = many_runs;
+    return others;
+  }
+};
+
+/// The places of each run, one after another. They are copies, which no store to the destination can change.
+class each_run {
+ public:
+  [[gnu::always_inline]] each_run(const std::byte* source, std::byte* destination,
+                                  const even_runs& runs) noexcept
+      : source_(source),
+        destination_(destination),
+        runs_(runs.runs),
+        rows_(runs.runs == 0 ? 0 : runs.rows),
+        source_step_(runs.source_step),
+        destination_step_(runs.destination_step),
+        to_source_row_(runs.source_row - runs.source(runs.runs)),
+        to_destination_row_(runs.destination_row - runs.destination(runs.runs)) {}
+
+  [[gnu::always_inline]] explicit operator bool() const noexcept { return rows_ > 0; }
+  [[gnu::always_inline]] void operator++() noexcept {
+    source_ += source_step_;
+    destination_ += destination_step_;
+    if (++run_ < runs_) return;
+    run_ = 0;
+    --rows_;
+    source_ += to_source_row_;
+    destination_ += to_destination_row_;
+  }
+  [[gnu::always_inline]] const std::byte* source() const noexcept { return source_; }
+  [[gnu::always_inline]] std::byte* destination() const noexcept { return destination_; }
+  /// The index in a row.
+  [[gnu::always_inline]] std::size_t run() const noexcept { return run_; }
+  [[gnu::always_inline]] bool is_last_of_row() const noexcept { return run_ + 1 == runs_; }
+
+ private:
+  const std::byte* source_;
+  std::byte* destination_;
+  std::size_t run_ = 0;
+  std::size_t runs_;
+  std::size_t rows_;  ///< that are left
+  std::int64_t source_step_;
+  std::int64_t destination_step_;
+  std::int64_t to_source_row_;  ///< from the end of a row
+  std::int64_t to_destination_row_;
 };
 
 /// A step of a conversion. Only steps that make float or double of elements use factors.
@@ -82,28 +139,19 @@ using run_step = void (*)(const std::byte* source, std::byte* destination, const
 template <auto Step>
 void for_runs(const std::byte* source, std::byte* destination, const even_runs& given,
               const run_factors& by) {
-  // copies, which no store to the destination can change
   const std::size_t count = given.count;
-  const std::size_t runs = given.runs;
-  const std::int64_t source_step = given.source_step;
-  const std::int64_t destination_step = given.destination_step;
-  const run_factors factors = by;
-  for (std::size_t run = 0; run < runs; ++run) {
-    Step(source, destination, count, factors.from(0, run));
-    source += source_step;
-    destination += destination_step;
-  }
+  const run_factors factors = by;  // a copy, which no store to the destination can change
+  for (each_run at(source, destination, given); at; ++at)
+    Step(at.source(), at.destination(), count, factors.from(0, at.run()));
 }
 
-/// The results of a conversion of all 256 bytes, and what a quick step needs instead.
+/// The results of a conversion of all 256 bytes.
 struct byte_results {
   /// The first bytes of all results, then their second bytes, if they have any.
   alignas(64) std::array<std::byte, 512> bytes;
-  float scale;
-  float bias;
   bool is_quick_right;  ///< whether the quick steps have the same results
 };
-/// A step that looks results up, or a quick one. Requires runs of at least least_looked_up elements, or of spaced bytes.
+/// A step that looks results up. Requires runs of at least least_looked_up elements.
 using lookup_step = void (*)(const std::byte* source, std::byte* destination, const even_runs& runs,
                              const byte_results& results) noexcept;
 inline constexpr std::size_t least_looked_up = 16;
@@ -112,7 +160,8 @@ inline constexpr std::size_t least_looked_up = 16;
 inline constexpr std::size_t most_spacing = 4;
 inline constexpr std::size_t least_spaced = 8;
 
-/// These functions find the steps of an instruction set that use registers. They return null where the set has none.
+/// These functions find the steps of an instruction set that use registers. They return null where the set has none. Quick steps
+/// fuse the product with the sum, or round ties to bfloat16 away from 0. So they are right for most factors only.
 struct conversion_steps {
   /// Finds the only step of a conversion.
   run_step (*single)(element_type from, element_type to) noexcept;
@@ -120,14 +169,12 @@ struct conversion_steps {
   run_step (*making)(element_type from, bool is_double) noexcept;
   /// Finds the step that makes elements of float or double.
   run_step (*storing)(element_type to, bool is_double) noexcept;
-  /// Finds the only step of a conversion of spaced bytes.
-  run_step (*spaced)(element_type from, element_type to) noexcept;
+  /// Finds the only quick step of a conversion.
+  run_step (*quick)(element_type from, element_type to) noexcept;
+  /// Finds the only step of a conversion of spaced bytes, a quick one if wanted.
+  run_step (*spaced)(element_type from, element_type to, bool is_quick) noexcept;
   /// The steps that look up results of one byte, and of two bytes, or null.
   std::array<lookup_step, 2> lookups{};
-  /// The quick steps from uint8 to bfloat16, from contiguous and from spaced bytes, or null. They are right for most factors
-  /// only.
-  lookup_step quick = nullptr;
-  lookup_step spaced_quick = nullptr;
 };
 
 /// Keeps the compiler from fusing the operation that made `value` with the next one.

@@ -109,6 +109,9 @@ template <class Register>
 [[gnu::always_inline]] inline void store_pairs(std::byte* destination, words a, words b) noexcept {
   store(destination, (register_bytes)lower_halves(a, b));
 }
+[[gnu::always_inline]] inline void store_upper_pairs(std::byte* destination, words values) noexcept {
+  store_pairs(destination, values >> 16);
+}
 [[gnu::always_inline]] inline void store_upper_pairs(std::byte* destination, words a, words b) noexcept {
   store(destination, (register_bytes)upper_halves(a, b));
 }
@@ -149,13 +152,11 @@ template <class Register>
 
 inline constexpr bool has_saturation = false;
 [[gnu::visibility("hidden")]] inline constexpr std::array<lookup_step, 2> result_lookups{};
-[[gnu::visibility("hidden")]] inline constexpr lookup_step quick_step = nullptr;
-[[gnu::visibility("hidden")]] inline constexpr lookup_step spaced_quick_step = nullptr;
 
 #include <reblock/detail/simd/conversion.inc>
 
 template <class>
-run_step find_spaced_step(element_type, element_type) noexcept {
+run_step find_spaced_step(element_type, element_type, bool) noexcept {
   return nullptr;
 }
 

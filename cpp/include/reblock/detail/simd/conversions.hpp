@@ -21,7 +21,6 @@
 #include <reblock/detail/run_steps.hpp>
 #include <reblock/detail/simd/baseline_conversions.hpp>
 #include <reblock/detail/simd/look_up_results.hpp>
-#include <reblock/detail/simd/quick_bfloat16.hpp>
 #include <reblock/detail/simd/spaced_words.hpp>
 
 #if defined(__GNUC__) && defined(__x86_64__)
@@ -118,6 +117,9 @@ template <class Register>
   const pairs narrow = __builtin_convertvector(values, pairs);
   std::memcpy(destination, &narrow, sizeof(narrow));
 }
+[[gnu::always_inline]] inline void store_upper_pairs(std::byte* destination, words values) noexcept {
+  store_pairs(destination, values >> 16);
+}
 /// Joins words whose upper halves are 0.
 [[gnu::always_inline]] inline wide_pairs join_pairs(words a, words b) noexcept {
   const longs packed = (longs)__builtin_ia32_packusdw256((ints)a, (ints)b);
@@ -185,13 +187,8 @@ template <class T>
 }
 
 [[gnu::visibility("hidden")]] inline constexpr std::array<lookup_step, 2> result_lookups{};
-[[gnu::visibility("hidden")]] inline constexpr lookup_step quick_step = convert_quickly;
 
 using spaced_words = eight_spaced_words;
-template <class = void>
-void convert_spaced_quickly(const std::byte* source, std::byte* destination, const even_runs& given,
-                            const byte_results& results) noexcept;
-[[gnu::visibility("hidden")]] inline constexpr lookup_step spaced_quick_step = convert_spaced_quickly<>;
 
 #include <reblock/detail/simd/conversion.inc>
 #include <reblock/detail/simd/spaced_bytes.inc>
@@ -294,13 +291,23 @@ template <class Register>
   return __builtin_ia32_minpd512_mask(a, b, a, 0xff, current_rounding);
 }
 #endif
-[[gnu::always_inline]] inline void store_pairs(std::byte* destination, words values) noexcept {
+/// Stores pairs of a register, the even or the odd ones. GCC would store them by vpmovdw, which takes four times as long.
+template <bool AreUpper>
+[[gnu::always_inline]] inline void store_each_other_pair(std::byte* destination, words values) noexcept {
 #if defined(__clang__)
-  const pairs narrow = __builtin_convertvector(values, pairs);
+  const pairs narrow = __builtin_convertvector(AreUpper ? values >> 16 : values, pairs);
 #else
-  const auto narrow = __builtin_ia32_pmovdw512_mask((ints)values, shorts{}, 0xffff);
+  constexpr wide_shorts places{0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30};
+  const auto narrow =
+      __builtin_ia32_permvarhi512_mask((wide_shorts)values, places + (short)AreUpper, wide_shorts{}, ~0U);
 #endif
-  std::memcpy(destination, &narrow, sizeof(narrow));
+  std::memcpy(destination, &narrow, sizeof(pairs));
+}
+[[gnu::always_inline]] inline void store_pairs(std::byte* destination, words values) noexcept {
+  store_each_other_pair<false>(destination, values);
+}
+[[gnu::always_inline]] inline void store_upper_pairs(std::byte* destination, words values) noexcept {
+  store_each_other_pair<true>(destination, values);
 }
 [[gnu::always_inline]] inline void store_bytes(std::byte* destination, words values) noexcept {
 #if defined(__clang__)
@@ -382,13 +389,8 @@ template <class T>
 
 [[gnu::visibility("hidden")]] inline constexpr std::array<lookup_step, 2> result_lookups{look_up_results<1>,
                                                                                          look_up_results<2>};
-[[gnu::visibility("hidden")]] inline constexpr lookup_step quick_step = nullptr;
 
 using spaced_words = sixteen_spaced_words;
-template <class = void>
-void convert_spaced_quickly(const std::byte* source, std::byte* destination, const even_runs& given,
-                            const byte_results& results) noexcept;
-[[gnu::visibility("hidden")]] inline constexpr lookup_step spaced_quick_step = convert_spaced_quickly<>;
 
 #include <reblock/detail/simd/conversion.inc>
 #include <reblock/detail/simd/spaced_bytes.inc>
@@ -419,7 +421,8 @@ conversion_steps steps_of([[maybe_unused]] instruction_set set) noexcept {
   return baseline::conversions::steps<Program>;
 #else
   constexpr auto none = [](element_type, auto) noexcept -> run_step { return nullptr; };
-  return {none, none, none, none};
+  return {none, none, none, none,
+          [](element_type, element_type, bool) noexcept -> run_step { return nullptr; }};
 #endif
 }
 

@@ -43,21 +43,18 @@ template <std::size_t Size>
                                                                      const even_runs& given,
                                                                      const byte_results& results) noexcept {
   constexpr std::size_t lanes = 64;
-  // copies, which no store to the destination can change
   const std::size_t count = given.count;
-  const std::int64_t source_step = given.source_step;
-  const std::int64_t destination_step = given.destination_step;
   wide_bytes tables[Size][4];
   for (std::size_t k = 0; k < Size; ++k) {
     for (std::size_t part = 0; part < 4; ++part)
       tables[k][part] = load_wide(results.bytes.data() + (4 * k + part) * lanes);
   }
   const bool is_short = count < lanes;
-  for (std::size_t runs = given.runs; runs > 0;
-       --runs, source += source_step, destination += destination_step) {
+  for (each_run at(source, destination, given); at; ++at) {
     for (std::size_t i = 0; i < count; i += lanes) {
       if (!is_short && i + lanes > count) i = count - lanes;  // overlaps the step before
-      const wide_bytes bytes = is_short ? load_some(source, first_bits(count)) : load_wide(source + i);
+      const wide_bytes bytes =
+          is_short ? load_some(at.source(), first_bits(count)) : load_wide(at.source() + i);
       wide_bytes found[Size];
       for (std::size_t k = 0; k < Size; ++k) found[k] = pick_from_256(tables[k], bytes);
       for (std::size_t k = 0; k < Size; ++k) {
@@ -66,7 +63,7 @@ template <std::size_t Size>
           elements = pick_lanes<char>(found[0], found[1],
                                       load_wide(reinterpret_cast<const std::byte*>(interleavings[k].data())));
         }
-        std::byte* const place = destination + i * Size + k * lanes;
+        std::byte* const place = at.destination() + i * Size + k * lanes;
         const std::size_t bytes_left = (count - i) * Size;
         if (!is_short) {
           store_wide(place, elements);
