@@ -285,7 +285,7 @@ class staged_runner {
   staged_runner(move, buffer, readable_end).run(source, destination);
 }
 
-/// Runs a staged_move. `buffer` has block_buffer_bytes + readable_slack bytes.
+/// Runs a staged_move. `buffer` has block_buffer_bytes + readable_slack bytes, if the move is staged.
 inline void run_blocks(const staged_move& move, const std::byte* source, std::byte* destination,
                        std::byte* buffer) noexcept {
   if (move.has_no_elements) return;
@@ -297,10 +297,15 @@ inline void run_blocks(const staged_move& move, const std::byte* source, std::by
   run_direct(move.second, source, destination, readable_end);
   if (move.second.is_streamed) finish_streams();
 }
-[[gnu::noinline]] inline void staged_move::run(const std::byte* source,
-                                               std::byte* destination) const noexcept {
+[[gnu::noinline]] inline void run_with_buffer(const staged_move& move, const std::byte* source,
+                                              std::byte* destination) noexcept {
   alignas(64) std::array<std::byte, block_buffer_bytes + readable_slack> buffer;
-  run_blocks(*this, source, destination, buffer.data());
+  run_blocks(move, source, destination, buffer.data());
+}
+/// A direct move needs no buffer, and takes no stack for it.
+inline void staged_move::run(const std::byte* source, std::byte* destination) const noexcept {
+  if (is_staged) return run_with_buffer(*this, source, destination);
+  run_blocks(*this, source, destination, nullptr);
 }
 
 }  // namespace reblock::inline REBLOCK_NAMESPACE::detail

@@ -116,7 +116,7 @@ class window_runner {
   std::array<std::int64_t, max_bounds> positions_{};
   std::array<index_range, max_axes> inside_;
   bool is_filled_ = false;
-  remembered_moves<> in_;
+  remembered_moves<4> in_;
   block_runner out_;
   alignas(64) std::array<std::byte, window_buffer_bytes + readable_slack> buffer_;
 };
