@@ -297,15 +297,10 @@ inline void run_blocks(const staged_move& move, const std::byte* source, std::by
   run_direct(move.second, source, destination, readable_end);
   if (move.second.is_streamed) finish_streams();
 }
-[[gnu::noinline]] inline void run_with_buffer(const staged_move& move, const std::byte* source,
-                                              std::byte* destination) noexcept {
+[[gnu::noinline]] inline void staged_move::run(const std::byte* source,
+                                               std::byte* destination) const noexcept {
   alignas(64) std::array<std::byte, block_buffer_bytes + readable_slack> buffer;
-  run_blocks(move, source, destination, buffer.data());
-}
-/// A direct move needs no buffer, and takes no stack for it.
-inline void staged_move::run(const std::byte* source, std::byte* destination) const noexcept {
-  if (is_staged) return run_with_buffer(*this, source, destination);
-  run_blocks(*this, source, destination, nullptr);
+  run_blocks(*this, source, destination, buffer.data());
 }
 
 }  // namespace reblock::inline REBLOCK_NAMESPACE::detail

@@ -32,8 +32,11 @@ class remembered_moves {
   [[gnu::noinline]] void run(const layout& moves, std::int64_t element_size, buffered_side side,
                              const std::byte* source, std::byte* destination) noexcept {
     if (is_empty(moves, element_size)) return;
-    const planned& found = plan_of(moves, element_size, side);
-    found.blocks.run(source + moves.source_offset, destination + moves.destination_offset);
+    const staged_move& found = plan_of(moves, element_size, side).blocks;
+    source += moves.source_offset;
+    destination += moves.destination_offset;
+    if (found.is_staged) return found.run(source, destination);
+    run_blocks(found, source, destination, nullptr);  // takes no stack for a buffer
   }
 
  private:
@@ -86,7 +89,8 @@ class remembered_moves {
 
   struct alignas(planned) room : std::array<std::byte, sizeof(planned)> {};
 
-  std::array<room, Plans> rooms_;  // of which `count_` have plans: others have no values, since setting them takes long
+  std::array<room, Plans>
+      rooms_;  // of which `count_` have plans: others have no values, since setting them takes long
   std::size_t count_ = 0;
   std::size_t next_ = 0;
 };
