@@ -285,7 +285,7 @@ class staged_runner {
   staged_runner(move, buffer, readable_end).run(source, destination);
 }
 
-/// Runs a staged_move. `buffer` has block_buffer_bytes + readable_slack bytes.
+/// Runs a staged_move. `buffer` has block_buffer_bytes + readable_slack bytes, if the move is staged.
 inline void run_blocks(const staged_move& move, const std::byte* source, std::byte* destination,
                        std::byte* buffer) noexcept {
   if (move.has_no_elements) return;

@@ -137,6 +137,8 @@ struct mover_costs {
     if (set == instruction_set::avx512) {
       costs.lookup_factor = 0.85;
       costs.lookup_byte = 0.03;
+      costs.shuffle_window = 1.8;
+      costs.shuffle_store = 2.4;
     } else if (set == instruction_set::avx2) {
       costs.lookup_factor = 0.62;
       costs.lookup_byte = 0.105;

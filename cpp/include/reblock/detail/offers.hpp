@@ -85,7 +85,7 @@ class block_offers {
     visit(mover_kind::runs, offer_runs(buffer));
     // what comes from memory should be read line by line
     if (is_word() && layout_.rank > 0 && !is_large_) visit(mover_kind::spaced_runs, offer_spaced_runs());
-    if (can_shuffle()) visit(mover_kind::shuffled_runs, offer_shuffled_runs(buffer));
+    if (can_shuffle(buffer)) visit(mover_kind::shuffled_runs, offer_shuffled_runs(buffer));
     if (rows_.count == 0) return;
     if (rows_.elements >= side_ && columns_.elements >= side_) {
       visit(mover_kind::squares, offer_squares(buffer));
@@ -585,18 +585,20 @@ class block_offers {
     return offer;
   }
 
-  /// Tells whether shuffled runs may be the fastest way: squares and streams move words, and other movers are faster on
-  /// processors that look up in more bytes.
-  bool can_shuffle() const noexcept {
-    constexpr std::size_t widest = 32;
+  /// Returns the bytes of the registers of shuffled runs, which have at most 32.
+  std::size_t shuffled_width() const noexcept { return std::min<std::size_t>(lookup_width(set_), 32); }
+  /// Tells whether shuffled runs may be the fastest way: squares and streams move words. Processors that look up in more bytes
+  /// have faster ways, but not into a buffer or out of it.
+  bool can_shuffle(buffered_side buffer) const noexcept {
     const std::size_t width = lookup_width(set_);
-    return width > 0 && width <= widest && size_ < 8 && size_ != 4 && !adds_zero();
+    const bool is_widest = width > shuffled_width() && buffer == buffered_side::none;
+    return width > 0 && !is_widest && size_ < 8 && size_ != 4 && !adds_zero();
   }
   /// Offers to fill short runs of the destination from near places of the source.
   block_offer offer_shuffled_runs(buffered_side buffer) const noexcept {
     block_offer offer;
     block_move& move = offer.move;
-    const std::size_t width = lookup_width(set_);
+    const std::size_t width = shuffled_width();
     axis_chain run;
     std::int64_t bytes = size_;
     std::int64_t reach = size_;
