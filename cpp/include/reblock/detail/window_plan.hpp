@@ -54,11 +54,21 @@ class window_plan : public cheapest_way<lookup_move, plane_move, window_move> {
     simple.take(request.moves);
     const std::int64_t size = simplify(simple, request.element_size);
     offer_planes(simple, size, set, request);
-    const bool repeats = simple.bounds[0].mode != padding_mode::constant;
-    if (repeats && !std::isfinite(cost_)) offer<lookup_move>(simple, size, set);
+    if (!std::isfinite(cost_)) offer_lookups(simple, size, set, request);
   }
 
  private:
+  [[gnu::noinline]] void offer_lookups(const layout& simple, std::int64_t size, instruction_set set,
+                                       const padded_request& request) noexcept {
+    const bool repeats = simple.bounds[0].mode != padding_mode::constant;
+    if (!repeats && !lookup_move::may_set_outside(request.element_size)) return;
+    lookup_move lookups;
+    const double cost = lookups.plan(simple, size, set);
+    if (!std::isfinite(cost)) return;
+    if (!repeats) lookups.set_outside(request.value.data(), request.element_size);
+    hold<lookup_move>(lookups);
+    cost_ = cost;
+  }
   [[gnu::noinline]] void offer_planes(const layout& simple, std::int64_t size, instruction_set set,
                                       const padded_request& request) noexcept {
     plane_move planes;
