@@ -45,7 +45,8 @@ struct lookups {
   /// table or is 0.
   const std::uint8_t* places;
   const std::int64_t* targets;  ///< bytes from the destination to each register
-  const std::byte* outside = nullptr;  ///< a register of what replaces the bytes that no table has, or null: 0
+  const std::byte* outside =
+      nullptr;  ///< a register of what replaces the bytes that no table has, or null: 0
 };
 
 /// A term of a sum has its distance in bytes from the first term and, if terms have masks, from the first term's mask.
@@ -149,7 +150,8 @@ struct looked_up_64 {
     outside[Target] = signed_bytes_64{};
     if (from == nullptr) return;
     std::memcpy(&outside[Target], from, width);
-    for (const signed_bytes_64& place : places[Target]) outside[Target] &= place >> 7;  // without a place, 255
+    for (const signed_bytes_64& place : places[Target])
+      outside[Target] &= place >> 7;  // without a place, 255
   }
   template <std::size_t... T, std::size_t... K>
   [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] void read(
