@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <random>
+#include <vector>
 
 #include <doctest/doctest.h>
 
@@ -104,6 +105,48 @@ TEST_CASE("a pattern finds elements inside wherever its windows are outside") {
   }
   CHECK((planned >= test::enough(100) || !has_lookups()));
   CHECK((cut >= test::enough(20) || !has_lookups()));
+}
+
+TEST_CASE("a pattern finds a value outside, an element that divides a register") {
+  int planned = 0;
+  for (const unsigned seed : test::seeds(300, 40)) {
+    INFO("seed ", seed);
+    std::mt19937 random(seed);
+    const std::int64_t window = draw(random, 1, 4);
+    const std::int64_t element_size = std::int64_t{1} << draw(random, 0, 4);
+    const layout l =
+        test::square_windows(draw(random, 1, 96), draw(random, window, 8), draw(random, window, 8), window,
+                             draw(random, 1, 3), draw(random, 1, window), element_size);
+    std::array<std::byte, 16> value;
+    for (std::byte& byte : value) byte = static_cast<std::byte>(draw(random, 0, 255));
+    // no byte inside is 0
+    const std::vector<std::byte> source(static_cast<std::size_t>(l.axes[0].extent * l.axes[0].source_stride),
+                                        std::byte{9});
+    const auto bytes = static_cast<std::size_t>(total_bytes(l, element_size));
+    for (const instruction_set set : test::all_instruction_sets()) {
+      layout simple;
+      simple.take(l);
+      const std::int64_t size = simplify(simple, element_size);
+      lookup_move lookups;
+      if (!std::isfinite(lookups.plan(simple, size, set))) continue;
+      ++planned;
+      std::vector<std::byte> expected(bytes);
+      lookups.run(source.data(), expected.data());
+      for (std::size_t i = 0; i < bytes; ++i) {
+        if (expected[i] == std::byte{0}) expected[i] = value[i % static_cast<std::size_t>(element_size)];
+      }
+      lookups.set_outside(value.data(), element_size);
+      std::vector<std::byte> result(bytes);
+      lookups.run(source.data(), result.data());
+      CHECK(result == expected);
+    }
+  }
+  CHECK((planned >= test::enough(100) || !has_lookups()));
+}
+
+TEST_CASE("only elements that divide a register are found outside") {
+  for (const std::int64_t size : {1, 2, 4, 8, 16}) CHECK(lookup_move::may_set_outside(size));
+  for (const std::int64_t size : {3, 6, 12, 24, 32}) CHECK_FALSE(lookup_move::may_set_outside(size));
 }
 
 TEST_CASE("a layout whose bounds no pattern has is not looked up") {

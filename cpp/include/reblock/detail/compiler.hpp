@@ -45,6 +45,8 @@ struct lookups {
   /// table or is 0.
   const std::uint8_t* places;
   const std::int64_t* targets;  ///< bytes from the destination to each register
+  const std::byte* outside =
+      nullptr;  ///< a register of what replaces the bytes that no table has, or null: 0
 };
 
 /// A term of a sum has its distance in bytes from the first term and, if terms have masks, from the first term's mask.
@@ -124,6 +126,7 @@ struct looked_up_64 {
 
   signed_bytes_64 places[Targets][tables];
   std::uint64_t found[Targets][tables];  ///< a bit for each byte
+  signed_bytes_64 outside[Targets];      ///< what replaces the bytes that no table has
   std::int64_t offsets[4 * Loaded];
   std::byte* targets[Targets];
   std::size_t windows;
@@ -141,12 +144,22 @@ struct looked_up_64 {
     places[Target][Table] = read;
     found[Target][Table] = ~__builtin_ia32_cvtb2mask512(read);  // by the highest bits
   }
+  template <std::size_t Target>
+  [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] void read_outside(
+      const std::byte* from) noexcept {
+    outside[Target] = signed_bytes_64{};
+    if (from == nullptr) return;
+    std::memcpy(&outside[Target], from, width);
+    for (const signed_bytes_64& place : places[Target])
+      outside[Target] &= place >> 7;  // without a place, 255
+  }
   template <std::size_t... T, std::size_t... K>
   [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] void read(
       const lookups& wanted, std::byte* destination, std::index_sequence<T...>,
       std::index_sequence<K...>) noexcept {
     (read_places<T, 0>(wanted.places), ...);
     if constexpr (tables == 2) (read_places<T, 1>(wanted.places), ...);
+    (read_outside<T>(wanted.outside), ...);
     ((targets[T] = destination + wanted.targets[T]), ...);
     ((offsets[K] = wanted.offsets[K < windows ? K : 0]), ...);
   }
@@ -163,7 +176,7 @@ struct looked_up_64 {
   template <std::size_t Target>
   [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] signed_bytes_64 look_up(
       const signed_bytes_64 (&loaded)[Loaded]) const noexcept {
-    signed_bytes_64 value = look_up<Target, 0>(loaded[0], loaded[Loaded == 1 ? 0 : 1]);
+    signed_bytes_64 value = outside[Target] | look_up<Target, 0>(loaded[0], loaded[Loaded == 1 ? 0 : 1]);
     if constexpr (tables == 2) value |= look_up<Target, 1>(loaded[2], loaded[3]);
     return value;
   }

@@ -33,9 +33,21 @@ class lookup_move : public cut_moves {
 
   void run(const std::byte* source, std::byte* destination) const noexcept {
     for_each_piece(source, destination, [&](const std::byte* from, std::byte* to) {
-      table_.move(rows_, pieces_, from, to);
-      if (has_last_) table_.move(rows_, {}, from + last_source_, to + last_destination_);
+      const std::byte* const outside = has_outside_ ? outside_.data() : nullptr;
+      table_.move(rows_, pieces_, from, to, outside);
+      if (has_last_) table_.move(rows_, {}, from + last_source_, to + last_destination_, outside);
     });
+  }
+
+  /// Tells whether set_outside() may set elements of so many bytes: they divide every register.
+  static constexpr bool may_set_outside(std::int64_t element_size) noexcept {
+    return element_size <= 16 && (element_size & (element_size - 1)) == 0;
+  }
+  /// Sets the element that the constant mode finds outside of the image. It is zero before.
+  void set_outside(const std::byte* value, std::int64_t element_size) noexcept {
+    has_outside_ = true;
+    for (std::size_t i = 0; i < outside_.size(); ++i)
+      outside_[i] = value[i % static_cast<std::size_t>(element_size)];
   }
 
  private:
@@ -48,6 +60,8 @@ class lookup_move : public cut_moves {
   bool has_last_ = false;
   std::int64_t last_source_ = 0;       ///< bytes
   std::int64_t last_destination_ = 0;  ///< bytes
+  bool has_outside_ = false;
+  std::array<std::byte, 64> outside_;  ///< a register of elements, if there is one
   pattern table_;
 };
 static_assert(std::is_trivially_copyable_v<lookup_move>);

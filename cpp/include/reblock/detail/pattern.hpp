@@ -57,9 +57,10 @@ class pattern {
   /// Returns the estimated cost of one move of the pattern and its siblings, in tenths of a cycle.
   std::size_t cost() const noexcept { return cost_; }
 
-  /// Moves the pattern and its siblings for each index of two axes.
-  void move(const tile_axis& outer, const tile_axis& inner, const std::byte* source,
-            std::byte* destination) const noexcept;
+  /// Moves the pattern and its siblings for each index of two axes. Elements outside become those of the register `outside`, or
+  /// 0 if it is null.
+  void move(const tile_axis& outer, const tile_axis& inner, const std::byte* source, std::byte* destination,
+            const std::byte* outside = nullptr) const noexcept;
 
  private:
   static constexpr std::size_t most_groups = 96;
@@ -257,9 +258,9 @@ inline bool pattern::append(const choice& next, std::size_t bytes) noexcept {
 }
 
 inline void pattern::move(const tile_axis& outer, const tile_axis& inner, const std::byte* source,
-                          std::byte* destination) const noexcept {
-  look_up(width_, std::span(groups_).first(group_count_), {offsets_.data(), places_.data(), targets_.data()},
-          outer, inner, source, destination);
+                          std::byte* destination, const std::byte* outside) const noexcept {
+  look_up(width_, std::span(groups_).first(group_count_),
+          {offsets_.data(), places_.data(), targets_.data(), outside}, outer, inner, source, destination);
 }
 
 }  // namespace reblock::inline REBLOCK_NAMESPACE::detail

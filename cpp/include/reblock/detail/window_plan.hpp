@@ -48,7 +48,7 @@ class window_plan : public cheapest_way<lookup_move, plane_move, padded_move> {
     const bool has_value = std::any_of(request.value.begin(), request.value.end(),
                                        [](std::byte part) { return part != std::byte{}; });
     offer_planes(simple, size, set, request, has_value);
-    if (!has_value && costs.is_worth_table(cost_, bytes)) offer<lookup_move>(simple, size, set);
+    if (costs.is_worth_table(cost_, bytes)) offer_lookups(simple, size, set, request, has_value);
     if (costs.is_worth_search(cost_, bytes)) offer_buffer(request, set);
   }
 
@@ -62,6 +62,16 @@ class window_plan : public cheapest_way<lookup_move, plane_move, padded_move> {
     if (has_value) planes.set_outside(request.value, request.element_size);
     hold<plane_move>(planes);
     cost_ = finds_zeros ? cost : planes.padded_cost();
+  }
+  [[gnu::noinline]] void offer_lookups(const layout& simple, std::int64_t size, instruction_set set,
+                                       const padded_request& request, bool has_value) noexcept {
+    if (has_value && !lookup_move::may_set_outside(request.element_size)) return;
+    lookup_move lookups;
+    const double cost = lookups.plan(simple, size, set);
+    if (cost >= cost_) return;
+    if (has_value) lookups.set_outside(request.value.data(), request.element_size);
+    hold<lookup_move>(lookups);
+    cost_ = cost;
   }
   [[gnu::noinline]] void offer_buffer(const padded_request& request, instruction_set set) noexcept {
     const padded_move buffered(request, set);
