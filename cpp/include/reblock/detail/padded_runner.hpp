@@ -346,7 +346,7 @@ REBLOCK_ENGINE_DEFINITION inline padded_move::padded_move(const padded_request& 
 }
 
 [[gnu::noinline]] inline void run_converting(const padded_move& move, const std::byte* source,
-                                            std::byte* destination) noexcept {
+                                             std::byte* destination) noexcept {
   std::optional<factor_table> table;
   padded_runner(move, &table).run(source, destination);
 }
