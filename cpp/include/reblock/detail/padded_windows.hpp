@@ -366,7 +366,12 @@ inline layout padded_move::out_of_buffer() const noexcept {
   in.source_run = whole_.source_run;
   for (std::size_t k = 0; k < part_rank_; ++k) {
     const buffered_axis& axis = part_[k];
-    in.add({axis.extent, wrapping_multiply(axis.source_stride, axis.step), axis.buffer_stride * unit_});
+    std::int64_t extent = axis.extent;
+    if (axis.bound != no_bound) {  // what reaches beyond the image is not read there
+      const std::int64_t inside = ceil_divide(whole_.bounds[axis.bound].extent, axis.step);
+      extent = std::clamp<std::int64_t>(inside, 1, extent);
+    }
+    in.add({extent, wrapping_multiply(axis.source_stride, axis.step), axis.buffer_stride * unit_});
   }
   const std::int64_t size = simplify(in, unit_);
   return offer_block(in, size, set, buffered_side::destination).cost;

@@ -117,7 +117,7 @@ constexpr void order_by_source(layout& moves, std::size_t count) noexcept {
 [[gnu::noinline]] constexpr bool goes_past_caches(const layout& moves, std::int64_t element_size) noexcept {
   constexpr std::int64_t least = std::int64_t{32} * 1024 * 1024;  // bytes
   const std::int64_t bytes = total_bytes(moves, element_size);
-  const bool is_read_again = bytes >= 2 * source_reach(moves, 0, element_size);
+  const bool is_read_again = bytes / 2 >= source_reach(moves, 0, element_size);
   return has_streams && std::max(moves.whole_bytes, bytes) >= least * (is_read_again ? 2 : 1);
 }
 
