@@ -106,6 +106,15 @@ void run_shared(const executor_reference& executor, std::int64_t concurrency, st
       &run_chunk);
 }
 
+/// Runs a part of a plan. It is not inlined, because a copy of the plan needs much stack.
+template <class Moves, class Run>
+[[gnu::noinline]] void run_part(const Moves& moves, std::size_t i, const index_range& range,
+                                const std::byte* source, std::byte* destination, const Run& run) {
+  Moves part = moves;
+  part.narrow(i, range);
+  run(part, source, destination);
+}
+
 /// Runs a plan that walks a layout in pieces: `run(moves, source, destination)` moves all pieces of one.
 template <class Moves, class Run>
 void run_chunks_of_pieces(const Moves& moves, const std::byte* source, std::byte* destination,
@@ -116,9 +125,9 @@ void run_chunks_of_pieces(const Moves& moves, const std::byte* source, std::byte
       executor, concurrency, moves.rank(), moves.bytes(),
       [&](std::size_t i) { return shared_pieces{moves.axis(i).extent, moves.at_once(i)}; },
       [&](std::size_t i, const index_range& range) {
-        Moves part = moves;
-        if (part.rank() > 0) part.narrow(i, range);
-        run(part, source, destination);
+        const bool is_whole = moves.rank() == 0 || range == index_range{0, moves.axis(i).extent};
+        if (is_whole) return run(moves, source, destination);
+        run_part(moves, i, range, source, destination, run);
       });
 }
 

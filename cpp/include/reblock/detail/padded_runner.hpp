@@ -96,7 +96,16 @@ class padded_runner {
       if (move_.converts()) move_.convert_(*this);
       repeat();
     }
-    move_.out_.run(buffer_.data(), destination_ + destination);
+    move_.out_.visit([&](const auto& way) { run_out(way, destination_ + destination); });
+  }
+
+  template <class Way>
+  void run_out(const Way& way, std::byte* destination) const noexcept {
+    way.run(buffer_.data(), destination);
+  }
+  void run_out(const staged_move& blocks, std::byte* destination) const noexcept {
+    if (blocks.is_staged) return blocks.run(buffer_.data(), destination);
+    run_blocks(blocks, buffer_.data(), destination, nullptr);  // takes no stack for another buffer
   }
 
   /// Finds the indices of the buffer that are read from the image: those inside for the constant mode, else those of the
