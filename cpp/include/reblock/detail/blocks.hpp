@@ -303,4 +303,11 @@ inline void run_blocks(const staged_move& move, const std::byte* source, std::by
   run_blocks(*this, source, destination, buffer.data());
 }
 
+/// Runs a staged_move from or into a buffer, which needs stack itself. A direct move takes no stack for another one.
+inline void run_beside_buffer(const staged_move& move, const std::byte* source,
+                              std::byte* destination) noexcept {
+  if (move.is_staged) return move.run(source, destination);
+  run_blocks(move, source, destination, nullptr);
+}
+
 }  // namespace reblock::inline REBLOCK_NAMESPACE::detail

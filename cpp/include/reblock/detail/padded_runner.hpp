@@ -104,8 +104,7 @@ class padded_runner {
     way.run(buffer_.data(), destination);
   }
   void run_out(const staged_move& blocks, std::byte* destination) const noexcept {
-    if (blocks.is_staged) return blocks.run(buffer_.data(), destination);
-    run_blocks(blocks, buffer_.data(), destination, nullptr);  // takes no stack for another buffer
+    run_beside_buffer(blocks, buffer_.data(), destination);
   }
 
   /// Finds the indices of the buffer that are read from the image: those inside for the constant mode, else those of the

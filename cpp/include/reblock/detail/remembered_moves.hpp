@@ -32,11 +32,8 @@ class remembered_moves {
   [[gnu::noinline]] void run(const layout& moves, std::int64_t element_size, buffered_side side,
                              const std::byte* source, std::byte* destination) noexcept {
     if (is_empty(moves, element_size)) return;
-    const staged_move& found = plan_of(moves, element_size, side).blocks;
-    source += moves.source_offset;
-    destination += moves.destination_offset;
-    if (found.is_staged) return found.run(source, destination);
-    run_blocks(found, source, destination, nullptr);  // takes no stack for a buffer
+    run_beside_buffer(plan_of(moves, element_size, side).blocks, source + moves.source_offset,
+                      destination + moves.destination_offset);
   }
 
  private:
