@@ -1,29 +1,92 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// This header has the arithmetic of fold's reductions. An accumulation is a row of accumulators, one for each element of
-// the result; functions add a row of terms to it. Each type has few kinds of accumulators:
-//
-//     sum            the type itself as in sum_traits.hpp: terms are added exactly as in a fold without options
-//     mean           integers, bool and float in a type of twice the size, halves in float, double and long double with the
-//                    error of each addition. Integers are exact, and equal terms give their own value, in every type
-//     weighted sum   halves in float, long double in itself, all others in double; small integers in a type of twice the size
-//                    if weights are small integers too
-//     max, min       the type itself, halves in float
+// An accumulation is a row of accumulators, one for each element of the result. This header has its functions' types;
+// reduction_functions.hpp has the functions.
 #pragma once
 
 #include <array>
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <type_traits>
 
-#include <reblock/detail/accumulation_kernels.hpp>
 #include <reblock/detail/configuration.hpp>
-#include <reblock/detail/half.hpp>
-#include <reblock/detail/simd/accumulations.hpp>
-#include <reblock/detail/sum_traits.hpp>
+#include <reblock/detail/lanes.hpp>
+#include <reblock/detail/tile.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
+
+/// Rows of contiguous terms, `row_stride` bytes apart.
+struct rows_of_terms {
+  const std::byte* first;
+  std::int64_t row_stride;
+  std::size_t rows;
+  std::size_t columns;
+};
+
+/// Rows of contiguous terms, one of each element. They begin with accumulator `first_accumulator`, and the next row
+/// `accumulators_step` behind it.
+struct single_terms_of_rows {
+  rows_of_terms terms;
+  std::int64_t first_accumulator;
+  std::int64_t accumulators_step;
+  double weight;
+};
+
+/// A quotient tells how accumulators become results. A number of terms divides them, or factors do, or factors multiply
+/// them, which are the inverse sums of weights. A factor of 0 makes the result 0.
+struct quotient {
+  std::int64_t count = 1;
+  const double* factors = nullptr;  ///< null: `count` divides
+  bool one_factor = false;          ///< whether factors[0] is for all
+  bool is_mean = true;              ///< whether results lie between the terms
+  bool divides = false;             ///< whether factors are numbers of terms
+  bool is_listed = false;           ///< whether list_counts() has made the factors a list
+
+  /// Returns the number of terms of an element if factors divide or are null.
+  double terms(std::size_t i) const noexcept {
+    return factors == nullptr ? static_cast<double>(count) : factors[one_factor ? 0 : i];
+  }
+};
+
+/// The weights of rows of single terms. A row has one weight, a double, if `period` is 0, else the list of so many that
+/// list_weighing() has made. If rows are longer, lanes of any width divide it.
+struct weight_list {
+  const std::byte* first = nullptr;
+  std::size_t period = 0;
+  std::size_t row_step = 0;  ///< from the list of a row to that of the next, bytes
+};
+
+/// Rows that need no lists for each accumulator may have so many, if there is room.
+[[gnu::visibility("hidden")]] inline constexpr std::size_t most_together = 4 * most_accumulators;
+
+/// The functions of one kind of accumulators. A row has up to `most`.
+struct accumulation {
+  void (*add)(std::byte* row, const rows_of_terms&, const term_offsets&, beginning);
+  /// Adds terms times weights. `weights` points to each term's weight of the first element. If the weights of a row's
+  /// elements differ, list_weights() has made the lists.
+  void (*add_weighted)(std::byte* row, const rows_of_terms&, const term_offsets&, beginning,
+                       const double* const* weights, const weight_steps& apart);
+  /// Converts `period` weights, where they are, to the type that accumulators multiply by, and repeats them until there are
+  /// `count`. Returns whether this is exact.
+  bool (*list_weights)(double* weights, std::size_t count, std::size_t period);
+  /// Makes sums of rows of contiguous single terms, where they are.
+  void (*weigh)(std::byte* terms, std::size_t columns, const tile_axis& rows, const weight_list& weights);
+  /// Writes the contiguous results of `count` accumulators.
+  void (*finish)(const std::byte* row, std::byte* results, std::size_t count, const quotient&);
+  /// Makes numbers of terms, where they are, a list by which finish() divides fast. Returns whether it can.
+  bool (*list_counts)(double* counts, std::size_t count);
+  /// Adds one term to what each accumulator of some rows holds, times the weight where there are weights.
+  void (*add_single)(std::byte* row, const single_terms_of_rows&);
+  /// Makes accumulators 0, or, for a first term, what changes no sum: -0 in floating point.
+  void (*fill)(std::byte* row, std::size_t count, beginning from);
+  /// Makes a list for weigh() as list_weights() does. A list for pairs of terms has the weights of all even places, then those
+  /// of the odd ones.
+  bool (*list_weighing)(double* weights, std::size_t count, std::size_t period);
+  /// Accumulators that have room in accumulators_bytes.
+  std::size_t most;
+  std::size_t weight_size;  ///< of a weight in a list, bytes
+};
+/// Bytes of a row of any accumulators: two long doubles each.
+[[gnu::visibility("hidden")]] inline constexpr std::size_t accumulators_bytes = most_accumulators * 32;
 
 /// The functions for results of one type, for the baseline, avx2 and avx512.
 struct reduction_functions {
@@ -40,130 +103,5 @@ struct reduction_functions {
   std::int64_t mean_limit;
   bool means_by_inverse;  ///< whether the inverse number of terms makes means exact
 };
-
-/// Returns the functions of a kernel for each set. `Widest`: those of avx512 are worth their code.
-template <class Kernel, finishing Finish, bool Weighted = false, bool Widest = false>
-constexpr reduction_functions::by_set accumulation_by() noexcept {
-  constexpr accumulation narrow = accumulations::baseline::accumulation_by<Kernel, Finish, Weighted>();
-#if defined(__GNUC__) && defined(__x86_64__)
-  if constexpr (Kernel::in_lanes) {
-    constexpr accumulation wide = accumulations::avx2::accumulation_by<Kernel, Finish, Weighted>();
-    if constexpr (Widest) {
-      return {{narrow, wide, accumulations::avx512::accumulation_by<Kernel, Finish, Weighted>()}};
-    } else {
-      return {{narrow, wide, wide}};
-    }
-  }
-#endif
-  return {{narrow, narrow, narrow}};
-}
-
-/// The accumulator of a weighted sum, and that of most means.
-template <class T>
-using weighted_sum =
-    std::conditional_t<half<T>, float, std::conditional_t<std::same_as<T, long double>, T, double>>;
-template <class T>
-struct doubled {};
-template <half T>
-struct doubled<T> {
-  using type = float;
-};
-template <>
-struct doubled<float> {
-  using type = double;
-};
-template <>
-struct doubled<bool> {
-  using type = std::uint16_t;
-};
-template <>
-struct doubled<std::uint8_t> {
-  using type = std::uint16_t;
-};
-template <>
-struct doubled<std::int8_t> {
-  using type = std::int16_t;
-};
-template <>
-struct doubled<std::uint16_t> {
-  using type = std::uint32_t;
-};
-template <>
-struct doubled<std::int16_t> {
-  using type = std::int32_t;
-};
-template <>
-struct doubled<std::uint32_t> {
-  using type = std::uint64_t;
-};
-template <>
-struct doubled<std::int32_t> {
-  using type = std::int64_t;
-};
-
-template <class T>
-constexpr reduction_functions::by_set mean_of_many() noexcept {
-  if constexpr (std::integral<T> && sizeof(T) >= 4) {
-    return accumulation_by<adding_long<T>, finishing::long_quotients>();
-  } else if constexpr (std::same_as<T, double> || std::same_as<T, long double>) {
-    return accumulation_by<adding_with_errors<T>, finishing::quotients_with_errors>();
-  } else {
-    return accumulation_by<adding<T, double>, finishing::quotients>();
-  }
-}
-
-template <class T>
-constexpr reduction_functions::by_set mean_of_few() noexcept {
-  if constexpr (sizeof(T) >= 8) {
-    return mean_of_many<T>();
-  } else {
-    using sum = typename doubled<T>::type;
-    return accumulation_by<adding<T, sum>, finishing::quotients, false, true>();
-  }
-}
-
-/// Sums of so many terms fit the type of twice the size. The rounding of their quotient is exact.
-template <class T>
-constexpr std::int64_t mean_limit() noexcept {
-  if constexpr (sizeof(T) == 1) return 255;
-  if constexpr (std::integral<T> && sizeof(T) == 2) return 65535;
-  return (std::int64_t{1} << 21) - 1;
-}
-
-template <class T>
-constexpr reduction_functions::by_set plain_sums() noexcept {
-  using sum = typename sum_traits<T>::accumulator;
-  return accumulation_by<adding<T, sum>, finishing::sums>();
-}
-
-/// Weighted sums whose weights allow faster accumulators with the same results.
-template <class T>
-constexpr reduction_functions::by_set weighted_exactly() noexcept {
-  if constexpr (std::integral<T> && sizeof(T) <= 2) {
-    return accumulation_by<adding<T, typename doubled<T>::type>, finishing::sums, true, true>();
-  } else if constexpr (std::same_as<T, float>) {
-    return accumulation_by<adding<T, float>, finishing::sums, true, true>();
-  } else {
-    return {};
-  }
-}
-
-template <class T>
-constexpr reduction_functions make_reduction_functions() noexcept {
-  using weighted = weighted_sum<T>;
-  return {plain_sums<T>(),
-          mean_of_few<T>(),
-          mean_of_many<T>(),
-          accumulation_by<adding<T, weighted>, finishing::quotients, true, true>(),
-          weighted_exactly<T>(),
-          accumulation_by<keeping<T, true>, finishing::sums>(),
-          accumulation_by<keeping<T, false>, finishing::sums>(),
-          mean_limit<T>(),
-          means_by_inverse<T>};
-}
-
-template <class T>
-[[gnu::visibility("hidden")]] inline constexpr reduction_functions reduction_functions_of =
-    make_reduction_functions<T>();
 
 }  // namespace reblock::inline REBLOCK_NAMESPACE::detail

@@ -18,6 +18,7 @@
 #include <reblock/detail/converted_moves.hpp>
 #include <reblock/detail/engine.hpp>
 #include <reblock/detail/executor_reference.hpp>
+#include <reblock/detail/find_functions.hpp>
 #include <reblock/detail/find_reduction.hpp>
 #include <reblock/detail/gather.hpp>
 #include <reblock/detail/move_plan.hpp>
@@ -458,20 +459,6 @@ REBLOCK_ENGINE_DEFINITION void place_reduction(void* room, const sum_request& re
   }
 }
 
-/// Returns the functions for a summation that has none yet. If the engine is compiled once, they are for any type, else for
-/// DirectML's data types.
-REBLOCK_ENGINE_FUNCTION const sum_functions* functions_of(const summation& sum) noexcept {
-  using enum summand;
-  const sum_functions* found = find_sum_functions<single_part, integer8, integer16, integer32, integer64,
-                                                  half_float, single_float, double_float>(sum.part);
-#if defined(REBLOCK_COMPILED)
-  if (sum.is_pair)
-    return find_sum_functions<pair_of_parts, single_float, double_float, long_double>(sum.part);
-  if (found == nullptr) found = find_sum_functions<single_part, boolean, brain_float, long_double>(sum.part);
-#endif
-  return found;
-}
-
 }  // namespace reblock::inline REBLOCK_NAMESPACE::detail
 
 namespace reblock::inline REBLOCK_ENGINE_NAMESPACE::engine {
@@ -485,7 +472,7 @@ REBLOCK_ENGINE_DEFINITION void plan_sums(void* operation, const void* sums) noex
   const auto& request = *static_cast<const detail::sum_request*>(sums);
   if (request.reduce != nullptr) {
     detail::reduction& types = request.reduce->types;
-    if (types.functions == nullptr) detail::find_functions(types);
+    detail::complete(types);
     return types.ways->plan(operation, request);
   }
 #if defined(REBLOCK_COMPILED)

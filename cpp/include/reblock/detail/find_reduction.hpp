@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// This header finds the functions of a reduction, for types that are known when it compiles or when it runs.
+// This header finds the ways and the functions of a reduction, for types that are known when it compiles or when it runs.
 #pragma once
 
-#include <concepts>
 #include <cstddef>
 #include <tuple>
 
-#include <reblock/detail/accumulation.hpp>
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/element_type.hpp>
 #include <reblock/detail/engine.hpp>
+#include <reblock/detail/find_functions.hpp>
 #include <reblock/detail/reduced_piece.hpp>
 #include <reblock/detail/reduction.hpp>
+#if !defined(REBLOCK_COMPILED)
+#include <reblock/detail/reduction_functions.hpp>
 #include <reblock/detail/term_conversion.hpp>
+#endif
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
@@ -31,20 +33,11 @@ template <class = void>
 #if defined(REBLOCK_COMPILED)
 
 inline const reduction_ways& ways_of(const sum_request&) noexcept { return ways_of_reductions<>; }
-/// Fills in the functions of a reduction that has none yet.
-inline void find_functions(reduction& types) noexcept {
+/// Fills in what a reduction does not have yet.
+inline void complete(reduction& types) noexcept {
+  if (types.functions != nullptr) return;
+  find_functions(types);
   types.ways = &ways_of_reductions<>;
-  with_element(types.results.part, [&]<class T>() { types.functions = &reduction_functions_of<T>; });
-  if (types.terms == types.results) return;
-  with_element(types.terms.part, [&]<class In>() {
-    with_element(types.results.part, [&]<class T>() {
-      if (!types.results.is_pair) {
-        types.convert = convert_terms<In, T>;
-      } else if constexpr (std::floating_point<T>) {
-        types.convert = types.terms.is_pair ? convert_pairs<In, T> : convert_to_pairs<In, T>;
-      }
-    });
-  });
 }
 
 #else
@@ -57,7 +50,7 @@ constexpr reduction reduction_of() noexcept {
           &ways_of_reductions<>};
 }
 inline const reduction_ways& ways_of(const sum_request& request) noexcept { return *request.ways; }
-inline void find_functions(reduction&) noexcept {}
+inline void complete(reduction&) noexcept {}
 
 #endif
 
