@@ -31,7 +31,6 @@ namespace reblock::inline REBLOCK_NAMESPACE::detail {
 namespace accumulations::baseline {
 
 inline constexpr std::size_t width = 16;
-inline constexpr std::size_t lane_bytes = 32;  // two registers
 inline constexpr bool multiplies_upper = false;
 inline constexpr bool fuses = false;
 
@@ -39,16 +38,16 @@ inline constexpr bool fuses = false;
 
 template <std::size_t N>
 [[gnu::always_inline]] inline void load_halves(lanes<float, N>& to, const std::byte* from) noexcept {
-  static_assert(N == 8);
-  const registers<2> floats = widen<float16>(load(from));
+  static_assert(N == 4);
+  const registers<2> floats = widen<float16>(register_of(read<std::uint64_t>(from), 0));
   std::memcpy(&to, floats.data(), sizeof(to));
 }
 template <std::size_t N>
 [[gnu::always_inline]] inline void store_halves(std::byte* to, const lanes<float, N>& from) noexcept {
-  static_assert(N == 8);
-  registers<2> floats;
+  static_assert(N == 4);
+  registers<2> floats{};
   std::memcpy(floats.data(), &from, sizeof(from));
-  store(to, narrow<float16>(floats));
+  write(to, half_of<0>(narrow<float16>(floats)));
 }
 
 #include <reblock/detail/simd/lane_steps.inc>
@@ -95,7 +94,6 @@ void store_small_quotients(std::byte* to, const Lanes& sums, const Lanes& twice,
 namespace accumulations::avx2 {
 
 inline constexpr std::size_t width = 32;
-inline constexpr std::size_t lane_bytes = width;
 inline constexpr bool fuses = false;
 inline constexpr bool multiplies_upper = true;  // whether multiply_upper has an instruction
 
@@ -137,7 +135,6 @@ template <std::size_t N>
 namespace accumulations::avx512 {
 
 inline constexpr std::size_t width = 64;
-inline constexpr std::size_t lane_bytes = width;
 inline constexpr bool fuses = true;  // whether the set has an instruction that multiplies and adds at once
 inline constexpr bool multiplies_upper = true;
 
