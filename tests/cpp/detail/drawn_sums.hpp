@@ -19,6 +19,7 @@
 
 #include <reblock/data_type.hpp>
 #include <reblock/detail/engine.hpp>
+#include <reblock/detail/find_functions.hpp>
 #include <reblock/detail/layout.hpp>
 #include <reblock/detail/simplify.hpp>
 #include <reblock/detail/summand.hpp>
@@ -40,13 +41,8 @@ struct boolean {
 
 template <class T>
 const detail::sum_functions& functions_for() {
-  if constexpr (std::is_same_v<T, boolean>) {
-    return detail::sum_functions_of<bool>;
-  } else if constexpr (detail::complex_number<T>) {
-    return detail::sum_functions_of<detail::pair_of_parts<typename T::value_type>>;
-  } else {
-    return detail::sum_functions_of<T>;
-  }
+  using term = std::conditional_t<std::is_same_v<T, boolean>, bool, T>;
+  return *detail::functions_of(detail::summation_of<term>());
 }
 
 /// Numbers whose sums are rounded, and among them zeros of both signs and infinity; integers that wrap.

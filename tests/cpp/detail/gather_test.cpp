@@ -10,8 +10,10 @@
 
 #include <doctest/doctest.h>
 
+#include <reblock/detail/find_functions.hpp>
 #include <reblock/detail/gather.hpp>
 #include <reblock/detail/scatter.hpp>
+#include <reblock/detail/summand.hpp>
 #include <reblock/detail/summation.hpp>
 #include <reblock/detail/sweep_search.hpp>
 #include <reblock/window.hpp>
@@ -84,7 +86,7 @@ sum_request windows_of(std::int64_t element_size, std::int64_t stride, std::int6
 }
 
 const sum_functions& functions_of_size(std::int64_t element_size) {
-  return element_size == 1 ? sum_functions_of<std::uint8_t> : sum_functions_of<float>;
+  return *functions_of(element_size == 1 ? summation_of<std::uint8_t>() : summation_of<float>());
 }
 double cost_in_place(const sum_request& sums) {
   return gather(sums, &functions_of_size(sums.sum.element_size)).cost();

@@ -8,7 +8,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <span>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -26,7 +25,6 @@
 #include <reblock/detail/sum_traits.hpp>
 #include <reblock/detail/summation.hpp>
 #include <reblock/detail/tile.hpp>
-#include <reblock/detail/tile_list.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 

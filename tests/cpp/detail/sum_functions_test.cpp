@@ -14,7 +14,9 @@
 
 #include <doctest/doctest.h>
 
-#include <reblock/detail/summation.hpp>
+#include <reblock/detail/find_functions.hpp>
+#include <reblock/detail/sum_functions.hpp>
+#include <reblock/detail/summand.hpp>
 
 #include "../draw.hpp"
 #include "../effort.hpp"
@@ -172,8 +174,9 @@ T sum_of(T first, T second) {
   const term_list::axis axis{2, sizeof(T), 0};
   term_list terms({&axis, 1});
   T result;
-  sum_functions_of<T>.sum({{}, {1, sizeof(T), sizeof(T)}, sizeof(T)}, terms,
-                          reinterpret_cast<const std::byte*>(values), reinterpret_cast<std::byte*>(&result));
+  functions_of(summation_of<T>())
+      ->sum({{}, {1, sizeof(T), sizeof(T)}, sizeof(T)}, terms, reinterpret_cast<const std::byte*>(values),
+            reinterpret_cast<std::byte*>(&result));
   return result;
 }
 
@@ -209,7 +212,7 @@ TEST_CASE("a sum of bools is a logical or, and any byte but 0 is true") {
       const term_list::axis axis{2, 1, 0};
       term_list terms({&axis, 1});
       std::byte total{0xff};
-      sum_functions_of<bool>.sum({{}, {1, 1, 1}, 1}, terms, values, &total);
+      functions_of(summation_of<bool>())->sum({{}, {1, 1, 1}, 1}, terms, values, &total);
       CHECK(static_cast<int>(total) == (first != 0 || second != 0 ? 1 : 0));
     }
   }
