@@ -419,8 +419,7 @@ conversion_steps steps_of([[maybe_unused]] instruction_set set) noexcept {
   return baseline::conversions::steps<Program>;
 #else
   constexpr auto none = [](element_type, auto) noexcept -> run_step { return nullptr; };
-  return {none, none, none,
-          [](element_type, element_type, bool) noexcept -> run_step { return nullptr; }};
+  return {none, none, none, [](element_type, element_type, bool) noexcept -> run_step { return nullptr; }};
 #endif
 }
 
