@@ -28,22 +28,6 @@
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
-/// repeated_factors holds the same scale and bias for all elements of a run. The identity is x * 1 + -0.0, which keeps
-/// the sign of zero.
-template <std::floating_point Value>
-struct repeated_factors {
-  Value scale;
-  Value bias;
-
-  constexpr explicit repeated_factors(Value by = Value(1), Value plus = -Value(0)) noexcept
-      : scale(by), bias(plus) {}
-  run_factors all() const noexcept {
-    return {reinterpret_cast<const std::byte*>(&scale), reinterpret_cast<const std::byte*>(&bias), 0};
-  }
-};
-template <std::floating_point Value>
-[[gnu::visibility("hidden")]] inline constexpr repeated_factors<Value> identity_factors{};
-
 /// Whether conversions compute with elements of type T as values of type Value. Only integers of 64 bits may lose digits.
 template <class T, class Value>
 inline constexpr bool has_values = is_convertible(element_type_of<T>()) &&
@@ -274,15 +258,12 @@ class run_conversion {
   REBLOCK_ENGINE_FUNCTION way find_way(element_type from, element_type to, bool has_factors,
                                        const conversion_steps& steps) const noexcept {
     const element_type value = is_double_ ? element_type::float64 : element_type::float32;
-    const bool makes_values = from != value || has_factors;
     way found;
-    if (makes_values && !is_double_) {
-      found.first = steps.single(from, to);
-      found.quick = steps.quick(from, to);
-    }
+    found.first = steps.single(from, to);
+    found.quick = steps.quick(from, to);
     if (found.first != nullptr) return found;
-    if (makes_values) found.first = making_step(from, to, has_factors, steps);
-    if (to != value) found.second = storing_step(to, is_double_, steps);
+    if (from != value || to == value) found.first = making_step(from, to, has_factors, steps);
+    if (to != value) found.second = storing_step(value, to, steps);
     if (found.first == nullptr) std::swap(found.first, found.second);
     return found;
   }
@@ -321,7 +302,8 @@ class run_conversion {
       runs.count *= runs.runs;
       runs.runs = 1;
     }
-    by.second(values, destination, runs, factors);
+    by.second(values, destination, runs,
+              is_double_ ? identity_factors<double>.all() : identity_factors<float>.all());
   }
 
   REBLOCK_ENGINE_FUNCTION static run_step making_step(element_type from, element_type to, bool has_factors,
@@ -335,11 +317,11 @@ class run_conversion {
     if (found != nullptr) return found;
     return is_double ? single_making_step<double>(from) : single_making_step<float>(from);
   }
-  REBLOCK_ENGINE_FUNCTION static run_step storing_step(element_type to, bool is_double,
+  REBLOCK_ENGINE_FUNCTION static run_step storing_step(element_type value, element_type to,
                                                        const conversion_steps& steps) noexcept {
-    const run_step found = steps.storing(to, is_double);
+    const run_step found = steps.single(value, to);
     if (found != nullptr) return found;
-    return is_double ? single_storing_step<double>(to) : single_storing_step<float>(to);
+    return value == element_type::float64 ? single_storing_step<double>(to) : single_storing_step<float>(to);
   }
 
   /// For long runs, and for runs that are shorter than the widest registers, or than those half as wide.

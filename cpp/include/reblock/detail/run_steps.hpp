@@ -33,7 +33,7 @@ namespace reblock::inline REBLOCK_NAMESPACE::detail {
 struct run_factors {
   const std::byte* scale;
   const std::byte* bias;
-  /// Bytes from the factors of an element to those of the next. 0: all elements of a run have the same.
+  /// Bytes from the factors of an element to those of the next: those of a value, or 0 if all elements of a run have the same.
   std::size_t step;
   /// Bytes from the factors of a run to those of the next.
   std::size_t run_step = 0;
@@ -43,6 +43,22 @@ struct run_factors {
     return {scale + offset, bias + offset, step, run_step};
   }
 };
+
+/// repeated_factors holds the same scale and bias for all elements of a run. The identity is x * 1 + -0.0, which keeps
+/// the sign of zero.
+template <std::floating_point Value>
+struct repeated_factors {
+  Value scale;
+  Value bias;
+
+  constexpr explicit repeated_factors(Value by = Value(1), Value plus = -Value(0)) noexcept
+      : scale(by), bias(plus) {}
+  run_factors all() const noexcept {
+    return {reinterpret_cast<const std::byte*>(&scale), reinterpret_cast<const std::byte*>(&bias), 0};
+  }
+};
+template <std::floating_point Value>
+[[gnu::visibility("hidden")]] inline constexpr repeated_factors<Value> identity_factors{};
 
 /// Rows of runs at even distances, in bytes. Each run has `count` elements, contiguous in the destination. Those of the source
 /// are bytes if they are more than one byte apart. Then steps may read some bytes before the first one and behind the last one.
@@ -131,7 +147,7 @@ class each_run {
   std::int64_t to_destination_row_;
 };
 
-/// A step of a conversion. Only steps that make float or double of elements use factors.
+/// A step of a conversion. It multiplies and adds.
 using run_step = void (*)(const std::byte* source, std::byte* destination, const even_runs& runs,
                           const run_factors& factors);
 
@@ -163,12 +179,10 @@ inline constexpr std::size_t least_spaced = 8;
 /// These functions find the steps of an instruction set that use registers. They return null where the set has none. Quick steps
 /// fuse the product with the sum, or round ties to bfloat16 away from 0. So they are right for most factors only.
 struct conversion_steps {
-  /// Finds the only step of a conversion.
+  /// Finds the only step of a conversion, or the one that makes elements of float or double.
   run_step (*single)(element_type from, element_type to) noexcept;
   /// Finds the step that makes float or double of elements.
   run_step (*making)(element_type from, bool is_double) noexcept;
-  /// Finds the step that makes elements of float or double.
-  run_step (*storing)(element_type to, bool is_double) noexcept;
   /// Finds the only quick step of a conversion.
   run_step (*quick)(element_type from, element_type to) noexcept;
   /// Finds the only step of a conversion of spaced bytes, a quick one if wanted.
@@ -275,25 +289,29 @@ void write_value(std::byte* destination, Value value) noexcept {
   std::memcpy(destination, &element, sizeof(T));
 }
 
+/// Makes a value of element `i`, multiplies and adds.
+template <class T, class Value>
+Value scaled_value(const std::byte* source, std::size_t i, const run_factors& factors) noexcept {
+  const auto scale = read<Value>(factors.scale + i * factors.step);
+  const auto bias = read<Value>(factors.bias + i * factors.step);
+  const Value product = apart(rounded(to_value<T, Value>(read_element<T>(source + i * sizeof(T))) * scale));
+  return rounded(product + bias);
+}
+
 /// Makes values of elements, and multiplies and adds.
 template <class T, class Value>
 [[gnu::noinline]] void make_values(const std::byte* source, std::byte* values, std::size_t count,
                                    const run_factors& factors) {
-  for (std::size_t i = 0; i < count; ++i) {
-    const auto scale = read<Value>(factors.scale + i * factors.step);
-    const auto bias = read<Value>(factors.bias + i * factors.step);
-    const Value product = apart(rounded(to_value<T, Value>(read_element<T>(source + i * sizeof(T))) * scale));
-    write(values + i * sizeof(Value), rounded(product + bias));
-  }
+  for (std::size_t i = 0; i < count; ++i)
+    write(values + i * sizeof(Value), scaled_value<T, Value>(source, i, factors));
 }
 
-/// Makes elements of values.
+/// Multiplies and adds values, and makes elements of them.
 template <class T, class Value>
 [[gnu::noinline]] void make_elements(const std::byte* values, std::byte* destination, std::size_t count,
-                                     const run_factors&) {
-  for (std::size_t i = 0; i < count; ++i) {
-    write_value<T>(destination + i * sizeof(T), read<Value>(values + i * sizeof(Value)));
-  }
+                                     const run_factors& factors) {
+  for (std::size_t i = 0; i < count; ++i)
+    write_value<T>(destination + i * sizeof(T), scaled_value<Value, Value>(values, i, factors));
 }
 
 /// Makes doubles of integers of 64 bits. Bits that a double does not hold leave a trace in its last bit. Rounding it to a

@@ -151,6 +151,8 @@ template <class Register>
 }
 
 inline constexpr bool has_saturation = false;
+template <class T>
+inline constexpr bool saturates_unsigned = false;
 [[gnu::visibility("hidden")]] inline constexpr std::array<lookup_step, 2> result_lookups{};
 
 #include <reblock/detail/simd/conversion.inc>

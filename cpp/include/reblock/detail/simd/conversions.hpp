@@ -146,6 +146,8 @@ template <class Register>
 /// @}
 /// @{ Registers whose lanes of 16 bytes saturate words, and their stores as 8 or 16 bits of type T.
 inline constexpr bool has_saturation = true;
+template <class T>
+inline constexpr bool saturates_unsigned = false;
 [[gnu::always_inline]] inline signed_words to_words(floats values) noexcept {
   return (signed_words)__builtin_ia32_cvtps2dq256(values);
 }
@@ -221,11 +223,10 @@ using shorts [[gnu::vector_size(32)]] = short;
 using wide_pairs [[gnu::vector_size(64)]] = std::uint16_t;
 using wide_shorts [[gnu::vector_size(64)]] = short;
 using ints [[gnu::vector_size(64)]] = int;
+using register_chars [[gnu::vector_size(16)]] = char;
 #if defined(__clang__)
 inline constexpr std::uint16_t all_lanes = 0xffff;
 #else
-using register_chars [[gnu::vector_size(16)]] = char;
-using wide_chars [[gnu::vector_size(64)]] = char;
 inline constexpr std::int16_t all_lanes = -1;
 #endif
 
@@ -333,37 +334,34 @@ template <bool AreUpper>
 }
 /// @{ As for narrower registers.
 inline constexpr bool has_saturation = true;
+/// Whether store_saturated() takes words without signs.
+template <class T>
+inline constexpr bool saturates_unsigned = std::is_same_v<T, std::uint8_t>;
 [[gnu::always_inline]] inline signed_words to_words(floats values) noexcept {
   return (signed_words)__builtin_ia32_cvtps2dq512_mask(values, ints{}, all_lanes, current_rounding);
 }
 template <class T>
 [[gnu::always_inline]] inline void store_saturated(std::byte* destination, signed_words a, signed_words b,
                                                    T) noexcept {
-#if defined(__clang__)
-  const auto halves = std::is_same_v<T, std::uint16_t>
-                          ? (wide_shorts)__builtin_ia32_packusdw512((ints)a, (ints)b)
-                          : (wide_shorts)__builtin_ia32_packssdw512((ints)a, (ints)b);
-#else
-  const auto halves =
-      std::is_same_v<T, std::uint16_t>
-          ? (wide_shorts)__builtin_ia32_packusdw512_mask((ints)a, (ints)b, wide_shorts{}, ~0U)
-          : (wide_shorts)__builtin_ia32_packssdw512_mask((ints)a, (ints)b, wide_shorts{}, ~0U);
-#endif
-  if constexpr (sizeof(T) == 2) {
-    const longs ordered = __builtin_shufflevector((longs)halves, (longs)halves, 0, 2, 4, 6, 1, 3, 5, 7);
-    std::memcpy(destination, &ordered, sizeof(ordered));
+  if constexpr (sizeof(T) == 1) {
+    for (const signed_words& wide : {a, b}) {
+      const auto narrow = std::is_signed_v<T>
+                              ? __builtin_ia32_pmovsdb512_mask((ints)wide, register_chars{}, 0xffff)
+                              : __builtin_ia32_pmovusdb512_mask((ints)wide, register_chars{}, 0xffff);
+      std::memcpy(destination, &narrow, sizeof(narrow));
+      destination += sizeof(narrow);
+    }
   } else {
 #if defined(__clang__)
-    const auto narrow = std::is_signed_v<T> ? (words)__builtin_ia32_packsswb512(halves, halves)
-                                            : (words)__builtin_ia32_packuswb512(halves, halves);
+    const auto narrow = std::is_signed_v<T> ? (longs)__builtin_ia32_packssdw512((ints)a, (ints)b)
+                                            : (longs)__builtin_ia32_packusdw512((ints)a, (ints)b);
 #else
     const auto narrow = std::is_signed_v<T>
-                            ? (words)__builtin_ia32_packsswb512_mask(halves, halves, wide_chars{}, ~0ULL)
-                            : (words)__builtin_ia32_packuswb512_mask(halves, halves, wide_chars{}, ~0ULL);
+                            ? (longs)__builtin_ia32_packssdw512_mask((ints)a, (ints)b, wide_shorts{}, ~0U)
+                            : (longs)__builtin_ia32_packusdw512_mask((ints)a, (ints)b, wide_shorts{}, ~0U);
 #endif
-    const words ordered =
-        __builtin_shufflevector(narrow, narrow, 0, 4, 8, 12, 1, 5, 9, 13, 0, 4, 8, 12, 1, 5, 9, 13);
-    std::memcpy(destination, &ordered, sizeof(ordered) / 2);
+    const longs ordered = __builtin_shufflevector(narrow, narrow, 0, 2, 4, 6, 1, 3, 5, 7);
+    std::memcpy(destination, &ordered, sizeof(ordered));
   }
 }
 /// @}
@@ -421,8 +419,7 @@ conversion_steps steps_of([[maybe_unused]] instruction_set set) noexcept {
   return baseline::conversions::steps<Program>;
 #else
   constexpr auto none = [](element_type, auto) noexcept -> run_step { return nullptr; };
-  return {none, none, none, none,
-          [](element_type, element_type, bool) noexcept -> run_step { return nullptr; }};
+  return {none, none, none, [](element_type, element_type, bool) noexcept -> run_step { return nullptr; }};
 #endif
 }
 
