@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 
 #include <reblock/axis_values.hpp>
 #include <reblock/detail/sum_sweep.hpp>
@@ -21,6 +22,7 @@ struct sweep_members {
   bool detail::sum_sweep::* clears;
   axis_values detail::sum_sweep::* places;
   detail::sweep_chunk detail::sum_sweep::* chunk;
+  std::array<std::uint8_t, max_rank> detail::sum_sweep::* order;
 };
 constexpr sweep_members find_members();
 
@@ -30,7 +32,7 @@ struct opener {
 };
 template struct opener<&detail::sum_sweep::axes_, &detail::sum_sweep::copies_,
                        &detail::sum_sweep::accumulates_, &detail::sum_sweep::clears_,
-                       &detail::sum_sweep::places_, &detail::sum_sweep::chunk_>;
+                       &detail::sum_sweep::places_, &detail::sum_sweep::chunk_, &detail::sum_sweep::order_>;
 
 struct opened_sweep {
   explicit opened_sweep(const detail::sum_sweep& sweep)
@@ -39,7 +41,8 @@ struct opened_sweep {
         accumulates(sweep.*find_members().accumulates),
         clears(sweep.*find_members().clears),
         places(sweep.*find_members().places),
-        chunk(sweep.*find_members().chunk) {}
+        chunk(sweep.*find_members().chunk),
+        order(sweep.*find_members().order) {}
 
   std::array<detail::sweep_axis, max_rank - 2> axes;
   bool copies;
@@ -47,6 +50,7 @@ struct opened_sweep {
   bool clears;
   axis_values places;
   detail::sweep_chunk chunk;
+  std::array<std::uint8_t, max_rank> order;
 };
 
 }  // namespace reblock::test

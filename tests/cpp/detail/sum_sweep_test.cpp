@@ -126,12 +126,25 @@ TEST_CASE("boxes cut the places, and each chunk fits its buffers") {
   CHECK(fitting >= test::enough(1000));
 }
 
+TEST_CASE("rows are made of another axis than the innermost one of the image if this costs less") {
+  drawn_sums drawn;
+  drawn.element_size = 1;
+  drawn.axes = {{.size = 8, .windows = 3, .extent = 10},
+                {.size = 2, .windows = 5, .stride = 2, .padding = 1, .extent = 8}};
+  drawn.image = {8, 64, 10, 8};
+  drawn.column_strides = {15360, 16, 2, 1, 5120, 1024};
+  drawn.image_strides = {5120, 80, 8, 1};
+  const test::opened_sweep plan(sum_sweep(drawn.request(), test::functions_for<std::uint8_t>()));
+  CHECK(plan.order[0] == 1);
+  CHECK(plan.copies);
+}
+
 TEST_CASE("boxes are cut along a walked axis for more threads") {
   drawn_sums drawn;
   drawn.element_size = 1;
-  drawn.axes = {{.size = 3, .windows = 98, .extent = 100}, {.size = 3, .windows = 38, .extent = 40}};
+  drawn.axes = {{.size = 16, .windows = 85, .extent = 100}, {.size = 3, .windows = 38, .extent = 40}};
   drawn.image = {1, 1, 100, 40};
-  drawn.column_strides = {0, 9, 3, 1, 342, 9};
+  drawn.column_strides = {0, 48, 3, 1, 1824, 48};
   drawn.image_strides = {4000, 4000, 40, 1};
   sum_sweep sums(drawn.request(), test::functions_for<std::uint8_t>());
   REQUIRE(sums.fits());

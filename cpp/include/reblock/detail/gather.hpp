@@ -26,6 +26,7 @@
 #include <reblock/detail/piecewise_sum.hpp>
 #include <reblock/detail/remembered_moves.hpp>
 #include <reblock/detail/summation.hpp>
+#include <reblock/detail/terms_inside.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
@@ -309,7 +310,11 @@ inline double gather::cost() const noexcept {
   for (std::size_t d = 0; d < spatial_axes(); ++d) {
     const gather_axis& axis = columns_.axes[d];
     pieces *= groups_along(d) * segments_along(d, has_masks && d + 1 == spatial_axes());
-    terms *= static_cast<double>(axis.size) * static_cast<double>(axis.blocks);
+    // masks leave out terms that are read
+    const bool is_masked = has_masks && d + 1 == spatial_axes();
+    terms *= is_masked ? static_cast<double>(axis.size) * static_cast<double>(axis.places())
+                       : terms_inside(axis.size, axis.dilation, axis.blocks, axis.phases, axis.padding,
+                                      axis.extent);
     sums *= static_cast<double>(axis.places()) * static_cast<double>(axis.summed_phases());
     image *= static_cast<double>(axis.extent);
   }

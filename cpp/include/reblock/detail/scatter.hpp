@@ -24,6 +24,7 @@
 #include <reblock/detail/row_terms.hpp>
 #include <reblock/detail/scatter_axis.hpp>
 #include <reblock/detail/summation.hpp>
+#include <reblock/detail/terms_inside.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
@@ -57,6 +58,7 @@ class scatter {
   bool find_row() noexcept;
   std::int64_t row_bytes() const noexcept;
   void choose_box() noexcept;
+  double joined_rows() const noexcept;
   double estimate() const noexcept;
 
   std::array<scatter_axis, max_rank - 2> axes_;
@@ -142,6 +144,9 @@ inline void scatter::choose_box() noexcept {
     const std::int64_t stride = std::max<std::int64_t>(magnitude(strides_[1]), 1);
     grow(1, ceil_divide(sum_costs::least_scattered_read, stride), elements);
   }
+  // enough channels for runs of the image, too
+  if (row != 1 && magnitude(output_strides_[1]) == element_size_)
+    grow(1, std::max(box_[1], ceil_divide(sum_costs::least_written_run, element_size_)), elements);
   const std::int64_t least = box_[1];
   grow(row, places_[row], elements / (row == 1 ? 1 : least));
   while (row_bytes() > scattered_bytes / phases) box_[row] /= 2;
@@ -168,6 +173,23 @@ constexpr double repeated_outer(const scatter_axis& axis, std::int64_t boxes) no
   return std::max(1.0, of_box / static_cast<double>(1 + (boxes > 1 ? cut : 0)));
 }
 
+/// Counts the rows of a box that follow each other on both sides and become one.
+inline double scatter::joined_rows() const noexcept {
+  double joined = 1;
+  std::int64_t run = inner_extent(order_[0]) * element_size_;
+  std::int64_t stride = row_bytes();
+  for (std::size_t k = 1; k < places_.size() && stride == run; ++k) {
+    const std::size_t i = order_[k];
+    if (box_[i] == 1) continue;
+    const std::int64_t rows = std::min(inner_extent(i), box_[i]);
+    if (inner_stride(i) != run || (i < 2 ? is_outside_[i] : axes_[i - 2].step() != 1)) break;
+    joined *= static_cast<double>(rows);
+    run *= rows;
+    stride *= box_[i];
+  }
+  return joined;
+}
+
 inline double scatter::estimate() const noexcept {
   const std::size_t row = order_[0];
   double terms = 1;
@@ -184,7 +206,10 @@ inline double scatter::estimate() const noexcept {
       if (i != row && !is_outside_[i]) together *= static_cast<double>(box_[i]);
     } else {
       const scatter_axis& axis = axes_[i - 2];
-      terms *= static_cast<double>(axis.outer) * static_cast<double>(axis.inner);
+      // the row axis has places outside of the image, too
+      terms *= i == row ? static_cast<double>(axis.outer) * static_cast<double>(axis.inner)
+                        : terms_inside(axis.outer, axis.outer_step, axis.inner, axis.inner_step, axis.padding,
+                                       axis.extent);
       image *= static_cast<double>(axis.extent);
       // of the other axes, a box has the inner indices that reach its places
       if (i != row) together *= static_cast<double>(std::min(axis.inner, ceil_divide(box_[i], axis.step())));
@@ -195,7 +220,8 @@ inline double scatter::estimate() const noexcept {
   // a box may cut the rows of the columns
   const std::int64_t in_box = row < 2 ? box_[row] : ceil_divide(box_[row], axes_[row - 2].step());
   const double rows = terms / static_cast<double>(std::min(inner_extent(row), in_box));
-  return rows * sum_costs::scattered_row + rows / together * sum_costs::waiting_rows +
+  const double added = rows / joined_rows();
+  return added * sum_costs::scattered_row + rows / together * sum_costs::waiting_rows +
          terms * bytes * sum_costs::scattered_byte + rows / together / repeated * sum_costs::scattered_tile +
          image * bytes * (sum_costs::scattered_sum + sum_costs::scattered_run / static_cast<double>(run)) +
          sum_costs::scattered_plan;

@@ -83,6 +83,9 @@ class sum_sweep {
     return i < 2 || is_walked(i) ? count : count * axes_[i - 2].stride;
   }
   std::int64_t extent(std::size_t i) const noexcept { return i < 2 ? places_[i] : axes_[i - 2].extent; }
+  std::size_t order_by_image() noexcept;
+  void make_rows(std::size_t row) noexcept;
+  std::size_t innermost_spatial_axis() const noexcept;
   bool keeps_order(const sum_request& sums) const noexcept;
   void walk_axes(std::size_t mask) noexcept;
   bool should_be_apart(const sweep_axis& axis) const noexcept;
@@ -105,12 +108,45 @@ class sum_sweep {
   axis_values output_strides_;                  ///< of n, c and the spatial axes, bytes
   axis_values places_;  ///< indices of n and c, and of each spatial axis places, or positions if it is walked
   std::array<std::uint8_t, max_rank>
-      order_;                      ///< of the axes in rows, mostly that of the image, the innermost first
-  std::int64_t element_size_ = 0;  ///< bytes
+      order_;  ///< of the axes in rows: that of the image but for one axis, the innermost first
+  std::array<std::uint8_t, max_rank> image_order_;  ///< the innermost first
+  std::int64_t element_size_ = 0;                   ///< bytes
   const sum_functions* sum_ = nullptr;
   double cost_ = std::numeric_limits<double>::infinity();
 };
 static_assert(std::is_trivially_copyable_v<sum_sweep>);
+
+/// Orders the axes as the image has them. Returns the innermost axis with several indices.
+inline std::size_t sum_sweep::order_by_image() noexcept {
+  for (std::size_t i = 0; i < places_.size(); ++i) {
+    const std::size_t k = places_.size() - 1 - i;
+    std::size_t to = i;
+    for (; to > 0 && magnitude(output_strides_[image_order_[to - 1]]) > magnitude(output_strides_[k]); --to) {
+      image_order_[to] = image_order_[to - 1];
+    }
+    image_order_[to] = static_cast<std::uint8_t>(k);
+  }
+  std::size_t inner = 0;
+  while (inner + 1 < places_.size() && extent(image_order_[inner]) == 1) ++inner;
+  return image_order_[inner];
+}
+
+/// Orders the axes as the image has them, but for axis `row`, which comes first.
+inline void sum_sweep::make_rows(std::size_t row) noexcept {
+  order_[0] = static_cast<std::uint8_t>(row);
+  std::size_t count = 1;
+  for (std::size_t k = 0; k < places_.size(); ++k) {
+    if (image_order_[k] != row) order_[count++] = image_order_[k];
+  }
+}
+
+/// Returns the innermost spatial axis of the rows that has several positions, or the last one.
+inline std::size_t sum_sweep::innermost_spatial_axis() const noexcept {
+  for (std::size_t k = 0; k < places_.size(); ++k) {
+    if (order_[k] >= 2 && extent(order_[k]) > 1) return order_[k] - std::size_t{2};
+  }
+  return spatial_axes() - 1;
+}
 
 /// Makes the axes of a mask walked axes.
 inline void sum_sweep::walk_axes(std::size_t mask) noexcept {

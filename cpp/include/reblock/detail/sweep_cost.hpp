@@ -59,16 +59,18 @@ class sweep_cost {
     const std::int64_t offsets = sweep_.chunk_.offsets[i - 2];
     std::int64_t windows = sweep_.chunk_.windows[i - 2];
     std::int64_t reaching = axis.windows;  // a box of the image
+    double share = 1;                      // of boxes that any window reaches
     if (sweep_.copies_) {
       const double reached = static_cast<double>(sweep_.chunk_.box[i] - 1) +
                              static_cast<double>(offsets - 1) * static_cast<double>(axis.dilation);
       const double most = reached / static_cast<double>(axis.stride) + 1;
       if (most < static_cast<double>(reaching)) reaching = static_cast<std::int64_t>(most);
+      share = std::min(1.0, (reached + 1) / static_cast<double>(axis.stride));
     }
     windows = std::max<std::int64_t>(1, std::min(windows, reaching));
     in_.add({windows, axis.window_stride, buffer_[i].window_stride});
     in_.add({offsets, axis.offset_stride, buffer_[i].offset_stride});
-    chunks_ *= static_cast<double>(ceil_divide(reaching, windows)) *
+    chunks_ *= share * static_cast<double>(ceil_divide(reaching, windows)) *
                static_cast<double>(ceil_divide(axis.offsets, offsets));
     calls_ *= static_cast<double>(offsets);
   }

@@ -31,6 +31,7 @@ class sweep_growth {
 
  private:
   double short_runs(const sweep_chunk& chunk) const noexcept;
+  double copied(const sweep_chunk& chunk) const noexcept;
   double moves_of_element(const sweep_chunk& chunk) const noexcept;
   sweep_chunk smallest_chunk() const noexcept;
   bool may_grow(const sweep_chunk& chunk, std::size_t d) const noexcept;
@@ -117,12 +118,31 @@ inline double sweep_growth::moves_of_element(const sweep_chunk& chunk) const noe
   return (all * moved(chunk.box[i]) + moved(rest)) / static_cast<double>(elements);
 }
 
+/// Estimates the moves of the sums of a box into the image, in bytes that are brought into a buffer.
+inline double sweep_growth::copied(const sweep_chunk& chunk) const noexcept {
+  if (!sweep_.copies_) return 0;
+  auto bytes = static_cast<double>(sweep_.element_size_);
+  auto run = bytes;
+  bool grows = true;
+  for (std::size_t k = 0; k < sweep_.places_.size(); ++k) {
+    const std::size_t i = sweep_.image_order_[k];
+    const auto count = static_cast<double>(std::min(sweep_.positions(i, chunk.box[i]), sweep_.extent(i)));
+    bytes *= count;
+    if (!grows || sweep_.extent(i) == 1) continue;
+    grows = static_cast<double>(sweep_.output_strides_[i]) == run;
+    if (grows) run *= count;
+    grows = grows && count == static_cast<double>(sweep_.extent(i));
+  }
+  return bytes * (1 + sum_costs::read_run / run);
+}
+
 /// Estimates the cost of a term, without a unit. Terms outside of a box are brought in vain.
 inline double sweep_growth::cost_of(const sweep_chunk& chunk) const noexcept {
   if (!sweep_.fits(chunk, sweep_.buffer_bytes(chunk))) return std::numeric_limits<double>::infinity();
   auto moved = static_cast<double>(sweep_.element_size_);  // bytes
   double terms = 1;
   double sums = 1;
+  double chunks = 1;  // of a box
   for (std::size_t i = 0; i < chunk.box.size(); ++i) {
     const auto count = static_cast<double>(chunk.box[i]);
     if (i < 2) {
@@ -134,9 +154,14 @@ inline double sweep_growth::cost_of(const sweep_chunk& chunk) const noexcept {
       double useful = 1;
       if (sweep_.copies_ && count < static_cast<double>(axis.extent)) {
         const double reached = count + (offsets - 1) * static_cast<double>(axis.dilation);
-        windows = std::min(windows, (reached - 1) / static_cast<double>(axis.stride) + 1);
+        const double reaching = (reached - 1) / static_cast<double>(axis.stride) + 1;
+        chunks *= std::max(1.0, reaching / windows);
+        windows = std::min(windows, reaching);
         useful = count / reached;
+      } else {
+        chunks *= static_cast<double>(std::max<std::int64_t>(axis.windows, 1)) / windows;
       }
+      chunks *= static_cast<double>(axis.offsets) / offsets;
       moved *= windows * offsets;
       terms *= windows * offsets * useful;
       sums *= offsets;
@@ -150,7 +175,8 @@ inline double sweep_growth::cost_of(const sweep_chunk& chunk) const noexcept {
       if (axis.is_apart) sums *= static_cast<double>(axis.cycle);
     }
   }
-  return (moved * (moves_of_element(chunk) + short_runs(chunk)) + sum_costs::chunk + sum_costs::call * sums) /
+  return (moved * (moves_of_element(chunk) + short_runs(chunk)) + copied(chunk) / chunks + sum_costs::chunk +
+          sum_costs::call * sums) /
          terms;
 }
 

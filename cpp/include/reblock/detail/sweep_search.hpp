@@ -3,6 +3,7 @@
 // A sweep_search finds the axes that a sum_sweep walks, and its chunk.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -22,70 +23,95 @@
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
-/// It grows chunks in some ways, by an estimate. It plans the moves of the best chunk only, or of all chunks if they take
-/// long.
+/// It grows chunks in some ways, by an estimate. It plans the moves of the best chunk for each axis that may make rows, or of
+/// all chunks if they take long.
 class sweep_search {
  public:
-  /// `inner` is the image's innermost spatial axis. Walked are all axes but this one, all but the last one, or none.
-  sweep_search(sum_sweep& sweep, const sum_request& sums, std::size_t inner) noexcept
-      : sweep_(sweep), sums_(sums) {
-    const std::size_t all = (std::size_t{1} << sweep.spatial_axes()) - 1;
-    walked_ = {all & ~(std::size_t{1} << inner), all >> 1, 0};
-  }
+  sweep_search(sum_sweep& sweep, const sum_request& sums) noexcept : sweep_(sweep), sums_(sums) {}
 
   /// Returns the cost in cycles.
   double run() noexcept {
-    constexpr double never = std::numeric_limits<double>::max();
-    double least = never;
-    way best;
-    for_each_way({growth::none, growth::writes}, [&](const way& next) {
-      const double estimate = sweep_growth(sweep_).cost_of(next.chunk);
-      if (estimate >= least) return;
-      least = estimate;
-      best = next;
-    });
-    if (best.chunk.box.size() == 0) return never;
-    take(best);
-    double cost = sweep_cost(sweep_).cycles();
-    if (cost < mover_costs{}.long_box_search) return cost;
-    for_each_way({growth::none, growth::writes, growth::reads, growth::both}, [&](const way& next) {
-      sweep_.chunk_ = next.chunk;
-      const double planned = sweep_cost(sweep_).cycles();
-      if (planned >= cost) return;
-      cost = planned;
-      best = next;
-    });
-    take(best);
-    return cost;
+    const std::size_t innermost = sweep_.order_by_image();
+    try_rows(innermost);
+    // rows of another axis of the image may be longer, or nearer to the order of the columns
+    const auto bytes = static_cast<double>(total_bytes(sums_.moves, sweep_.element_size_));
+    const bool is_long = mover_costs{}.is_worth_search(cost_, bytes);
+    for (std::size_t i = sweep_.places_.size(); is_long && i-- > 1;) {
+      if (i != innermost && sweep_.extent(i) > 1) try_rows(i);
+    }
+    if (cost_ == never) return cost_;
+    if (cost_ >= mover_costs{}.long_box_search) {
+      sweep_.make_rows(best_.row);
+      for_each_way(best_.row, {growth::none, growth::writes, growth::reads, growth::both},
+                   [this](const way& next) { plan(next); });
+    }
+    take(best_);
+    return cost_;
   }
 
  private:
   struct way {
-    std::size_t walked = 0;
+    std::size_t row = 0;     ///< axis of rows
+    std::size_t walked = 0;  ///< mask of spatial axes
     sweep_chunk chunk;
   };
 
   void take(const way& next) noexcept {
+    sweep_.make_rows(next.row);
     sweep_.walk_axes(next.walked);
     sweep_.chunk_ = next.chunk;
   }
 
+  /// Keeps a way if it costs less than others, by the plans of its moves.
+  void plan(const way& next) noexcept {
+    take(next);
+    const double planned = sweep_cost(sweep_).cycles();
+    if (planned >= cost_) return;
+    cost_ = planned;
+    best_ = next;
+  }
+
+  /// Makes rows of axis `row`. Of chunks that walk the same axes, it plans the best one.
+  void try_rows(std::size_t row) noexcept {
+    sweep_.make_rows(row);
+    std::array<way, 3> best;
+    std::array<double, 3> least{never, never, never};
+    std::size_t count = 0;
+    for_each_way(row, {growth::none, growth::writes}, [&](const way& next) {
+      if (count == 0 || best[count - 1].walked != next.walked) ++count;
+      const double estimate = sweep_growth(sweep_).cost_of(next.chunk);
+      if (estimate >= least[count - 1]) return;
+      least[count - 1] = estimate;
+      best[count - 1] = next;
+    });
+    for (std::size_t k = 0; k < count; ++k) {
+      if (least[k] < 2 * *std::min_element(least.begin(), least.end())) plan(best[k]);
+    }
+  }
+
+  /// Walked are all axes but the innermost one of the rows, all but the last one, or none.
   template <class Visit>
-  void for_each_way(std::initializer_list<growth> all, const Visit& visit) noexcept {
-    for (std::size_t k = 0; k < walked_.size(); ++k) {
-      if (k > 0 && walked_[k] == walked_[k - 1]) continue;
-      sweep_.walk_axes(walked_[k]);
-      if (!sweep_.keeps_order(sums_) || (sums_.accumulates && sweep_.copies_)) continue;
-      way next{walked_[k], {}};
+  void for_each_way(std::size_t row, std::initializer_list<growth> all, const Visit& visit) noexcept {
+    const std::size_t axes = (std::size_t{1} << sweep_.spatial_axes()) - 1;
+    const std::array<std::size_t, 3> walked{axes & ~(std::size_t{1} << sweep_.innermost_spatial_axis()),
+                                            axes >> 1, 0};
+    for (std::size_t k = 0; k < walked.size(); ++k) {
+      if (k > 0 && walked[k] == walked[k - 1]) continue;
+      way next{row, walked[k], {}};
       for (const growth first : all) {
+        sweep_.walk_axes(walked[k]);
+        if (!sweep_.keeps_order(sums_) || (sums_.accumulates && sweep_.copies_)) break;
         if (sweep_growth(sweep_).choose(next.chunk, first)) visit(next);
       }
     }
   }
 
+  static constexpr double never = std::numeric_limits<double>::max();
+
   sum_sweep& sweep_;
   const sum_request& sums_;
-  std::array<std::size_t, 3> walked_;  ///< masks of spatial axes
+  double cost_ = never;
+  way best_;
 };
 
 inline sum_sweep::sum_sweep(const sum_request& sums, const sum_functions& sum) noexcept
@@ -99,33 +125,13 @@ inline sum_sweep::sum_sweep(const sum_request& sums, const sum_functions& sum) n
   column_offset_ = moves.source_offset;
   source_run_ = moves.source_run;
   for (std::size_t i = 0; i < 2; ++i) column_strides_[i] = moves.axes[i].source_stride;
-  for (std::size_t i = 0; i < places_.size(); ++i) {
-    const std::size_t k = places_.size() - 1 - i;
-    std::size_t to = i;
-    for (; to > 0 && magnitude(output_strides_[order_[to - 1]]) > magnitude(output_strides_[k]); --to) {
-      order_[to] = order_[to - 1];
-    }
-    order_[to] = static_cast<std::uint8_t>(k);
-  }
-  std::size_t inner = spatial - 1;  // the innermost spatial axis of the image
-  for (std::size_t k = places_.size(); k-- > 0;) {
-    if (order_[k] >= 2 && sums.extents[order_[k]] > 1) inner = order_[k] - std::size_t{2};
-  }
   for (std::size_t d = 0; d < spatial; ++d) {
     axes_[d] = sweep_axis::of(moves.axes[2 + d], moves.axes[2 + spatial + d], -moves.bounds[d].offset,
                               sums.extents[2 + d]);
   }
-  // channels make longer rows than a short axis, if windows have channels side by side
-  const layout_axis& windows = moves.axes[2 + spatial + inner];
-  if (extent(2 + inner) * element_size_ < sum_costs::least_row && extent(2 + inner) < places_[1] &&
-      magnitude(column_strides_[1]) < magnitude(windows.source_stride)) {
-    for (std::size_t k = places_.size(); --k > 0;) {
-      if (order_[k] == 1) std::swap(order_[k], order_[k - 1]);
-    }
-  }
   begins_from_image_ = sums.accumulates;
   in_any_order_ = summand::boolean <= sums.sum.part && sums.sum.part <= summand::integer64;
-  cost_ = sweep_search(*this, sums, inner).run();
+  cost_ = sweep_search(*this, sums).run();
   bool has_gaps = false;
   for (std::size_t d = 0; d < spatial; ++d) {
     has_gaps = has_gaps || (axes_[d].is_apart && axes_[d].cycle < axes_[d].stride);
