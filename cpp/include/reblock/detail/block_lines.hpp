@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <span>
 
+#include <reblock/detail/checked.hpp>
 #include <reblock/detail/compiler.hpp>
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/costs.hpp>
@@ -22,8 +23,8 @@ inline std::size_t list_places(std::int64_t indices, std::int64_t stride, std::i
                                std::size_t filled) noexcept {
   const std::size_t before = filled;
   for (std::int64_t index = 1; index < indices; ++index) {
-    const std::int64_t offset = index * stride;
-    for (std::size_t k = 0; k < before; ++k) places[filled++] = places[k] + offset;
+    const std::int64_t offset = wrapping_multiply(index, stride);
+    for (std::size_t k = 0; k < before; ++k) places[filled++] = wrapping_add(places[k], offset);
   }
   return filled;
 }

@@ -22,6 +22,7 @@ namespace reblock::inline REBLOCK_NAMESPACE::detail {
 struct [[gnu::visibility("hidden")]] cache_sizes {
   static constexpr std::int64_t line = 64;
   static constexpr std::int64_t page = 4096;
+  static constexpr std::uint8_t ways = 8;  ///< lines of a set
   static constexpr double both_sides = 16 * 1024;
   static constexpr std::int64_t near_lines = 128;
   static constexpr double near_pages = 48;
@@ -31,7 +32,7 @@ struct [[gnu::visibility("hidden")]] cache_sizes {
   static constexpr std::int64_t near_planes = 4 * 1024 * 1024;
   /// Squares and few rows of more bytes ask for the lines of the next block. Larger elements than some bytes are faster
   /// without. A block has at most so many bytes, unless a call has more.
-  static constexpr double far_moves = 2 * 1024 * 1024;
+  static constexpr double far_moves = 6 * 1024 * 1024;
   static constexpr std::int64_t far_element = 2;
   static constexpr std::int64_t far_block = 24 * 1024;
 };
@@ -135,8 +136,8 @@ struct mover_costs {
   static constexpr mover_costs of(instruction_set set) noexcept {
     mover_costs costs;
     if (set == instruction_set::avx512) {
-      costs.lookup_factor = 0.85;
-      costs.lookup_byte = 0.03;
+      costs.lookup_factor = 1;
+      costs.lookup_byte = 0.036;
       costs.shuffle_window = 1.8;
       costs.shuffle_store = 2.4;
     } else if (set == instruction_set::avx2) {

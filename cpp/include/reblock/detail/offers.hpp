@@ -100,16 +100,43 @@ class block_offers {
   block_offer best(buffered_side buffer) const noexcept {
     block_offer found = cheapest(buffer);
     found.move.writes_lines = writes_lines(found.move);
-    if (buffer == buffered_side::none && is_far(found.move)) go_far(found.move);
+    if (are_apart(found.move)) {
+      found.move.by_destination = do_columns_collide(found.move);
+      if (buffer == buffered_side::none && is_far()) go_far(found.move);
+    }
     return found;
   }
 
  private:
-  /// Tells whether a mover asks for the lines of the next block: those of squares and of few rows do, whose lines lie apart. Moves
-  /// of larger elements are faster without.
-  bool is_far(const block_move& move) const noexcept {
-    const bool are_apart = !move.are_runs && !move.dense_columns && !move.dense_rows && !move.are_shuffled();
-    return are_apart && !is_large_ && bytes_ > cache_sizes::far_moves && size_ <= cache_sizes::far_element;
+  /// Tells whether rows and columns may lie apart: those of squares and of few rows do.
+  static bool are_apart(const block_move& move) noexcept {
+    return !move.are_runs && !move.dense_columns && !move.dense_rows && !move.are_shuffled();
+  }
+  /// Tells whether such a mover asks for the lines of the next block. Moves of larger elements are faster without.
+  bool is_far() const noexcept {
+    return !is_large_ && bytes_ > cache_sizes::far_moves && size_ <= cache_sizes::far_element;
+  }
+  /// Tells whether the lines of near columns evict each other from the first-level cache before they are full: more of them
+  /// share a set than it has ways.
+  static bool do_columns_collide(const block_move& move) noexcept {
+    constexpr std::int64_t near = 64;  // columns
+    constexpr std::size_t sets = cache_sizes::page / cache_sizes::line;
+    std::array<std::int64_t, 2 * near> places;
+    places[0] = 0;
+    std::size_t count = 1;
+    for (std::size_t i = move.repeated; i < move.repeated + std::size_t{move.column_axes}; ++i) {
+      const std::int64_t room = ceil_divide(near, static_cast<std::int64_t>(count));
+      count = list_places(std::min(move.axes[i].at_once, room), move.axes[i].destination_stride,
+                          places.data(), count);
+    }
+    std::array<std::uint8_t, sets> lines{};
+    std::uint64_t last = ~std::uint64_t{0};
+    for (const std::int64_t place : std::span(places).first(count)) {
+      const std::uint64_t line = static_cast<std::uint64_t>(place) / cache_sizes::line;
+      if (line != last && ++lines[line % sets] > cache_sizes::ways) return true;
+      last = line;
+    }
+    return false;
   }
   /// Lets a block have so many indices of the repeated axes that it has enough bytes.
   static void go_far(block_move& move) noexcept {
@@ -426,14 +453,6 @@ class block_offers {
       each = cost;
       move.mover = mover;
     }
-    // takes whole lines of the side whose lines are more likely to evict each other from a cache
-    const auto zeros = [](std::int64_t stride) {
-      return std::countr_zero(static_cast<std::uint64_t>(stride));
-    };
-    const layout_axis& row = layout_.axes[rows_.axes[0]];
-    const layout_axis& column = layout_.axes[columns_.axes[0]];
-    move.by_destination = zeros(column.destination_stride) > zeros(row.source_stride) ||
-                          (columns_of(move) < 4 * side_ && columns_of(move) < rows_of(move));
     offer.cost = bytes_ * each * waste(columns_of(move), side_) + cost_of_calls(move);
     return offer;
   }
