@@ -161,11 +161,12 @@ struct conversion_costs {
 };
 
 /// Windows of a padded image, in cycles. By way of a buffer: a block, and a factor for all estimates of blocks, because those
-/// at edges differ. Shifted planes with other padding than zeros: a byte, a plane, a row, and each column of a row that may be
+/// at edges differ; another factor if the buffer has channels first, because its pieces at edges are planned. Shifted planes with other padding than zeros: a byte, a plane, a row, and each column of a row that may be
 /// outside.
 struct padding_costs {
   static constexpr double block = 250;
   static constexpr double factor = 1.15;
+  static constexpr double channels_first = 1.3;
   static constexpr double plane_byte = 0.045;
   static constexpr double plane = 45;
   static constexpr double plane_row = 1.6;

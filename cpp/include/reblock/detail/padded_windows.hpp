@@ -94,6 +94,9 @@ class padded_move {
   /// Of n, c, an element's units, and one for each spatial axis.
   static constexpr std::size_t most_buffered = 3 + max_bounds;
   using buffered_axes = std::array<buffered_axis, most_buffered>;
+  /// The order of the axes in the buffer: as in the destination, as in the image, or channels first. With channels first, a
+  /// window is a few runs, each with all channels of some pixels.
+  enum class part_order : std::uint8_t { by_destination, by_source, channels_first };
 
   explicit padded_move(std::int64_t element_size) noexcept
       : element_size_(element_size), out_(no_moves(), 1) {}
@@ -112,9 +115,9 @@ class padded_move {
   }
 
   void split_elements(const padded_request& request) noexcept;
-  std::size_t list_part(buffered_axes& part, bool by_source) const noexcept;
-  double cost_of_part(bool by_source, instruction_set set) noexcept;
-  double plan_block(bool by_source, instruction_set set) noexcept;
+  std::size_t list_part(buffered_axes& part, part_order order) const noexcept;
+  double cost_of_part(part_order order, instruction_set set) noexcept;
+  double plan_block(part_order order, instruction_set set) noexcept;
   void grow_runs(std::int64_t layout_axis::* stride, const std::array<bool, max_axes>& singles,
                  std::int64_t bytes) noexcept;
   void grow(std::size_t i, std::int64_t limit, std::int64_t room) noexcept;
@@ -169,9 +172,8 @@ inline void padded_move::split_elements(const padded_request& request) noexcept 
   }
 }
 
-/// Lists the axes of the part of the image under a block, the innermost first: they have the order of the destination, or
-/// that of the source.
-inline std::size_t padded_move::list_part(buffered_axes& part, bool by_source) const noexcept {
+/// Lists the axes of the part of the image under a block, the innermost first.
+inline std::size_t padded_move::list_part(buffered_axes& part, part_order order) const noexcept {
   std::size_t rank = 0;
   std::array<std::size_t, max_bounds> of_bound;
   of_bound.fill(max_axes);
@@ -194,11 +196,13 @@ inline std::size_t padded_move::list_part(buffered_axes& part, bool by_source) c
   }
   // units of an element stay together
   const std::size_t first = unit_ < element_size_ ? 1 : 0;
-  for (std::size_t i = first + 1; by_source && i < rank; ++i) {
-    for (std::size_t k = i; k > first; --k) {
-      if (magnitude(part[k - 1].source_stride) <= magnitude(part[k].source_stride)) break;
+  const auto comes_before = [this, order](const buffered_axis& a, const buffered_axis& b) {
+    if (order == part_order::channels_first) return is_channel(a) && !is_channel(b);
+    return magnitude(a.source_stride) < magnitude(b.source_stride);
+  };
+  for (std::size_t i = first + 1; order != part_order::by_destination && i < rank; ++i) {
+    for (std::size_t k = i; k > first && comes_before(part[k], part[k - 1]); --k)
       std::swap(part[k - 1], part[k]);
-    }
   }
   std::int64_t stride = 1;
   for (std::size_t i = 0; i < rank; ++i) {
@@ -214,7 +218,7 @@ inline void padded_move::grow(std::size_t i, std::int64_t limit, std::int64_t ro
   limit = std::min(limit, whole_.axes[i].extent);
   const auto fits = [&] {
     buffered_axes part;
-    const std::size_t rank = list_part(part, false);
+    const std::size_t rank = list_part(part, part_order::by_destination);
     std::int64_t rest = room / buffered_bytes();
     for (std::size_t k = 0; k < rank; ++k) rest /= part[k].extent;
     return rest > 0;
@@ -360,8 +364,8 @@ inline layout padded_move::out_of_buffer() const noexcept {
 }
 
 /// Estimates the cycles to bring a block's part of the image into the buffer, in this order of its axes.
-[[gnu::noinline]] inline double padded_move::cost_of_part(bool by_source, instruction_set set) noexcept {
-  part_rank_ = list_part(part_, by_source);
+[[gnu::noinline]] inline double padded_move::cost_of_part(part_order order, instruction_set set) noexcept {
+  part_rank_ = list_part(part_, order);
   layout in;
   in.source_run = whole_.source_run;
   for (std::size_t k = 0; k < part_rank_; ++k) {
@@ -378,8 +382,8 @@ inline layout padded_move::out_of_buffer() const noexcept {
 }
 
 /// Plans a block with this order of the buffer's axes, and estimates its cycles.
-[[gnu::noinline]] inline double padded_move::plan_block(bool by_source, instruction_set set) noexcept {
-  const double of_part = cost_of_part(by_source, set);
+[[gnu::noinline]] inline double padded_move::plan_block(part_order order, instruction_set set) noexcept {
+  const double of_part = cost_of_part(order, set);
   new (&out_) move_plan(out_of_buffer(), unit_, set);
   return of_part + out_.cost();
 }
@@ -390,13 +394,22 @@ inline void padded_move::set_out(const padded_request& request, instruction_set 
   if (empty_) return;
   split_elements(request);
   choose_blocks();
-  double of_block = plan_block(false, set);
-  if (!converts() && cost_of_part(true, set) < of_block) {
-    const double by_source = plan_block(true, set);
-    if (by_source >= of_block) plan_block(false, set);
-    of_block = std::min(of_block, by_source);
+  part_order best = part_order::by_destination;
+  part_order planned = best;
+  double of_block = plan_block(best, set);
+  for (const part_order order : {part_order::by_source, part_order::channels_first}) {
+    if (converts() || cost_of_part(order, set) >= of_block) continue;
+    planned = order;
+    const double factor = order == part_order::channels_first ? padding_costs::channels_first : 1;
+    const double cost = factor * plan_block(order, set);
+    if (cost >= of_block) continue;
+    best = order;
+    of_block = cost;
+  }
+  if (planned == best) {
+    part_rank_ = list_part(part_, best);
   } else {
-    part_rank_ = list_part(part_, false);
+    plan_block(best, set);
   }
   double blocks = 1;
   for (std::size_t i = 0; i < whole_.rank; ++i)
