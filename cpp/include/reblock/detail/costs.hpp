@@ -136,8 +136,8 @@ struct mover_costs {
   static constexpr mover_costs of(instruction_set set) noexcept {
     mover_costs costs;
     if (set == instruction_set::avx512) {
-      costs.lookup_factor = 1;
-      costs.lookup_byte = 0.036;
+      costs.lookup_factor = 0.92;
+      costs.lookup_byte = 0.033;
       costs.shuffle_window = 1.8;
       costs.shuffle_store = 2.4;
     } else if (set == instruction_set::avx2) {
