@@ -160,9 +160,9 @@ struct conversion_costs {
   double apart_run = 1;
 };
 
-/// Windows of a padded image, in cycles. By way of a buffer: a block, and a factor for all estimates of blocks, because those
-/// at edges differ; another factor if the buffer has channels first, because its pieces at edges are planned. Shifted planes with other padding than zeros: a byte, a plane, a row, and each column of a row that may be
-/// outside.
+/// Windows of a padded image, in cycles. By way of a buffer: a block; a factor for all estimates of blocks, because those at
+/// edges differ; another one if the buffer has channels first, because its pieces at edges are planned apart. Shifted planes
+/// with other padding than zeros: a byte, a plane, a row, and each column of a row that may be outside.
 struct padding_costs {
   static constexpr double block = 250;
   static constexpr double factor = 1.15;
