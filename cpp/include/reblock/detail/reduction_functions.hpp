@@ -46,44 +46,24 @@ constexpr reduction_functions::by_set accumulation_by() noexcept {
 template <class T>
 using weighted_sum =
     std::conditional_t<half<T>, float, std::conditional_t<std::same_as<T, long double>, T, double>>;
+/// Returns a value of the type of twice the size that sums elements of type T.
 template <class T>
-struct doubled {};
-template <half T>
-struct doubled<T> {
-  using type = float;
-};
-template <>
-struct doubled<float> {
-  using type = double;
-};
-template <>
-struct doubled<bool> {
-  using type = std::uint16_t;
-};
-template <>
-struct doubled<std::uint8_t> {
-  using type = std::uint16_t;
-};
-template <>
-struct doubled<std::int8_t> {
-  using type = std::int16_t;
-};
-template <>
-struct doubled<std::uint16_t> {
-  using type = std::uint32_t;
-};
-template <>
-struct doubled<std::int16_t> {
-  using type = std::int32_t;
-};
-template <>
-struct doubled<std::uint32_t> {
-  using type = std::uint64_t;
-};
-template <>
-struct doubled<std::int32_t> {
-  using type = std::int64_t;
-};
+constexpr auto doubled_value() noexcept {
+  constexpr bool has_sign = std::is_signed_v<T>;
+  if constexpr (half<T>) {
+    return float{};
+  } else if constexpr (std::same_as<T, float>) {
+    return double{};
+  } else if constexpr (sizeof(T) == 1) {
+    return std::conditional_t<has_sign, std::int16_t, std::uint16_t>{};
+  } else if constexpr (sizeof(T) == 2) {
+    return std::conditional_t<has_sign, std::int32_t, std::uint32_t>{};
+  } else {
+    return std::conditional_t<has_sign, std::int64_t, std::uint64_t>{};
+  }
+}
+template <class T>
+using doubled = decltype(doubled_value<T>());
 
 template <class T>
 constexpr reduction_functions::by_set mean_of_many() noexcept {
@@ -101,7 +81,7 @@ constexpr reduction_functions::by_set mean_of_few() noexcept {
   if constexpr (sizeof(T) >= 8) {
     return mean_of_many<T>();
   } else {
-    using sum = typename doubled<T>::type;
+    using sum = doubled<T>;
     return accumulation_by<adding<T, sum>, finishing::quotients, false, true>();
   }
 }
@@ -124,7 +104,7 @@ constexpr reduction_functions::by_set plain_sums() noexcept {
 template <class T>
 constexpr reduction_functions::by_set weighted_exactly() noexcept {
   if constexpr (std::integral<T> && sizeof(T) <= 2) {
-    return accumulation_by<adding<T, typename doubled<T>::type>, finishing::sums, true, true>();
+    return accumulation_by<adding<T, doubled<T>>, finishing::sums, true, true>();
   } else if constexpr (std::same_as<T, float>) {
     return accumulation_by<adding<T, float>, finishing::sums, true, true>();
   } else {
