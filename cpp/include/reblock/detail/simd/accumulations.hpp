@@ -15,6 +15,7 @@
 #include <utility>
 
 #include <reblock/data_type.hpp>
+#include <reblock/detail/accumulation.hpp>
 #include <reblock/detail/accumulation_kernels.hpp>
 #include <reblock/detail/compiler.hpp>
 #include <reblock/detail/configuration.hpp>
