@@ -333,6 +333,7 @@ def bench_compile(session: nox.Session) -> None:
 @nox.session
 def fuzz(session: nox.Session) -> None:
     """Fuzz the C++ library; `-- 30` fuzzes each target for 30 minutes instead of half of one."""
+    library = ("engine", "sums")
     boundary = ("c", "processors", "thread_pool")
     targets: dict[str, tuple[str, ...]] = {"descriptors": (), "structs": boundary, "views": ()}
     Path("build/fuzz").mkdir(parents=True, exist_ok=True)
@@ -344,7 +345,7 @@ def fuzz(session: nox.Session) -> None:
         # Only the library is watched: it is no news what the definitions of the targets do, or
         # which numbers are compared, as a target makes them of bytes.
         watched = ("-fsanitize=fuzzer-no-link", "-fno-sanitize-coverage=trace-cmp")
-        objects = {name: f"build/fuzz/{name}.o" for name in ("engine", *boundary, *targets)}
+        objects = {name: f"build/fuzz/{name}.o" for name in (*library, *boundary, *targets)}
         commands = [
             (*build, made, "-c", f"tests/fuzz/{name}.cpp")
             if name in targets
@@ -354,7 +355,7 @@ def fuzz(session: nox.Session) -> None:
         run_at_once(session, [partial(session.run, *c, external=True) for c in commands])
         for target, parts in targets.items():
             # The library comes first: of functions that both have, the linker takes its own.
-            linked = [objects[name] for name in ("engine", *parts, target)]
+            linked = [objects[name] for name in (*library, *parts, target)]
             session.run(*build, f"build/fuzz/{target}", "-fsanitize=fuzzer", *linked, external=True)
         run_at_once(session, [partial(run_fuzzer_on_all_sets, session, t) for t in targets])
 
