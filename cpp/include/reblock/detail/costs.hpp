@@ -197,6 +197,8 @@ struct sum_costs {
   /// many bytes.
   static constexpr double short_row = 1.5;
   static constexpr double single_element = 3;
+  /// A sweep plans a chunk whose estimate is below so many times the least one.
+  static constexpr double planned_chunks = 2;
   /// Bytes of a run of the image or of the columns up to which a chunk may grow along it first.
   static constexpr std::int64_t first_run = 256;
   /// Cycles of a byte of a single term that becomes a sum after it has moved.

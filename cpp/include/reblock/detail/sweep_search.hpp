@@ -84,8 +84,10 @@ class sweep_search {
       least[count - 1] = estimate;
       best[count - 1] = next;
     });
+    const double most = sum_costs::planned_chunks * *std::min_element(least.begin(), least.end());
     for (std::size_t k = 0; k < count; ++k) {
-      if (least[k] < 2 * *std::min_element(least.begin(), least.end())) plan(best[k]);
+      const bool is_found = least[k] < never;  // else no chunk fits the buffer
+      if (is_found && least[k] < most) plan(best[k]);
     }
   }
 
