@@ -19,15 +19,15 @@
 #include <system_error>
 #include <vector>
 
-#include <reblock/detail/blocks.hpp>
 #include <reblock/detail/instruction_set.hpp>
 #include <reblock/detail/layout.hpp>
-#include <reblock/detail/lookup_move.hpp>
-#include <reblock/detail/offers.hpp>
-#include <reblock/detail/padded_runner.hpp>
-#include <reblock/detail/padded_windows.hpp>
-#include <reblock/detail/plan_blocks.hpp>
-#include <reblock/detail/plane_move.hpp>
+#include <reblock/detail/moves/blocks.hpp>
+#include <reblock/detail/moves/lookup_move.hpp>
+#include <reblock/detail/moves/offers.hpp>
+#include <reblock/detail/moves/padded_runner.hpp>
+#include <reblock/detail/moves/padded_windows.hpp>
+#include <reblock/detail/moves/plan_blocks.hpp>
+#include <reblock/detail/moves/plane_move.hpp>
 #include <reblock/detail/simplify.hpp>
 #include <reblock/reblock.hpp>
 

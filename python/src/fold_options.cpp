@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include <reblock/detail/check_fold_options.hpp>
+#include <reblock/detail/reductions/check_fold_options.hpp>
 
 #include "arguments.hpp"
 #include "gate.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Operators with a conversion against two steps: the conversion of each element, then the operator. The conversion of an
-// element is checked in detail/run_conversion_test.cpp.
+// element is checked in detail/conversions/run_conversion_test.cpp.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>

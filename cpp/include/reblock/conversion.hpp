@@ -26,7 +26,7 @@
 
 #include <reblock/detail/arguments.hpp>
 #include <reblock/detail/configuration.hpp>
-#include <reblock/detail/conversion_request.hpp>
+#include <reblock/detail/conversions/conversion_request.hpp>
 #include <reblock/detail/element_type.hpp>
 #include <reblock/detail/layout.hpp>
 #include <reblock/executor.hpp>

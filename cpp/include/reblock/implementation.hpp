@@ -11,8 +11,8 @@
 #include <reblock/detail/copy_impl.hpp>
 #include <reblock/detail/depth_space_impl.hpp>
 #include <reblock/detail/engine_impl.hpp>
-#include <reblock/detail/find_functions_impl.hpp>
 #include <reblock/detail/operator_impl.hpp>
+#include <reblock/detail/sums/find_functions_impl.hpp>
 #include <reblock/detail/window_impl.hpp>
 #include <reblock/reblock.hpp>
 

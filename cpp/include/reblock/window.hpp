@@ -27,8 +27,8 @@
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/engine.hpp>
 #include <reblock/detail/executor_reference.hpp>
-#include <reblock/detail/reduction.hpp>
-#include <reblock/detail/summand.hpp>
+#include <reblock/detail/reductions/reduction.hpp>
+#include <reblock/detail/sums/summand.hpp>
 #include <reblock/detail/window_geometry.hpp>
 #include <reblock/executor.hpp>
 #include <reblock/fold_options.hpp>

@@ -14,8 +14,8 @@
 
 #include <doctest/doctest.h>
 
-#include <reblock/detail/registers.hpp>
-#include <reblock/detail/stream_block.hpp>
+#include <reblock/detail/movers/stream_block.hpp>
+#include <reblock/detail/simd/registers.hpp>
 
 #include "../draw.hpp"
 

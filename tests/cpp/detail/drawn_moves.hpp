@@ -12,9 +12,9 @@
 
 #include <doctest/doctest.h>
 
-#include <reblock/detail/blocks.hpp>
 #include <reblock/detail/instruction_set.hpp>
 #include <reblock/detail/layout.hpp>
+#include <reblock/detail/moves/blocks.hpp>
 #include <reblock/detail/window_geometry.hpp>
 #include <reblock/window.hpp>
 

@@ -19,11 +19,11 @@
 
 #include <reblock/data_type.hpp>
 #include <reblock/detail/engine.hpp>
-#include <reblock/detail/find_functions.hpp>
 #include <reblock/detail/layout.hpp>
 #include <reblock/detail/simplify.hpp>
-#include <reblock/detail/summand.hpp>
-#include <reblock/detail/summation.hpp>
+#include <reblock/detail/sums/find_functions.hpp>
+#include <reblock/detail/sums/summand.hpp>
+#include <reblock/detail/sums/summation.hpp>
 #include <reblock/window.hpp>
 
 #include "../draw.hpp"

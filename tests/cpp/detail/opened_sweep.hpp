@@ -9,8 +9,8 @@
 #include <cstdint>
 
 #include <reblock/axis_values.hpp>
-#include <reblock/detail/sum_sweep.hpp>
-#include <reblock/detail/sweep_axis.hpp>
+#include <reblock/detail/sums/sum_sweep.hpp>
+#include <reblock/detail/sums/sweep_axis.hpp>
 
 namespace reblock::test {
 

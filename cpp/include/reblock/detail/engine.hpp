@@ -15,8 +15,8 @@
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/executor_reference.hpp>
 #include <reblock/detail/layout.hpp>
-#include <reblock/detail/reduction.hpp>
-#include <reblock/detail/summand.hpp>
+#include <reblock/detail/reductions/reduction.hpp>
+#include <reblock/detail/sums/summand.hpp>
 #include <reblock/padding_mode.hpp>
 
 namespace reblock::inline REBLOCK_ENGINE_NAMESPACE::engine {

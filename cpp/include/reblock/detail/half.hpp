@@ -14,8 +14,8 @@
 
 #include <reblock/data_type.hpp>
 #include <reblock/detail/configuration.hpp>
-#include <reblock/detail/registers.hpp>
-#include <reblock/detail/summand.hpp>
+#include <reblock/detail/simd/registers.hpp>
+#include <reblock/detail/sums/summand.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 

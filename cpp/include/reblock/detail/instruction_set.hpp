@@ -7,8 +7,8 @@
 #include <cstdlib>
 #include <string_view>
 
-#include <reblock/detail/compiler.hpp>
 #include <reblock/detail/configuration.hpp>
+#include <reblock/detail/simd/compiler.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 

@@ -12,9 +12,9 @@
 #include <utility>
 
 #include <reblock/axis_values.hpp>
-#include <reblock/detail/added_zero.hpp>
 #include <reblock/detail/checked.hpp>
 #include <reblock/detail/configuration.hpp>
+#include <reblock/detail/moves/added_zero.hpp>
 #include <reblock/padding_mode.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {

@@ -10,9 +10,9 @@
 #include <utility>
 
 #include <reblock/detail/checked.hpp>
-#include <reblock/detail/compiler.hpp>
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/layout.hpp>
+#include <reblock/detail/simd/compiler.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 

@@ -13,11 +13,11 @@
 #include <reblock/detail/arguments.hpp>
 #include <reblock/detail/checked.hpp>
 #include <reblock/detail/configuration.hpp>
-#include <reblock/detail/conversion_request.hpp>
+#include <reblock/detail/conversions/conversion_request.hpp>
 #include <reblock/detail/engine.hpp>
 #include <reblock/detail/layout.hpp>
-#include <reblock/detail/reduction.hpp>
-#include <reblock/detail/summand.hpp>
+#include <reblock/detail/reductions/reduction.hpp>
+#include <reblock/detail/sums/summand.hpp>
 #include <reblock/fold_options.hpp>
 #include <reblock/padding_mode.hpp>
 #include <reblock/result.hpp>

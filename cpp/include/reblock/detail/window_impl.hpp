@@ -9,11 +9,11 @@
 #include <new>
 
 #include <reblock/detail/arguments_impl.hpp>
-#include <reblock/detail/check_fold_options.hpp>
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/engine.hpp>
 #include <reblock/detail/engine_impl.hpp>
-#include <reblock/detail/reduction.hpp>
+#include <reblock/detail/reductions/check_fold_options.hpp>
+#include <reblock/detail/reductions/reduction.hpp>
 #include <reblock/fold_options.hpp>
 #include <reblock/window.hpp>
 

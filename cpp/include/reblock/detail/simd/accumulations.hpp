@@ -15,17 +15,17 @@
 #include <utility>
 
 #include <reblock/data_type.hpp>
-#include <reblock/detail/accumulation.hpp>
-#include <reblock/detail/accumulation_kernels.hpp>
-#include <reblock/detail/compiler.hpp>
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/half.hpp>
-#include <reblock/detail/lanes.hpp>
-#include <reblock/detail/registers.hpp>
+#include <reblock/detail/reductions/accumulation.hpp>
+#include <reblock/detail/reductions/accumulation_kernels.hpp>
+#include <reblock/detail/reductions/term_values.hpp>
 #include <reblock/detail/rounded.hpp>
-#include <reblock/detail/sum_leaves.hpp>
-#include <reblock/detail/term_values.hpp>
-#include <reblock/detail/tile.hpp>
+#include <reblock/detail/simd/compiler.hpp>
+#include <reblock/detail/simd/lanes.hpp>
+#include <reblock/detail/simd/registers.hpp>
+#include <reblock/detail/sums/sum_leaves.hpp>
+#include <reblock/detail/sums/tile.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 

@@ -14,12 +14,12 @@
 #include <utility>
 
 #include <reblock/data_type.hpp>
-#include <reblock/detail/compiler.hpp>
 #include <reblock/detail/configuration.hpp>
+#include <reblock/detail/conversions/run_steps.hpp>
 #include <reblock/detail/element_type.hpp>
 #include <reblock/detail/half.hpp>
-#include <reblock/detail/registers.hpp>
-#include <reblock/detail/run_steps.hpp>
+#include <reblock/detail/simd/compiler.hpp>
+#include <reblock/detail/simd/registers.hpp>
 
 #if defined(__GNUC__) && (defined(__x86_64__) || defined(__aarch64__))
 

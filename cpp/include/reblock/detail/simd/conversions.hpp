@@ -14,12 +14,12 @@
 #include <utility>
 
 #include <reblock/data_type.hpp>
-#include <reblock/detail/compiler.hpp>
 #include <reblock/detail/configuration.hpp>
+#include <reblock/detail/conversions/run_steps.hpp>
 #include <reblock/detail/element_type.hpp>
 #include <reblock/detail/instruction_set.hpp>
-#include <reblock/detail/run_steps.hpp>
 #include <reblock/detail/simd/baseline_conversions.hpp>
+#include <reblock/detail/simd/compiler.hpp>
 #include <reblock/detail/simd/look_up_results.hpp>
 #include <reblock/detail/simd/spaced_words.hpp>
 

@@ -12,15 +12,15 @@
 #include <cstring>
 #include <utility>
 
-#include <reblock/detail/added_zero.hpp>
-#include <reblock/detail/compiler.hpp>
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/costs.hpp>
-#include <reblock/detail/registers.hpp>
-#include <reblock/detail/row_terms.hpp>
-#include <reblock/detail/runs.hpp>
-#include <reblock/detail/stream_block.hpp>
-#include <reblock/detail/tile.hpp>
+#include <reblock/detail/movers/runs.hpp>
+#include <reblock/detail/movers/stream_block.hpp>
+#include <reblock/detail/moves/added_zero.hpp>
+#include <reblock/detail/simd/compiler.hpp>
+#include <reblock/detail/simd/registers.hpp>
+#include <reblock/detail/sums/row_terms.hpp>
+#include <reblock/detail/sums/tile.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 

@@ -8,8 +8,8 @@
 #include <cstdint>
 
 #include <reblock/detail/configuration.hpp>
-#include <reblock/detail/run_steps.hpp>
-#include <reblock/detail/wide_registers.hpp>
+#include <reblock/detail/conversions/run_steps.hpp>
+#include <reblock/detail/simd/wide_registers.hpp>
 
 #if defined(__GNUC__) && defined(__x86_64__)
 

@@ -8,9 +8,9 @@
 #include <cstdint>
 #include <cstring>
 
-#include <reblock/detail/compiler.hpp>
 #include <reblock/detail/configuration.hpp>
-#include <reblock/detail/wide_registers.hpp>
+#include <reblock/detail/simd/compiler.hpp>
+#include <reblock/detail/simd/wide_registers.hpp>
 
 #if defined(__GNUC__) && defined(__x86_64__)
 

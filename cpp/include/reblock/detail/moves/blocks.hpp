@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// These functions move a layout without bounds block by block. Rows of the source become columns of the destination, or
+// runs are copied from a list of places to another list of places.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cassert>
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <span>
+
+#include <reblock/detail/configuration.hpp>
+#include <reblock/detail/layout.hpp>
+#include <reblock/detail/movers/shuffle_table.hpp>
+#include <reblock/detail/movers/stream_block.hpp>
+#include <reblock/detail/movers/wide_streams.hpp>
+#include <reblock/detail/moves/added_zero.hpp>
+#include <reblock/detail/moves/block_lines.hpp>
+#include <reblock/detail/simd/compiler.hpp>
+#include <reblock/detail/traversal.hpp>
+
+namespace reblock::inline REBLOCK_NAMESPACE::detail {
+
+/// A call of a mover takes at most this many streams of either side.
+inline constexpr std::size_t most_streams = 256;
+
+/// A block_move says which axes of a layout are rows and which are columns. The mover is repeated for the other axes.
+/// Trivially copyable.
+struct block_move {
+  /// First the repeated axes, the outermost first. Then the axes of the columns, then the axes of the rows, each with the
+  /// innermost first. Runs use rows alone.
+  std::array<cut_axis, max_axes> axes;
+  std::uint8_t repeated = 0;
+  std::uint8_t column_axes = 0;
+  std::uint8_t row_axes = 0;
+  bool by_destination = false;
+  bool are_runs = false;
+  bool writes_lines = false;  ///< whether it can write whole lines past the caches
+  bool is_streamed = false;   ///< whether it does
+  added_zero zero = added_zero::none;
+  /// Whether it asks for the lines of the next block. Then `at_once` indices of each repeated axis are moved together, and all
+  /// axes are walked.
+  bool is_far = false;
+  bool are_spaced = false;  ///< whether runs are those of one axis, which needs no list
+  /// Bytes of the registers that a shuffle_table fills, if the rows are the bytes of a run. Else 0.
+  std::uint8_t shuffled_width = 0;
+  /// Whether the columns, or the rows, are one axis and follow each other without gaps: then they need no list.
+  bool dense_columns = false;
+  bool dense_rows = false;
+  std::uint8_t exact = 0;
+  std::int64_t element_size = 0;  ///< bytes
+  bool has_picks = false;         ///< whether the mover is one of wide streams
+  lane_places places{};           ///< of few streams
+  block_mover mover = nullptr;
+
+  constexpr bool are_shuffled() const noexcept { return shuffled_width != 0; }
+  constexpr std::size_t rank() const noexcept { return std::size_t{repeated} + column_axes + row_axes; }
+};
+
+/// A block_runner runs a block_move. It lists the places of rows and columns once for all blocks.
+class block_runner {
+ public:
+  [[gnu::noinline]] explicit block_runner(const block_move& move) noexcept : move_(move) {
+    if (move.are_shuffled()) {
+      set_out_shuffled();
+    } else {
+      set_out_lists();
+    }
+  }
+  block_runner(const block_runner&) = delete;
+
+  /// The mover may read bytes behind source elements up to `readable_end`, unless it is null.
+  [[gnu::noinline]] void run(const std::byte* source, std::byte* destination,
+                             const std::byte* readable_end) noexcept {
+    if (move_.are_shuffled()) return run_shuffled(source, destination);
+    block_.readable_end = readable_end;
+    walk(std::span(move_.axes).first(walked_), 0, 0,
+         [&](std::int64_t from, std::int64_t to) { move_.mover(block_, source + from, destination + to); });
+  }
+  /// Does the same, and asks for the lines of the next block while it moves one. Processors do not predict where they are.
+  void run_far(const std::byte* source, std::byte* destination, const std::byte* readable_end) noexcept {
+    block_.readable_end = readable_end;
+    const std::span<const cut_axis> axes = std::span(move_.axes).first(walked_);
+    const block_lines read(axes, move_.element_size, &tile_axis::source_stride);
+    const block_lines written(axes, move_.element_size, &tile_axis::destination_stride);
+    const std::byte* from = nullptr;
+    std::byte* to = nullptr;
+    walk(axes, 0, 0, [&](std::int64_t next_from, std::int64_t next_to) {
+      if (from != nullptr) {
+        if (!read.are_predicted()) read.prefetch_at<2>(source + next_from);
+        if (!written.are_predicted()) written.prefetch_at<2>(destination + next_to);
+        move_.mover(block_, from, to);
+      }
+      from = source + next_from;
+      to = destination + next_to;
+    });
+    move_.mover(block_, from, to);
+  }
+
+ private:
+  static tile_axis piece_of(const cut_axis& axis) noexcept {
+    return {axis.at_once, axis.source_stride, axis.destination_stride};
+  }
+  /// Lists the offsets, in bytes, of the first piece of each of the axes, the innermost axis first.
+  static std::size_t list(const cut_axis* axes, std::size_t count, std::int64_t tile_axis::* stride,
+                          std::int64_t* offsets) noexcept {
+    std::size_t filled = 1;
+    for (std::size_t i = 0; i < count; ++i) {
+      assert(filled * static_cast<std::size_t>(axes[i].at_once) <= most_streams);
+      filled = list_places(axes[i].at_once, axes[i].*stride, offsets, filled);
+    }
+    return filled;
+  }
+
+  struct listed_places {
+    listed_places() noexcept {}  // NOLINT(modernize-use-equals-default): a default one would be cleared
+    std::array<std::int64_t, most_streams> sources;
+    std::array<std::int64_t, most_streams> destinations;
+    made_picks picks;
+  };
+
+  void set_out_lists() noexcept {
+    const cut_axis* columns = move_.axes.data() + move_.repeated;
+    const cut_axis* rows = columns + move_.column_axes;
+    auto& [sources, destinations, picks] = *new (&lists_) listed_places;
+    block_.sources = sources.data();
+    block_.destinations = destinations.data();
+    block_.by_destination = move_.by_destination;
+    block_.is_streamed = move_.is_streamed;
+    block_.zero = move_.zero;
+    block_.exact = move_.exact;
+    sources[0] = destinations[0] = 0;
+    block_.rows = move_.dense_rows || move_.are_spaced
+                      ? static_cast<std::size_t>(rows->at_once)
+                      : list(rows, move_.row_axes, &tile_axis::source_stride, sources.data());
+    if (move_.are_spaced) {
+      block_.spaced_runs = *rows;
+      block_.columns = static_cast<std::size_t>(move_.element_size);
+    } else if (move_.are_runs) {
+      list(rows, move_.row_axes, &tile_axis::destination_stride, destinations.data());
+      block_.columns = static_cast<std::size_t>(move_.element_size);
+    } else if (move_.dense_columns) {
+      block_.columns = static_cast<std::size_t>(columns->at_once);
+    } else {
+      block_.columns = list(columns, move_.column_axes, &tile_axis::destination_stride, destinations.data());
+    }
+    // the mover repeats the innermost repeated axes by itself, unless other axes are cut into pieces
+    walked_ = move_.rank();
+    bool has_pieces = false;
+    for (std::size_t i = move_.repeated; i < move_.rank(); ++i)
+      has_pieces = has_pieces || move_.axes[i].pieces() > 1;
+    if (move_.is_far) {
+      if (move_.repeated > 0) block_.repeats = piece_of(move_.axes[move_.repeated - std::size_t{1}]);
+      if (move_.repeated > 1) block_.outer_repeats = piece_of(move_.axes[move_.repeated - std::size_t{2}]);
+    } else if (!has_pieces) {
+      walked_ = move_.repeated;
+      if (walked_ > 0) block_.repeats = move_.axes[--walked_];
+      if (walked_ > 0) block_.outer_repeats = move_.axes[--walked_];
+    }
+    block_.element_size = static_cast<std::size_t>(move_.element_size);
+    block_.places = move_.places;
+    block_.separates = move_.dense_rows;
+    if (move_.has_picks) block_.picks = picks.make(block_);
+  }
+
+  /// If a run has only some indices of its outermost axis, the runs along this axis are the innermost repeated axis.
+  void set_out_shuffled() noexcept {
+    const std::span run(move_.axes.data() + move_.repeated, move_.row_axes);
+    new (&shuffles_) shuffle_table;
+    shuffles_.make(run, move_.element_size, move_.shuffled_width);
+    walked_ = move_.repeated;
+    const cut_axis& outermost = run.back();
+    const std::int64_t pieces = outermost.extent / outermost.at_once;
+    if (outermost.extent != outermost.at_once) {
+      block_.repeats = {pieces, outermost.source_stride * outermost.at_once,
+                        outermost.destination_stride * outermost.at_once};
+    } else if (walked_ > 0) {
+      block_.repeats = move_.axes[--walked_];
+    }
+    if (walked_ > 0) block_.outer_repeats = move_.axes[--walked_];
+  }
+
+  void run_shuffled(const std::byte* source, std::byte* destination) noexcept {
+    const cut_axis& outermost = move_.axes[move_.rank() - 1];
+    const std::int64_t last = outermost.extent - outermost.at_once;
+    const bool has_last = outermost.extent % outermost.at_once != 0;
+    walk(std::span(move_.axes).first(walked_), 0, 0, [&](std::int64_t from, std::int64_t to) {
+      shuffles_.move(block_.outer_repeats, block_.repeats, source + from, destination + to);
+      if (!has_last) return;
+      shuffles_.move(block_.outer_repeats, {}, source + from + last * outermost.source_stride,
+                     destination + to + last * outermost.destination_stride);
+    });
+  }
+
+  const block_move& move_;
+  stream_block block_{};
+  std::size_t walked_;  ///< axes
+  union {               // a move needs lists or a table
+    listed_places lists_;
+    shuffle_table shuffles_;
+  };
+};
+
+/// A staged_move moves blocks directly, or in two moves through a buffer.
+struct staged_move {
+  /// The axes of the whole layout, the outermost first. A block has `at_once` indices of each.
+  std::array<cut_axis, max_axes> axes;
+  std::uint8_t staged_rank = 0;
+  std::int64_t source_offset = 0;       ///< bytes
+  std::int64_t destination_offset = 0;  ///< bytes
+  /// This many bytes of the source, from the first element on, are all elements. 0: unknown.
+  std::int64_t readable = 0;
+  bool has_no_elements = false;
+  bool is_staged = false;        ///< else there is only `second`
+  block_move first;              ///< into the buffer
+  block_move second;             ///< out of it
+  std::int64_t total_bytes = 0;  ///< of all elements
+
+  /// These functions give the axes that are walked in pieces.
+  bool is_empty() const noexcept { return has_no_elements; }
+  std::int64_t bytes() const noexcept { return total_bytes; }
+  /// Lets a direct move write past the caches. Returns whether it can.
+  bool stream() noexcept {
+    second.is_streamed = !is_staged && second.writes_lines;
+    return second.is_streamed;
+  }
+  constexpr std::size_t rank() const noexcept { return is_staged ? staged_rank : second.rank(); }
+  constexpr const cut_axis& axis(std::size_t i) const noexcept {
+    return is_staged ? axes[i] : second.axes[i];
+  }
+  void run(const std::byte* source, std::byte* destination) const noexcept;
+
+  constexpr std::int64_t at_once(std::size_t i) const noexcept { return axis(i).at_once; }
+  /// Keeps some indices of an axis, at least `at_once`.
+  constexpr void narrow(std::size_t i, const index_range& range) noexcept {
+    cut_axis& cut = is_staged ? axes[i] : second.axes[i];
+    cut.extent = range.end - range.begin;
+    source_offset += range.begin * cut.source_stride;
+    destination_offset += range.begin * cut.destination_stride;
+    if (readable > 0) readable -= range.begin * cut.source_stride;
+  }
+};
+
+/// Bytes of the buffer: it and the source of one block fit into the first-level cache.
+inline constexpr std::int64_t block_buffer_bytes = 12 * 1024;
+/// Bytes behind a buffer's elements that a mover may read.
+inline constexpr std::int64_t readable_slack = 64;
+
+class staged_runner {
+ public:
+  /// `buffer` has block_buffer_bytes + readable_slack bytes.
+  staged_runner(const staged_move& move, std::byte* buffer, const std::byte* readable_end) noexcept
+      : move_(move), buffer_(buffer), readable_end_(readable_end), first_(move.first), second_(move.second) {}
+
+  void run(const std::byte* source, std::byte* destination) noexcept {
+    walk(std::span(move_.axes).first(move_.staged_rank), 0, 0, [&](std::int64_t from, std::int64_t to) {
+      first_.run(source + from, buffer_, readable_end_);
+      second_.run(buffer_, destination + to, buffer_ + block_buffer_bytes + readable_slack);
+    });
+  }
+
+ private:
+  const staged_move& move_;
+  std::byte* buffer_;
+  const std::byte* readable_end_;
+  block_runner first_;
+  block_runner second_;
+};
+
+[[gnu::noinline]] inline void run_direct(const block_move& move, const std::byte* source,
+                                         std::byte* destination, const std::byte* readable_end) noexcept {
+  block_runner(move).run(source, destination, readable_end);
+}
+[[gnu::noinline]] inline void run_far(const block_move& move, const std::byte* source, std::byte* destination,
+                                      const std::byte* readable_end) noexcept {
+  block_runner(move).run_far(source, destination, readable_end);
+}
+[[gnu::noinline]] inline void run_staged(const staged_move& move, const std::byte* source,
+                                         std::byte* destination, std::byte* buffer,
+                                         const std::byte* readable_end) noexcept {
+  staged_runner(move, buffer, readable_end).run(source, destination);
+}
+
+/// Runs a staged_move. `buffer` has block_buffer_bytes + readable_slack bytes, if the move is staged.
+inline void run_blocks(const staged_move& move, const std::byte* source, std::byte* destination,
+                       std::byte* buffer) noexcept {
+  if (move.has_no_elements) return;
+  source += move.source_offset;
+  destination += move.destination_offset;
+  const std::byte* const readable_end = move.readable > 0 ? source + move.readable : nullptr;
+  if (move.is_staged) return run_staged(move, source, destination, buffer, readable_end);
+  if (move.second.is_far) return run_far(move.second, source, destination, readable_end);
+  run_direct(move.second, source, destination, readable_end);
+  if (move.second.is_streamed) finish_streams();
+}
+[[gnu::noinline]] inline void staged_move::run(const std::byte* source,
+                                               std::byte* destination) const noexcept {
+  alignas(64) std::array<std::byte, block_buffer_bytes + readable_slack> buffer;
+  run_blocks(*this, source, destination, buffer.data());
+}
+
+/// Runs a staged_move from or into a buffer, which needs stack itself. A direct move takes no stack for another one.
+inline void run_beside_buffer(const staged_move& move, const std::byte* source,
+                              std::byte* destination) noexcept {
+  if (move.is_staged) return move.run(source, destination);
+  run_blocks(move, source, destination, nullptr);
+}
+
+}  // namespace reblock::inline REBLOCK_NAMESPACE::detail

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// A lookup_move moves a layout by one pattern of bytes, again and again. A table says where the pattern's bytes come from.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <type_traits>
+
+#include <reblock/detail/configuration.hpp>
+#include <reblock/detail/costs.hpp>
+#include <reblock/detail/instruction_set.hpp>
+#include <reblock/detail/layout.hpp>
+#include <reblock/detail/moves/cache_lines.hpp>
+#include <reblock/detail/moves/cut_moves.hpp>
+#include <reblock/detail/moves/pattern.hpp>
+#include <reblock/detail/moves/pattern_axes.hpp>
+#include <reblock/detail/moves/pattern_cache.hpp>
+#include <reblock/detail/simplify.hpp>
+#include <reblock/detail/traversal.hpp>
+
+namespace reblock::inline REBLOCK_NAMESPACE::detail {
+
+/// A lookup_move is trivially copyable.
+class lookup_move : public cut_moves {
+ public:
+  /// Plans a simplified layout and returns the cost in cycles, or infinity if there is no pattern.
+  double plan(const layout& moves, std::int64_t element_size, instruction_set set) noexcept;
+
+  void run(const std::byte* source, std::byte* destination) const noexcept {
+    for_each_piece(source, destination, [&](const std::byte* from, std::byte* to) {
+      const std::byte* const outside = has_outside_ ? outside_.data() : nullptr;
+      table_.move(rows_, pieces_, from, to, outside);
+      if (has_last_) table_.move(rows_, {}, from + last_source_, to + last_destination_, outside);
+    });
+  }
+
+  /// Tells whether set_outside() may set elements of so many bytes: they divide every register.
+  static constexpr bool may_set_outside(std::int64_t element_size) noexcept {
+    return element_size <= 16 && (element_size & (element_size - 1)) == 0;
+  }
+  /// Sets the element that the constant mode finds outside of the image. It is zero before.
+  void set_outside(const std::byte* value, std::int64_t element_size) noexcept {
+    has_outside_ = true;
+    for (std::size_t i = 0; i < outside_.size(); ++i)
+      outside_[i] = value[i % static_cast<std::size_t>(element_size)];
+  }
+
+ private:
+  void set_out(const layout& ordered, std::size_t along, std::size_t inner, std::int64_t piece,
+               std::int64_t at_once, std::int64_t index_bytes) noexcept;
+
+  /// Axes of one call: rows, and pieces. If the pieces leave a rest, a last piece ends where the rest ends.
+  tile_axis rows_{};
+  tile_axis pieces_{};
+  bool has_last_ = false;
+  std::int64_t last_source_ = 0;       ///< bytes
+  std::int64_t last_destination_ = 0;  ///< bytes
+  bool has_outside_ = false;
+  std::array<std::byte, 64> outside_;  ///< a register of elements, if there is one
+  pattern table_;
+};
+static_assert(std::is_trivially_copyable_v<lookup_move>);
+
+/// Finds the axis of [0, along) with the shortest stride in the source, if it can have siblings.
+inline sibling_axis find_siblings(const layout& moves, std::size_t along) noexcept {
+  std::size_t nearest = no_axis;
+  for (std::size_t i = 0; i < along; ++i) {
+    const layout_axis& axis = moves.axes[i];
+    if (axis.source_stride <= 0) continue;
+    if (nearest == no_axis || axis.source_stride < moves.axes[nearest].source_stride) nearest = i;
+  }
+  if (nearest == no_axis || !moves.in_source_run(moves.axes[nearest])) return {};
+  const layout_axis& axis = moves.axes[nearest];
+  const std::int64_t extent = shared_extent(axis);
+  if (extent == 1) return {};
+  return {nearest, static_cast<std::size_t>(extent), static_cast<std::int32_t>(axis.source_stride),
+          axis.destination_stride};
+}
+
+/// Removes the siblings from their axis. Returns whether nothing is left of the axis.
+constexpr bool take_siblings(layout& moves, const sibling_axis& siblings) noexcept {
+  layout_axis& axis = moves.axes[siblings.axis];
+  const auto extent = static_cast<std::int64_t>(siblings.extent);
+  axis.extent /= extent;
+  axis.source_stride *= extent;
+  axis.destination_stride *= extent;
+  if (axis.extent > 1) return false;
+  moves.remove(siblings.axis);
+  return true;
+}
+
+/// Counts the bytes of the source's lines that a piece reads and the piece before, `advance` bytes away, does not.
+constexpr std::int64_t lines_read(const layout& piece, std::size_t first, std::int64_t element_size,
+                                  std::int64_t advance) noexcept {
+  constexpr std::int64_t line = 64;
+  std::int64_t rows = 1;
+  std::int64_t row = element_size;
+  for (std::size_t i = first; i < piece.rank; ++i) {
+    const std::int64_t stride = magnitude(piece.axes[i].source_stride);
+    if (stride >= line) {
+      rows *= piece.axes[i].extent;
+    } else {
+      row += stride * (piece.axes[i].extent - 1);
+    }
+  }
+  return rows * std::min(advance, ceil_divide(row, line) * line);
+}
+
+inline double lookup_move::plan(const layout& moves, std::int64_t element_size,
+                                instruction_set set) noexcept {
+  constexpr double never = std::numeric_limits<double>::infinity();
+  const std::size_t width = lookup_width(set);
+  if (width == 0 || moves.source_run <= element_size || moves.source_run < pattern::least_window)
+    return never;
+  auto [inner, along, piece, bytes] = choose_pattern(moves, element_size, width, true);
+  if (along == no_axis) return never;
+  layout ordered;
+  ordered.take(moves);
+  rotate_axis(ordered, along, inner - 1);
+  along = inner - 1;
+  layout repeated;
+  repeated.take(ordered);
+  repeated.axes[along].extent = piece;
+  sibling_axis siblings = width == 64 ? find_siblings(ordered, along) : sibling_axis{};
+  if (!recent_patterns().make(table_, width, repeated, along, element_size, siblings)) return never;
+  const std::int64_t reach = source_reach(repeated, along, element_size);
+  const std::size_t first = along;
+  if (siblings.extent > 1 && take_siblings(ordered, siblings)) {
+    --along;
+    --inner;
+  }
+  // These bytes of pieces stay in the first-level cache. Pieces that share their source need little of it.
+  constexpr std::int64_t at_once_bytes = 32768;
+  const std::int64_t piece_bytes = bytes * static_cast<std::int64_t>(siblings.extent);
+  const std::int64_t advance = magnitude(wrapping_multiply(ordered.axes[along].source_stride, piece));
+  const std::int64_t read = reach <= 2 * advance
+                                ? advance
+                                : std::max(piece_bytes, lines_read(repeated, along, element_size, advance));
+  constexpr std::int64_t least_at_once = 8;  // fewer pieces take less time than a call
+  std::int64_t at_once = std::max(least_at_once, at_once_bytes / wrapping_add(piece_bytes, read)) * piece;
+  // Axes that reach into the source of a pattern come next to it.
+  const auto near = [reach](const layout_axis& other) { return magnitude(other.source_stride) <= reach; };
+  if (std::any_of(ordered.axes.begin(), ordered.axes.begin() + along, near)) {
+    order_by_source(ordered, along);
+    const std::int64_t step = wrapping_multiply(magnitude(ordered.axes[along].source_stride), at_once);
+    while (along > 0 && magnitude(ordered.axes[along - 1].source_stride) < step) {
+      rotate_axis(ordered, along, along - 1);
+      --along;
+    }
+  }
+  if (along == inner - 1 && along > 0 && at_once >= ordered.axes[along].extent) {
+    rotate_axis(ordered, along, along - 1);
+    --along;
+  }
+  set_out(ordered, along, inner, piece, at_once, piece_bytes / piece);
+  begin(moves, element_size);
+  double calls = has_last_ ? 2 : 1;
+  for (std::size_t i = 0; i < rank_; ++i) calls *= static_cast<double>(axes_[i].pieces());
+  const mover_costs costs = mover_costs::of(set);
+  const auto all = static_cast<double>(cut_moves::bytes());
+  const double lookups = all / static_cast<double>(piece_bytes) * static_cast<double>(table_.cost()) / 10;
+  const bool collides = do_lines_collide(repeated, first, element_size, pieces_.extent, advance);
+  const double lookup_byte = costs.lookup_byte + (collides ? costs.lookup_collision : 0);
+  const double written = goes_past_caches(moves, element_size) ? costs.cached_byte * all : 0;
+  return costs.lookup_factor * lookups + lookup_byte * all + costs.lookup_call * calls + written;
+}
+
+/// Cuts the axes into the pieces of a call: the axis of the pieces, and the axis before the pattern.
+inline void lookup_move::set_out(const layout& ordered, std::size_t along, std::size_t inner,
+                                 std::int64_t piece, std::int64_t at_once,
+                                 std::int64_t index_bytes) noexcept {
+  constexpr std::int64_t most_bytes = 16384;  // of a call: each call loads a table
+  rank_ = inner;
+  for (std::size_t i = 0; i < inner; ++i) {
+    const layout_axis& axis = ordered.axes[i];
+    axes_[i] = {{axis.extent, axis.source_stride, axis.destination_stride}, 1};
+  }
+  cut_axis& repeated = axes_[along];
+  const std::int64_t calls = ceil_divide(repeated.extent, at_once);
+  repeated.at_once =
+      std::min(repeated.extent, ceil_divide(ceil_divide(repeated.extent, calls), piece) * piece);
+  pieces_ = {repeated.at_once / piece, repeated.source_stride * piece, repeated.destination_stride * piece};
+  has_last_ = repeated.at_once % piece != 0;
+  last_source_ = (repeated.at_once - piece) * repeated.source_stride;
+  last_destination_ = (repeated.at_once - piece) * repeated.destination_stride;
+  if (along == inner - 1) return;
+  cut_axis& rows = axes_[inner - 1];
+  const std::int64_t row_bytes = repeated.at_once * index_bytes;
+  rows.at_once = std::max<std::int64_t>(
+      1, ceil_divide(rows.extent, ceil_divide(wrapping_multiply(rows.extent, row_bytes), most_bytes)));
+  rows_ = {rows.at_once, rows.source_stride, rows.destination_stride};
+}
+
+}  // namespace reblock::inline REBLOCK_NAMESPACE::detail

@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// A padded_runner fills the buffer of a padded_move for each block: it copies pieces of the image, converts them, and
+// repeats what is periodic.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <numeric>
+#include <optional>
+
+#include <reblock/detail/checked.hpp>
+#include <reblock/detail/configuration.hpp>
+#include <reblock/detail/conversions/conversion_request.hpp>
+#include <reblock/detail/conversions/factor_table.hpp>
+#include <reblock/detail/conversions/run_conversion.hpp>
+#include <reblock/detail/engine.hpp>
+#include <reblock/detail/layout.hpp>
+#include <reblock/detail/movers/runs.hpp>
+#include <reblock/detail/moves/blocks.hpp>
+#include <reblock/detail/moves/lookup_move.hpp>
+#include <reblock/detail/moves/offers.hpp>
+#include <reblock/detail/moves/padded_axis.hpp>
+#include <reblock/detail/moves/padded_windows.hpp>
+#include <reblock/detail/moves/remembered_moves.hpp>
+#include <reblock/detail/traversal.hpp>
+#include <reblock/padding_mode.hpp>
+
+namespace reblock::inline REBLOCK_NAMESPACE::detail {
+
+/// A padded_runner runs a padded_move.
+class padded_runner {
+ public:
+  /// A conversion needs room for a `table` of its factors. Else it is null.
+  explicit padded_runner(const padded_move& move, std::optional<factor_table>* table = nullptr) noexcept
+      : move_(move), table_(table) {}
+
+  void run(const std::byte* source, std::byte* destination) noexcept {
+    source_ = source;
+    destination_ = destination;
+    for (std::size_t b = 0; b < move_.whole_.bound_count; ++b) positions_[b] = move_.whole_.bounds[b].offset;
+    walk(0, move_.whole_.source_offset, move_.whole_.destination_offset);
+  }
+
+ private:
+  friend class padded_move;
+
+  /// A piece is a box of units that follow each other evenly on both sides. Strides are in bytes.
+  struct piece_axis {
+    std::int64_t count;
+    std::int64_t source_stride;
+    std::int64_t buffer_stride;
+    friend constexpr bool operator==(const piece_axis&, const piece_axis&) = default;
+  };
+  struct piece {
+    std::array<piece_axis, padded_move::most_buffered> axes;  ///< the innermost first
+    std::size_t rank = 0;
+    std::int64_t unit = 1;  ///< bytes
+
+    std::int64_t units() const noexcept {
+      std::int64_t all = 1;
+      for (std::size_t k = 0; k < rank; ++k) all *= axes[k].count;
+      return all;
+    }
+  };
+
+  void walk(std::size_t i, std::int64_t source, std::int64_t destination) noexcept {
+    if (i == move_.whole_.rank) return move_block(source, destination);
+    const layout_axis& axis = move_.whole_.axes[i];
+    const cut_axis cut({axis.extent, axis.source_stride, axis.destination_stride}, move_.at_once_[i]);
+    const std::int64_t pieces = cut.pieces();
+    for (std::int64_t k = 0; k < pieces; ++k) {
+      const std::int64_t index = cut.piece(k);
+      const std::int64_t to = wrapping_add(destination, wrapping_multiply(index, axis.destination_stride));
+      if (axis.bounded()) {
+        positions_[axis.bound] += index * axis.bound_step;
+        walk(i + 1, source, to);
+        positions_[axis.bound] -= index * axis.bound_step;
+      } else {
+        if (i == move_.channel_axis_) channel_ = move_.first_channel_ + index;
+        walk(i + 1, wrapping_add(source, wrapping_multiply(index, axis.source_stride)), to);
+      }
+    }
+  }
+
+  void move_block(std::int64_t source, std::int64_t destination) noexcept {
+    find_stored();
+    bool is_there = true;
+    for (std::size_t k = 0; k < move_.part_rank_; ++k)
+      is_there = is_there && stored_[k].begin < stored_[k].end;
+    if (is_there) {
+      stage(move_.part_rank_, source, 0);
+      if (move_.converts()) move_.convert_(*this);
+      repeat();
+    }
+    move_.out_.visit([&](const auto& way) { run_out(way, destination_ + destination); });
+  }
+
+  template <class Way>
+  void run_out(const Way& way, std::byte* destination) const noexcept {
+    way.run(buffer_.data(), destination);
+  }
+  void run_out(const staged_move& blocks, std::byte* destination) const noexcept {
+    run_beside_buffer(blocks, buffer_.data(), destination);
+  }
+
+  /// Finds the indices of the buffer that are read from the image: those inside for the constant mode, else those of the
+  /// first period.
+  void find_stored() noexcept {
+    std::array<index_range, max_axes> found;
+    bool is_same = has_value_;
+    bool is_whole = true;
+    std::int64_t all = 1;
+    for (std::size_t k = 0; k < move_.part_rank_; ++k) {
+      const auto& axis = move_.part_[k];
+      found[k] = {0, axis.extent};
+      if (axis.bound == no_bound) continue;
+      const std::int64_t extent = move_.whole_.bounds[axis.bound].extent;
+      if (move_.mode() == padding_mode::constant) {
+        found[k] =
+            range_inside({positions_[axis.bound], extent}, 0, {axis.extent, 0, 0, axis.bound, axis.step});
+      } else if (const std::int64_t period = padded_axis{move_.mode(), extent}.period(); period != 0) {
+        found[k].end = std::min(axis.extent, period / std::gcd(period, axis.step));
+      }
+    }
+    for (std::size_t k = 0; k < move_.part_rank_; ++k) {
+      is_same = is_same && found[k] == stored_[k];
+      stored_[k] = found[k];
+      is_whole = is_whole && found[k] == index_range{0, move_.part_[k].extent};
+      all *= move_.part_[k].extent;
+    }
+    if (move_.mode() != padding_mode::constant || is_same || is_whole) return;
+    // what lies outside stays in the buffer until other elements lie there
+    has_value_ = true;
+    const auto size = static_cast<std::size_t>(move_.element_size_);
+    const auto bytes = static_cast<std::size_t>(all * move_.unit_);
+    if (size > move_.value_.size()) {
+      std::memset(buffer_.data(), 0, bytes);
+      return;
+    }
+    std::memcpy(buffer_.data(), move_.value_.data(), size);
+    for (std::size_t filled = size; filled < bytes;) {
+      const std::size_t more = std::min(filled, bytes - filled);
+      std::memcpy(buffer_.data() + filled, buffer_.data(), more);
+      filled += more;
+    }
+  }
+
+  /// Copies pieces of the image along the first `count` axes of the part, to unit `to`. The pieces of the other axes are
+  /// known.
+  void stage(std::size_t count, std::int64_t source, std::int64_t to) noexcept {
+    const std::int64_t unit = move_.source_unit_;
+    if (count == 0) return copy(piece_, source_ + source, staged() + to * unit);
+    const std::size_t k = count - 1;
+    const auto& axis = move_.part_[k];
+    piece_.rank = std::max(piece_.rank, count);
+    piece_.unit = unit;
+    if (axis.bound == no_bound) {
+      piece_.axes[k] = {axis.extent, axis.source_stride, axis.buffer_stride * unit};
+      return stage(k, source, to);
+    }
+    const padded_axis image{move_.mode(), move_.whole_.bounds[axis.bound].extent};
+    for (std::int64_t i = stored_[k].begin; i < stored_[k].end;) {
+      const padded_piece next =
+          image.piece_at(positions_[axis.bound] + i * axis.step, stored_[k].end - i, axis.step);
+      piece_.axes[k] = {next.count, wrapping_multiply(next.step, axis.source_stride),
+                        axis.buffer_stride * unit};
+      stage(k, wrapping_add(source, wrapping_multiply(next.first, axis.source_stride)),
+            to + i * axis.buffer_stride);
+      i += next.count;
+    }
+  }
+
+  std::byte* staged() noexcept { return buffer_.data() + move_.staged_offset(); }
+
+  /// Converts what has been staged. Axes whose units follow each other form a run.
+  void convert() noexcept {
+    std::size_t in_run = 0;
+    std::int64_t count = 1;
+    std::int64_t first = 0;
+    std::array<factor_axis, 2> axes;
+    for (bool is_whole = true; is_whole && in_run < move_.part_rank_; ++in_run) {
+      const auto& axis = move_.part_[in_run];
+      const index_range& stored = stored_[in_run];
+      if (move_.is_channel(axis)) {
+        const factor_axis channels{1, axis.buffer_stride, axis.extent};
+        if (move_.has_scales_) axes[0] = channels;
+        if (move_.has_biases_) axes[1] = channels;
+      }
+      count *= stored.end - stored.begin;
+      first += stored.begin * axis.buffer_stride;
+      is_whole = stored == index_range{0, axis.extent};
+    }
+    if (!*table_ || axes != axes_in_run_) {
+      axes_in_run_ = axes;
+      table_->emplace(move_.conversion_, std::array{move_.scale_.values(), move_.bias_.values()}, axes);
+    }
+    convert_runs(move_.part_rank_, in_run, first, count, channel_);
+  }
+  /// Converts runs along the first `axes` axes of the part.
+  void convert_runs(std::size_t axes, std::size_t in_run, std::int64_t first, std::int64_t count,
+                    std::int64_t channel) noexcept {
+    if (axes == in_run) {
+      const run_conversion& by = move_.conversion_;
+      std::byte* const from = staged() + first * move_.source_unit_;
+      std::byte* const to = buffer_.data() + first * move_.unit_;
+      if (move_.swaps_source_) swap_bytes(from, count, by.source_size());
+      (*table_)->convert(by, from, to, count,
+                         {move_.has_scales_ ? channel : 0, move_.has_biases_ ? channel : 0});
+      if (move_.swaps_destination_) swap_bytes(to, count, by.destination_size());
+      return;
+    }
+    const std::size_t k = axes - 1;
+    const auto& axis = move_.part_[k];
+    for (std::int64_t i = stored_[k].begin; i < stored_[k].end; ++i) {
+      convert_runs(k, in_run, first + i * axis.buffer_stride, count,
+                   channel + (move_.is_channel(axis) ? i : 0));
+    }
+  }
+
+  /// Repeats what the buffer holds of periodic axes.
+  void repeat() noexcept {
+    if (move_.mode() == padding_mode::constant) return;
+    piece held;
+    held.rank = move_.part_rank_;
+    held.unit = move_.unit_;
+    for (std::size_t k = 0; k < held.rank; ++k) {
+      const std::int64_t stride = move_.part_[k].buffer_stride * held.unit;
+      held.axes[k] = {stored_[k].end, stride, stride};
+    }
+    for (std::size_t k = 0; k < held.rank; ++k) {
+      const std::int64_t extent = move_.part_[k].extent;
+      for (std::int64_t filled = stored_[k].end; filled < extent; filled += held.axes[k].count) {
+        held.axes[k].count = std::min(filled, extent - filled);
+        copy(held, buffer_.data(), buffer_.data() + filled * held.axes[k].buffer_stride);
+      }
+      held.axes[k].count = extent;
+    }
+  }
+
+  void copy(const piece& whole, const std::byte* source, std::byte* to) noexcept {
+    piece merged;
+    merged.unit = whole.unit;
+    for (std::size_t k = 0; k < whole.rank; ++k) {
+      const piece_axis& next = whole.axes[k];
+      if (next.count == 1) continue;
+      if (merged.rank > 0) {
+        piece_axis& last = merged.axes[merged.rank - 1];
+        if (next.source_stride == last.count * last.source_stride &&
+            next.buffer_stride == last.count * last.buffer_stride) {
+          last.count *= next.count;
+          continue;
+        }
+      }
+      merged.axes[merged.rank++] = next;
+    }
+    if (merged.rank == 0) merged.axes[merged.rank++] = {1, merged.unit, merged.unit};
+    const piece_axis& inner = merged.axes[0];
+    if (inner.source_stride == merged.unit && inner.buffer_stride == merged.unit) {
+      return copy_runs(merged, merged.rank, source, to, copy_contiguous);
+    }
+    constexpr std::int64_t worth_planning = 1024;  // units
+    if (merged.units() >= worth_planning) return copy_as_planned(merged, source, to);
+    for (std::size_t k = 1; k < merged.rank; ++k) {
+      if (merged.axes[k].count > merged.axes[0].count) std::swap(merged.axes[0], merged.axes[k]);
+    }
+    copy_runs(merged, merged.rank, source, to, copier_of(merged.unit));
+  }
+
+  /// A run_copier copies a run, the innermost axis of a piece.
+  using run_copier = void (*)(const piece_axis& run, const std::byte* source, std::byte* to);
+
+  static void copy_contiguous(const piece_axis& run, const std::byte* source, std::byte* to) noexcept {
+    copy_run(to, source, static_cast<std::size_t>(run.count * run.buffer_stride));
+  }
+  template <std::size_t Size>
+  static void copy_units(const piece_axis& run, const std::byte* source, std::byte* to) noexcept {
+    const piece_axis held = run;  // a copy, which no store can change
+    for (std::int64_t i = 0; i < held.count; ++i)
+      std::memcpy(to + i * held.buffer_stride, source + i * held.source_stride, Size);
+  }
+  static run_copier copier_of(std::int64_t unit) noexcept {
+    switch (unit) {
+      case 1: return copy_units<1>;
+      case 2: return copy_units<2>;
+      case 4: return copy_units<4>;
+      case 8: return copy_units<8>;
+      default: return copy_units<16>;
+    }
+  }
+
+  /// Copies the runs along the first `count` axes.
+  [[gnu::noinline]] static void copy_runs(const piece& merged, std::size_t count, const std::byte* source,
+                                          std::byte* to, run_copier copy_one) noexcept {
+    if (count == 1) return copy_one(merged.axes[0], source, to);
+    const piece_axis axis = merged.axes[count - 1];
+    for (std::int64_t i = 0; i < axis.count; ++i) {
+      const std::byte* const from = source + wrapping_multiply(i, axis.source_stride);
+      std::byte* const at = to + i * axis.buffer_stride;
+      if (count == 2) {
+        copy_one(merged.axes[0], from, at);
+      } else {
+        copy_runs(merged, count - 1, from, at, copy_one);
+      }
+    }
+  }
+
+  /// Copies many units whose runs differ on both sides: the same mover as for any layout.
+  [[gnu::noinline]] void copy_as_planned(const piece& merged, const std::byte* source,
+                                         std::byte* to) noexcept {
+    layout moves;
+    for (std::size_t k = 0; k < merged.rank; ++k) {
+      moves.add({merged.axes[k].count, merged.axes[k].source_stride, merged.axes[k].buffer_stride});
+    }
+    in_.run(moves, merged.unit, buffered_side::destination, source, to);
+  }
+
+  const padded_move& move_;
+  std::optional<factor_table>* table_;
+  const std::byte* source_ = nullptr;
+  std::byte* destination_ = nullptr;
+  std::array<std::int64_t, max_bounds> positions_{};
+  std::array<index_range, max_axes> stored_;
+  bool has_value_ = false;
+  std::int64_t channel_ = 0;  ///< the first one of a block
+  std::array<factor_axis, 2> axes_in_run_;
+  piece piece_;
+  remembered_moves<4> in_;
+  alignas(64) std::array<std::byte, padded_buffer_bytes + readable_slack> buffer_;
+};
+
+REBLOCK_ENGINE_DEFINITION inline padded_move::padded_move(const padded_request& request,
+                                                          const conversion_request& converted) noexcept
+    : padded_move(request.element_size) {
+  convert_ = [](padded_runner& runner) { runner.convert(); };
+  conversion_ = run_conversion(converted.from, converted.to, converted.has_factors());
+  scale_ = held_factor(converted, converted.scale);
+  bias_ = held_factor(converted, converted.bias);
+  has_scales_ = converted.scale.axis != one_factor;
+  has_biases_ = converted.bias.axis != one_factor;
+  swaps_source_ = converted.swaps_source;
+  swaps_destination_ = converted.swaps_destination;
+  set_out(request, usable_instruction_set());
+}
+
+// A runner and what plans need are large, so only one of them is on the stack.
+
+[[gnu::noinline]] inline void run_blocks(const padded_move& move, const std::byte* source,
+                                         std::byte* destination) noexcept {
+  padded_runner(move).run(source, destination);
+}
+
+[[gnu::noinline]] inline void run_converting(const padded_move& move, const std::byte* source,
+                                             std::byte* destination) noexcept {
+  std::optional<factor_table> table;
+  padded_runner(move, &table).run(source, destination);
+}
+
+[[gnu::noinline]] inline bool run_by_table(const padded_move& move, const std::byte* source,
+                                           std::byte* destination) noexcept {
+  lookup_move staging;
+  if (!move.plan_staging(staging)) return false;
+  move.run_staged(staging, source, destination);
+  return true;
+}
+
+inline void padded_move::run(const std::byte* source, std::byte* destination) const noexcept {
+  if (is_empty() || (has_one_part() && run_by_table(*this, source, destination))) return;
+  converts() ? run_converting(*this, source, destination) : run_blocks(*this, source, destination);
+}
+
+}  // namespace reblock::inline REBLOCK_NAMESPACE::detail

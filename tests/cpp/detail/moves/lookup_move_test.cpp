@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Layouts that are moved by tables of bytes, with every instruction set of this processor. Sources end with their elements,
+// so that a sanitizer sees a read beyond them.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <random>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include <reblock/detail/instruction_set.hpp>
+#include <reblock/detail/moves/lookup_move.hpp>
+#include <reblock/detail/moves/pattern.hpp>
+
+#include "../../effort.hpp"
+#include "../drawn_ways.hpp"
+#include "../layout_oracle.hpp"
+
+namespace reblock {
+namespace {
+
+using namespace detail;
+using test::draw;
+
+bool has_lookups() { return detect_instruction_set() != instruction_set::baseline; }
+
+TEST_CASE("a pattern moves what its layout describes, whatever repeats") {
+  int planned = 0;
+  int cut = 0;
+  for (const unsigned seed : test::seeds(400, 40)) {
+    INFO("seed ", seed);
+    std::mt19937 random(seed);
+    planned += test::check_way<lookup_move>(random, test::draw_dense(random, 2048), cut);
+  }
+  CHECK((planned >= test::enough(100) || !has_lookups()));
+  CHECK((cut >= test::enough(100) || !has_lookups()));
+}
+
+/// A row of pixels, or rows of them, of which one or two axes run backwards in the source.
+layout draw_mirrored(std::mt19937& random, std::int64_t element_size) {
+  const std::int64_t values = draw(random, 1, 5);
+  const std::int64_t pixels = draw(random, 1, 400);
+  const std::int64_t rows = draw(random, 1, 4);
+  layout l;
+  l.add({rows, values * pixels * element_size, values * pixels * element_size});
+  l.add({pixels, values * element_size, values * element_size});
+  l.add({values, element_size, element_size});
+  const std::int64_t turned = draw(random, 1, 7);
+  for (std::size_t i = 0; i < 3; ++i) {
+    if ((turned >> i & 1) != 0) l.axes[i].source_stride = -l.axes[i].source_stride;
+  }
+  return l;
+}
+
+TEST_CASE("a pattern reads mirrored rows") {
+  int planned = 0;
+  int cut = 0;
+  for (const unsigned seed : test::seeds(400, 60)) {
+    INFO("seed ", seed);
+    std::mt19937 random(seed);
+    const std::int64_t element_size = test::draw_element_size(random);
+    test::moves drawn = test::in_tight_buffers(draw_mirrored(random, element_size), element_size);
+    drawn.layout.source_run = static_cast<std::int64_t>(drawn.source_bytes);
+    planned += test::check_way<lookup_move>(random, drawn, cut);
+  }
+  CHECK((planned >= test::enough(100) || !has_lookups()));
+  CHECK((cut >= test::enough(100) || !has_lookups()));
+}
+
+TEST_CASE("a pattern with all bounds in it is zero outside") {
+  int planned = 0;
+  int cut = 0;
+  for (const unsigned seed : test::seeds(400, 40)) {
+    INFO("seed ", seed);
+    std::mt19937 random(seed);
+    const std::int64_t size = draw(random, 1, 4);
+    const std::int64_t element_size = test::draw_element_size(random);
+    const layout l = test::square_windows(draw(random, 1, 96), draw(random, size, 8), draw(random, size, 8),
+                                          size, draw(random, 1, 3), draw(random, 0, size), element_size);
+    planned += test::check_way<lookup_move>(random, test::without_margins(l, element_size), cut);
+  }
+  CHECK((planned >= test::enough(100) || !has_lookups()));
+  CHECK((cut >= test::enough(20) || !has_lookups()));
+}
+
+TEST_CASE("a pattern finds elements inside wherever its windows are outside") {
+  int planned = 0;
+  int cut = 0;
+  for (const unsigned seed : test::seeds(400, 40)) {
+    INFO("seed ", seed);
+    std::mt19937 random(seed);
+    const std::int64_t size = draw(random, 1, 4);
+    const std::int64_t padding = draw(random, 0, 9);
+    const std::int64_t element_size = test::draw_element_size(random);
+    const auto extent = [&] { return draw(random, std::max<std::int64_t>(1, size - 2 * padding), 8); };
+    const auto mode = static_cast<padding_mode>(draw(random, 1, 4));
+    const layout l = test::square_windows(draw(random, 1, 96), extent(), extent(), size, draw(random, 1, 3),
+                                          padding, element_size, mode);
+    planned += test::check_way<lookup_move>(random, test::without_margins(l, element_size), cut);
+  }
+  CHECK((planned >= test::enough(100) || !has_lookups()));
+  CHECK((cut >= test::enough(20) || !has_lookups()));
+}
+
+TEST_CASE("a pattern finds a value outside, an element that divides a register") {
+  int planned = 0;
+  for (const unsigned seed : test::seeds(300, 40)) {
+    INFO("seed ", seed);
+    std::mt19937 random(seed);
+    const std::int64_t window = draw(random, 1, 4);
+    const std::int64_t element_size = std::int64_t{1} << draw(random, 0, 4);
+    const layout l =
+        test::square_windows(draw(random, 1, 96), draw(random, window, 8), draw(random, window, 8), window,
+                             draw(random, 1, 3), draw(random, 1, window), element_size);
+    std::array<std::byte, 16> value;
+    for (std::byte& byte : value) byte = static_cast<std::byte>(draw(random, 0, 255));
+    // no byte inside is 0
+    const std::vector<std::byte> source(static_cast<std::size_t>(l.axes[0].extent * l.axes[0].source_stride),
+                                        std::byte{9});
+    const auto bytes = static_cast<std::size_t>(total_bytes(l, element_size));
+    for (const instruction_set set : test::all_instruction_sets()) {
+      layout simple;
+      simple.take(l);
+      const std::int64_t size = simplify(simple, element_size);
+      lookup_move lookups;
+      if (!std::isfinite(lookups.plan(simple, size, set))) continue;
+      ++planned;
+      std::vector<std::byte> expected(bytes);
+      lookups.run(source.data(), expected.data());
+      for (std::size_t i = 0; i < bytes; ++i) {
+        if (expected[i] == std::byte{0}) expected[i] = value[i % static_cast<std::size_t>(element_size)];
+      }
+      lookups.set_outside(value.data(), element_size);
+      std::vector<std::byte> result(bytes);
+      lookups.run(source.data(), result.data());
+      CHECK(result == expected);
+    }
+  }
+  CHECK((planned >= test::enough(100) || !has_lookups()));
+}
+
+TEST_CASE("only elements that divide a register are found outside") {
+  for (const std::int64_t size : {1, 2, 4, 8, 16}) CHECK(lookup_move::may_set_outside(size));
+  for (const std::int64_t size : {3, 6, 12, 24, 32}) CHECK_FALSE(lookup_move::may_set_outside(size));
+}
+
+TEST_CASE("a layout whose bounds no pattern has is not looked up") {
+  const layout l = test::square_windows(8, 60, 60, 3, 2, 1, 4);
+  lookup_move lookups;
+  CHECK(std::isinf(lookups.plan(l, 4, detect_instruction_set())));
+}
+
+TEST_CASE("rows of words that begin at any byte are moved, as windows with a stride of one element are") {
+  int planned = 0;
+  int cut = 0;
+  for (const unsigned seed : test::seeds(200, 40)) {
+    INFO("seed ", seed);
+    std::mt19937 random(seed);
+    constexpr std::int64_t sizes[] = {1, 2, 3, 4};
+    const std::int64_t element_size = sizes[draw(random, 0, 3)];
+    const std::int64_t row = 4 * draw(random, 1, 8);  // elements, words together
+    const std::int64_t window = draw(random, 2, 5);   // elements
+    const std::int64_t from = row + window - 1 + draw(random, 0, 2);
+    const std::int64_t rows = draw(random, 6, 20);
+    const std::int64_t planes = 4096 / (row * rows * element_size) + draw(random, 4, 8);
+    layout l;
+    std::int64_t stride = element_size;
+    l.add({row, element_size, stride});
+    l.add({rows, from * element_size, stride *= row});
+    l.add({window, element_size, stride *= rows});
+    l.add({planes, from * rows * element_size, stride *= window});
+    planned += test::check_way<lookup_move>(random, test::without_margins(l, element_size), cut);
+  }
+  CHECK((planned >= test::enough(40) || !has_lookups()));
+}
+
+TEST_CASE("tables for registers of 32 bytes cost less than tables for registers of 16") {
+  for (const std::int64_t element_size : {1, 2, 4, 8}) {
+    INFO("element size ", element_size);
+    layout moves;  // two pixels of three channels become three rows
+    moves.add({16, 6 * element_size, 6 * element_size});
+    moves.add({3, element_size, 2 * element_size});
+    moves.add({2, 3 * element_size, element_size});
+    moves.source_run = 16 * 6 * element_size;
+    const std::array<index_range, 3> whole = {index_range{0, 16}, {0, 3}, {0, 2}};
+    const auto narrow = std::make_unique<pattern>();
+    const auto wide = std::make_unique<pattern>();
+    REQUIRE(narrow->make(16, moves, 0, whole, element_size));
+    REQUIRE(wide->make(32, moves, 0, whole, element_size));
+    CHECK(wide->cost() < narrow->cost());
+  }
+}
+
+TEST_CASE("rows whose lines evict each other cost more than the same rows at other distances") {
+  if (!has_lookups()) return;
+  const auto cost = [](std::int64_t columns) {
+    layout l;
+    l.source_run = 300 * columns * 4;
+    l.add({columns, 4, 300 * 4});
+    l.add({300, columns * 4, 4});
+    lookup_move lookups;
+    return lookups.plan(l, 4, detect_instruction_set()) / static_cast<double>(columns);
+  };
+  CHECK(cost(512) > 1.5 * cost(500));
+  CHECK(cost(1024) > 1.5 * cost(1000));
+  CHECK(cost(500) < 1.1 * cost(1000));
+}
+
+TEST_CASE("instruction sets have names and widths") {
+  CHECK(name_of(instruction_set::baseline) == "baseline");
+  CHECK(lookup_width(instruction_set::baseline) == 0);
+  CHECK(lookup_width(instruction_set::ssse3) == 16);
+  CHECK(lookup_width(instruction_set::avx2) == avx2_lookup_width);
+  CHECK(lookup_width(instruction_set::avx512) == 64);
+  CHECK(usable_instruction_set() <= detect_instruction_set());
+}
+
+}  // namespace
+}  // namespace reblock

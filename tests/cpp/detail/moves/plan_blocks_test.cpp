@@ -1,0 +1,447 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Layouts without bounds that are moved block by block, planned for each instruction set that the processor has.
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <limits>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include <reblock/detail/costs.hpp>
+#include <reblock/detail/instruction_set.hpp>
+#include <reblock/detail/layout.hpp>
+#include <reblock/detail/moves/blocks.hpp>
+#include <reblock/detail/moves/plan_blocks.hpp>
+#include <reblock/detail/simd/instruction_sets.hpp>
+#include <reblock/window.hpp>
+
+#include "../../draw.hpp"
+#include "../../effort.hpp"
+#include "../../executors.hpp"
+#include "../../oracle.hpp"
+#include "../../strided_tensor.hpp"
+#include "../drawn_ways.hpp"
+#include "../layout_oracle.hpp"
+
+namespace reblock {
+namespace {
+
+using namespace detail;
+using test::all_instruction_sets;
+using test::draw;
+using test::draw_element_size;
+using test::draw_permutation;
+using test::drawn_windows;
+using test::flip_coin;
+using test::trial;
+
+/// As plan_unbounded(), for any instruction set.
+staged_move plan_for(const test::moves& moves, instruction_set set,
+                     buffered_side buffer = buffered_side::none) {
+  staged_move blocks{};
+  layout simple;
+  simple.take(moves.layout);
+  const std::int64_t size = simplify(simple, moves.element_size);
+  plan_blocks(blocks, simple, size, set, buffer);
+  return blocks;
+}
+
+enum class mover_kind : std::uint8_t {
+  words,
+  spaced_words,
+  short_runs,
+  long_runs,
+  runs_over,
+  squares,
+  few_rows,
+  interleaved,
+  separated,
+  shuffled
+};
+constexpr std::size_t mover_kinds = 10;
+
+template <class Movers>
+bool is_square_mover(const Movers& square_mover, const block_move& move) {
+  return move.mover == square_mover(static_cast<std::size_t>(move.element_size));
+}
+
+mover_kind kind_of(const block_move& move) {
+  if (move.are_runs) {
+    if (move.are_spaced) return mover_kind::spaced_words;
+    if (move.exact > 0) return mover_kind::runs_over;
+    const std::int64_t size = move.element_size;
+    if (size <= 32 && (size & (size - 1)) == 0) return mover_kind::words;
+    return size < 64 ? mover_kind::short_runs : mover_kind::long_runs;
+  }
+  if (move.are_shuffled()) return mover_kind::shuffled;
+  if (move.dense_columns) return mover_kind::interleaved;
+  if (move.dense_rows) return mover_kind::separated;
+  bool is_square = is_square_mover([](std::size_t size) { return baseline::square_mover(size); }, move);
+#if defined(__GNUC__) && defined(__x86_64__)
+  is_square = is_square || is_square_mover([](std::size_t size) { return avx2::square_mover(size); }, move);
+#endif
+  return is_square ? mover_kind::squares : mover_kind::few_rows;
+}
+
+/// What plans were made of.
+struct tally {
+  int staged = 0;
+  int direct = 0;
+  int direct_by[mover_kinds] = {};
+  int filled_by[mover_kinds] = {};
+  int emptied_by[mover_kinds] = {};
+
+  void count(const staged_move& blocks) {
+    ++(blocks.is_staged ? staged : direct);
+    const auto at = [](const block_move& move) { return static_cast<std::size_t>(kind_of(move)); };
+    if (blocks.is_staged) ++filled_by[at(blocks.first)];
+    ++(blocks.is_staged ? emptied_by : direct_by)[at(blocks.second)];
+  }
+  int of(mover_kind kind) const {
+    const auto i = static_cast<std::size_t>(kind);
+    return direct_by[i] + filled_by[i] + emptied_by[i];
+  }
+};
+
+TEST_CASE("any layout without bounds is moved in blocks") {
+  for (const unsigned seed : test::seeds(2000, 150)) {
+    INFO("seed ", seed);
+    std::mt19937 random(seed);
+    const test::moves drawn = test::draw_moves(random, 0);
+    const trial t(random, test::in_tight_buffers(drawn.layout, drawn.element_size));
+    for (const instruction_set set : all_instruction_sets()) {
+      INFO("instruction set ", std::string(name_of(set)));
+      CHECK(t.is_moved_by(plan_for(t.moves, set)));
+      CHECK(t.is_moved_by(plan_for(t.moves, set, buffered_side::destination)));
+    }
+    staged_move blocks{};
+    plan_unbounded(blocks, t.moves.layout, t.moves.element_size);
+    CHECK(t.is_moved_by(blocks));
+  }
+}
+
+TEST_CASE("large permutations are moved at once or by way of a buffer, by movers of all kinds") {
+  tally all;
+  for (const unsigned seed : test::seeds(3000, 200)) {
+    INFO("seed ", seed);
+    std::mt19937 random(seed);
+    const std::int64_t most_bytes = std::int64_t{1} << draw(random, 9, draw(random, 0, 3) == 0 ? 18 : 16);
+    const trial t(random, draw_permutation(random, most_bytes));
+    for (const instruction_set set : all_instruction_sets()) {
+      INFO("instruction set ", std::string(name_of(set)));
+      const staged_move blocks = plan_for(t.moves, set);
+      all.count(blocks);
+      CHECK(t.is_moved_by(blocks));
+    }
+  }
+  const int least = test::enough(20);
+  CHECK(all.staged >= least);
+  CHECK(all.direct >= least);
+  CHECK(all.of(mover_kind::words) >= least);
+  CHECK(all.of(mover_kind::spaced_words) >= least);
+  CHECK(all.of(mover_kind::short_runs) >= least);
+  CHECK(all.of(mover_kind::long_runs) >= least);
+  CHECK(all.of(mover_kind::runs_over) >= least);
+  CHECK(all.of(mover_kind::squares) >= least);
+  CHECK(all.of(mover_kind::few_rows) >= least);
+  const bool has_streams = detect_instruction_set() != instruction_set::baseline;
+  CHECK((all.of(mover_kind::interleaved) >= least || !has_streams));
+  CHECK((all.of(mover_kind::separated) >= least || !has_streams));
+  CHECK((all.of(mover_kind::shuffled) >= least || !has_streams));
+}
+
+#if defined(__GNUC__) && defined(__x86_64__)
+/// Whether a mover is one of those that need AVX2.
+bool needs_wide_registers(const block_move& move) {
+  const auto size = static_cast<std::size_t>(move.element_size);
+  if (move.are_spaced) return size == 32 && move.mover == avx2::spaced_mover<>(size);
+  if (move.are_runs) return false;
+  if (move.mover == avx2::square_mover(size)) return true;
+  for (std::size_t few = 2; few <= 16 / size; ++few) {
+    const block_mover wide_rows = avx2::few_rows_mover(size, few);
+    if (move.mover == wide_rows && wide_rows != baseline::few_rows_mover(size, few)) return true;
+    if (move.mover == avx2::few_streams_mover(size, few, false)) return true;
+    if (move.mover == avx2::few_streams_mover(size, few, true)) return true;
+  }
+  return false;
+}
+
+TEST_CASE("plans for processors without AVX2 do without it") {
+  for (const unsigned seed : test::seeds(500, 100)) {
+    INFO("seed ", seed);
+    std::mt19937 random(seed);
+    const test::moves moves = draw_permutation(random, 1 << 15);
+    for (const instruction_set set : {instruction_set::baseline, instruction_set::ssse3}) {
+      INFO("instruction set ", std::string(name_of(set)));
+      const staged_move blocks = plan_for(moves, set);
+      CHECK_FALSE(needs_wide_registers(blocks.second));
+      if (blocks.is_staged) CHECK_FALSE(needs_wide_registers(blocks.first));
+    }
+  }
+}
+#endif
+
+TEST_CASE("nothing is moved where there are no elements") {
+  layout l;
+  l.add({3, 8, 4});
+  l.add({0, 4, 12});
+  staged_move blocks{};
+  CHECK(plan_unbounded(blocks, l, 4) == 0);
+  CHECK(blocks.is_empty());
+  blocks.run(nullptr, nullptr);
+}
+
+TEST_CASE("the parts of an axis that is gone through in pieces give the whole when they are run apart") {
+  int staged = 0;
+  int direct = 0;
+  for (const unsigned seed : test::seeds(1500, 100)) {
+    INFO("seed ", seed);
+    std::mt19937 random(seed);
+    const trial t(random, draw_permutation(random, std::int64_t{1} << draw(random, 9, 17)));
+    for (const instruction_set set : all_instruction_sets()) {
+      INFO("instruction set ", std::string(name_of(set)));
+      const staged_move whole = plan_for(t.moves, set);
+      CHECK(test::is_moved_in_parts(random, t, whole, whole.is_staged ? staged : direct));
+    }
+  }
+  CHECK(staged >= test::enough(20));
+  CHECK(direct >= test::enough(20));
+}
+
+TEST_CASE("blocks whose columns follow each other in the source follow each other in time") {
+  layout l;  // patches of 14 x 14 return to an image: the columns are 18 patches of a row of patches
+  l.add({32, 254016, 254016});
+  l.add({18, 72, 14112});
+  l.add({14, 18144, 1008});
+  l.add({18, 4, 56});
+  l.add({14, 1296, 4});
+  for (const instruction_set set : all_instruction_sets()) {
+    INFO("instruction set ", std::string(name_of(set)));
+    const block_move direct = offer_block(l, 4, set, buffered_side::none).move;
+    REQUIRE(!direct.are_runs);
+    CHECK(direct.axes[direct.repeated - std::size_t{1}].source_stride == 72);
+    const block_move from_buffer = offer_block(l, 4, set, buffered_side::source).move;
+    CHECK(from_buffer.axes[from_buffer.repeated - std::size_t{1}].source_stride != 72);
+  }
+}
+
+/// Transposes rows of 64 columns, whose places in the destination have these axes.
+layout transposed(std::initializer_list<std::pair<std::int64_t, std::int64_t>> columns) {
+  layout l;
+  std::int64_t source = 4;
+  for (const auto& [extent, stride] : columns) {
+    l.add({extent, source, stride});
+    source *= extent;
+  }
+  l.add({32, 1000, 4});
+  return l;
+}
+
+TEST_CASE("squares write whole lines where the columns' lines would share sets of the cache") {
+  struct known {
+    layout moves;
+    bool by_destination;
+  };
+  const known all[] = {
+      {transposed({{64, 4096}}), true},
+      {transposed({{64, 512}}), false},  // 8 sets, and 8 lines of each
+      {transposed({{64, 1024}}), true},
+      {transposed({{64, 1000}}), false},
+      {transposed({{8, 4096}}), false},
+      {transposed({{9, 4096}}), true},
+      {transposed({{4, 200}, {16, 8192}}), true},
+      {transposed({{8, 512}, {8, 65600}}), false},  // a line further in each row
+      {transposed({{8, 8192}, {8, 128 * 8192}}), true},
+  };
+  for (const known& k : all) {
+    for (const instruction_set set : all_instruction_sets()) {
+      INFO("instruction set ", std::string(name_of(set)));
+      const block_move move = offer_block(k.moves, 4, set, buffered_side::none).move;
+      REQUIRE(!move.are_runs);
+      CHECK(move.by_destination == k.by_destination);
+    }
+  }
+}
+
+/// Small elements whose moves are so large that each block asks for the lines of the next one.
+test::moves draw_far(std::mt19937& random) {
+  constexpr std::int64_t most_bytes = 12 * 1024 * 1024;
+  for (;;) {
+    const test::moves drawn = draw_permutation(random, most_bytes);
+    const auto bytes = static_cast<double>(total_bytes(drawn.layout, drawn.element_size));
+    if (drawn.element_size <= cache_sizes::far_element && bytes > cache_sizes::far_moves) return drawn;
+  }
+}
+
+TEST_CASE("blocks of large moves of small elements are all moved, at once and in parts") {
+  int far = 0;
+  int cut = 0;
+  for (const unsigned seed : test::seeds(24, 4)) {
+    INFO("seed ", seed);
+    std::mt19937 random(seed);
+    const trial t(random, draw_far(random));
+    for (const instruction_set set : all_instruction_sets()) {
+      INFO("instruction set ", std::string(name_of(set)));
+      const staged_move blocks = plan_for(t.moves, set);
+      CHECK(t.is_moved_by(blocks));
+      if (blocks.is_staged || !blocks.second.is_far) continue;
+      ++far;
+      CHECK(test::is_moved_in_parts(random, t, blocks, cut));
+    }
+  }
+  CHECK(far >= test::enough(40));
+  CHECK(cut >= test::enough(40));
+}
+
+TEST_CASE("large moves of small blocks take many of them at once, but not all") {
+  layout l;  // matrices of 20 x 20 bytes are transposed
+  l.add({17000, 400, 400});
+  l.add({20, 1, 20});
+  l.add({20, 20, 1});
+  std::mt19937 random(1);
+  const trial t(random, test::in_tight_buffers(l, 1));
+  for (const instruction_set set : all_instruction_sets()) {
+    INFO("instruction set ", std::string(name_of(set)));
+    const staged_move blocks = plan_for(t.moves, set);
+    REQUIRE(blocks.second.is_far);
+    CHECK(blocks.second.axes[0].at_once > 10);
+    CHECK(blocks.second.axes[0].pieces() > 10);
+    CHECK(t.is_moved_by(blocks));
+  }
+}
+
+TEST_CASE("blocks ask for the lines of the next one only if a move is large, and its elements are small") {
+  const auto is_far = [](std::int64_t rows, std::int64_t element_size, buffered_side buffer) {
+    layout l;  // a matrix is transposed
+    l.add({1100, element_size, rows * element_size});
+    l.add({rows, 1100 * element_size, element_size});
+    staged_move blocks{};
+    plan_blocks(blocks, l, element_size, detect_instruction_set(), buffer);
+    return blocks.second.is_far;
+  };
+  CHECK(is_far(6000, 1, buffered_side::none));
+  CHECK(is_far(3000, 2, buffered_side::none));
+  CHECK_FALSE(is_far(3000, 4, buffered_side::none));
+  CHECK_FALSE(is_far(3000, 1, buffered_side::none));
+  CHECK_FALSE(is_far(6000, 1, buffered_side::destination));
+  CHECK_FALSE(is_far(40000, 1, buffered_side::none));  // goes past the caches
+}
+
+/// The elements of a tensor as they lie in memory: the axes in some order, the outermost first, without gaps.
+axis_values strides_in_order(const axis_values& extents, const std::vector<std::size_t>& order) {
+  axis_values strides = extents;
+  std::int64_t stride = 1;
+  for (std::size_t k = order.size(); k-- > 0;) {
+    strides[order[k]] = stride;
+    stride *= extents[order[k]];
+  }
+  return strides;
+}
+
+template <class T>
+std::vector<T> in_memory(const oracle::tensor<T>& tensor, const axis_values& strides) {
+  std::vector<T> values(tensor.values.size());
+  std::size_t number = 0;
+  axis_values index = axis_values::repeat(strides.size(), 0);
+  std::int64_t place = 0;
+  for (const T& value : tensor.values) {  // in C order: an index is counted up from its last axis on
+    values[static_cast<std::size_t>(place)] = value;
+    if (++number == tensor.values.size()) break;
+    std::size_t i = strides.size() - 1;
+    for (; index[i] + 1 == tensor.extents[i]; --i) {
+      place -= index[i] * strides[i];
+      index[i] = 0;
+    }
+    ++index[i];
+    place += strides[i];
+  }
+  return values;
+}
+
+/// An image of two axes with channels second, and windows over it. In one of four trials they lie side by side.
+drawn_windows draw_fold(std::mt19937& random, std::int64_t most_columns) {
+  for (;;) {
+    const axis_values spatial = test::draw_values(random, 2, 1, 40);
+    window w{.sizes = test::draw_values(random, 2, 1, 5),
+             .strides = test::draw_values(random, 2, 1, 3),
+             .dilations = test::draw_values(random, 2, 1, 2),
+             .start_padding = test::draw_values(random, 2, 0, 2),
+             .end_padding = test::draw_values(random, 2, 0, 2)};
+    axis_values extents = spatial;
+    if (draw(random, 0, 3) == 0) {
+      w = {.sizes = w.sizes.values(),
+           .strides = w.sizes.values(),
+           .dilations = axis_values::repeat(2, 1),
+           .start_padding = axis_values::repeat(2, 0),
+           .end_padding = axis_values::repeat(2, 0)};
+      for (std::size_t d = 0; d < 2; ++d)
+        extents[d] += w.sizes.values()[d] - extents[d] % w.sizes.values()[d];
+      if (extents[0] > 40 || extents[1] > 40) continue;
+    }
+    const axis_values counts = oracle::block_counts(extents, w);
+    if (std::count(counts.begin(), counts.end(), 0) != 0) continue;
+    const axis_values image = oracle::join(draw(random, 1, 2), draw(random, 1, 20), extents, 1);
+    if (oracle::volume(oracle::columns_extents(image, w, 1)) > most_columns) continue;
+    return {image, w, 1};
+  }
+}
+
+/// Folds columns (n, c k, l) to an image (n, c, h, w), for every order in memory in which they usually are. Returns how many
+/// chunks there were at most.
+template <class T>
+std::size_t check_fold_in_every_order(std::mt19937& random, std::int64_t most_columns) {
+  const drawn_windows drawn = draw_fold(random, most_columns);
+  const axis_values& image = drawn.image;
+  const axis_values extents = oracle::columns_extents(image, drawn.window, 1);
+  CAPTURE(image);
+  CAPTURE(drawn.window.sizes);
+  CAPTURE(drawn.window.strides);
+  CAPTURE(drawn.window.dilations);
+  CAPTURE(drawn.window.start_padding);
+  CAPTURE(drawn.window.end_padding);
+  auto values = test::draw_integers<T>(random, extents);
+  // wraps or rounds
+  for (T& value : values.values) value = static_cast<T>(static_cast<T>(value * T{29}) / T{3});
+  const oracle::tensor<T> expected = oracle::fold(values, image, drawn.window);
+  std::size_t most = 0;
+  const std::vector<std::size_t> columns_orders[] = {{0, 1, 2}, {0, 2, 1}};
+  const std::vector<std::size_t> image_orders[] = {{0, 1, 2, 3}, {0, 2, 3, 1}};
+  for (const auto& columns_order : columns_orders) {
+    const axis_values columns_strides = strides_in_order(extents, columns_order);
+    const std::vector<T> columns = in_memory(values, columns_strides);
+    for (const auto& image_order : image_orders) {
+      for (const std::size_t chunks : {1u, 3u}) {
+        INFO("blocks last ", columns_order[2] == 2, ", channels last ", image_order[3] == 1, ", chunks ",
+             chunks);
+        test::strided_tensor<T> result(image, strides_in_order(image, image_order));
+        test::backward_executor executor{chunks};
+        fold(tensor_view<const T>(columns.data(), extents, columns_strides), result.view(), drawn.window,
+             executor);
+        CHECK(result.holds_exactly(expected));
+        most = std::max(most, executor.chunks);
+      }
+    }
+  }
+  return most;
+}
+
+TEST_CASE_TEMPLATE("fold sums in every memory order of columns and image", T, std::uint8_t, std::int16_t,
+                   float, double) {
+  std::size_t chunks = 0;
+  for (const unsigned seed : test::seeds(150, 12)) {
+    INFO("seed ", seed);
+    std::mt19937 random(seed);
+    chunks = std::max(chunks, check_fold_in_every_order<T>(random, test::is_thorough() ? 200000 : 80000));
+  }
+  CHECK(chunks > 1);
+}
+
+}  // namespace
+}  // namespace reblock
