@@ -136,6 +136,7 @@ def tidy(session: nox.Session) -> None:
         f"-DPython_EXECUTABLE={session.bin}/python",
         f"-Dpybind11_DIR={str(pybind11).strip()}",
         "-DCMAKE_CXX_CLANG_TIDY=clang-tidy;--quiet",
+        "-DCMAKE_UNITY_BUILD=OFF",
     )
     session.run("cmake", "--build", build, "--clean-first", "--", "-k", "0")
 

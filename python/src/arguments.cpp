@@ -42,6 +42,8 @@ axis_values to_values(py::handle sequence, const char* name, const char* expecte
 
 }  // namespace
 
+std::string text(py::handle value) { return py::str(value); }
+
 std::string describe(py::handle value) {
   std::string type = py::str(py::type::of(value).attr("__name__"));
   try {

@@ -22,6 +22,8 @@ const T& value_or_raise(const result<T>& result) {
   return *result;
 }
 
+/// str(value)
+std::string text(py::handle value);
 /// A value of any type as a message shows it, on one short line: 2.0 (float), ndarray of shape (2, 3).
 std::string describe(py::handle value);
 /// TypeError: the argument of this name must be what is expected, and is something else.

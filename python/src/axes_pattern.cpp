@@ -15,7 +15,7 @@ namespace reblock::python {
 
 namespace {
 
-std::string text(py::handle value) { return std::string(py::repr(value)); }
+std::string quoted(py::handle value) { return std::string(py::repr(value)); }
 
 std::string quoted(std::string_view text) { return "'" + std::string(text) + "'"; }
 
@@ -50,7 +50,7 @@ void axes_pattern::refuse(const std::string& why) const {
   throw py::value_error("pattern must " + why + ", got " + text_);
 }
 
-axes_pattern::axes_pattern(py::handle pattern, pattern_use use) : text_(text(pattern)), use_(use) {
+axes_pattern::axes_pattern(py::handle pattern, pattern_use use) : text_(quoted(pattern)), use_(use) {
   if (!PyUnicode_Check(pattern.ptr())) {
     throw py::type_error("pattern must be a str, got " + text_ + " (" +
                          std::string(py::str(py::type::of(pattern).attr("__name__"))) + ")");
@@ -190,7 +190,7 @@ axes_pattern::extents axes_pattern::fit(const array_shape& shape, const other_ke
   for (const auto& [name, value] : given) {
     const std::size_t i = find(name);
     if (i == axes_.size()) {
-      throw py::value_error("pattern " + text_ + " has no axis " + text(name) +
+      throw py::value_error("pattern " + text_ + " has no axis " + quoted(name) +
                             ", for which a length was given");
     }
     of.lengths[i] = to_int(value, axes_[i].name.c_str());

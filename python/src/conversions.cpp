@@ -20,8 +20,6 @@ using detail::element_type;
 
 constexpr const char* dtypes = "bool, integer or floating point of up to 64 bits";
 
-std::string text(py::handle value) { return py::str(value); }
-
 bool is_native(const py::dtype& dtype) { return dtype.attr("isnative").cast<bool>(); }
 
 /// NumPy knows bfloat16 and others only when ml_dtypes has been imported.

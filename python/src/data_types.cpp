@@ -56,8 +56,6 @@ std::optional<data_type> by_name(std::string_view text) {
   return std::nullopt;
 }
 
-std::string text(py::handle value) { return py::str(value); }
-
 /// What NumPy takes for a dtype, or null.
 py::object dtype_like(py::handle value) {
   const py::object dtype = py::module_::import("numpy").attr("dtype");

@@ -31,7 +31,7 @@ fold_reduction to_reduction(py::handle value) {
                         std::string(py::repr(value)));
 }
 
-py::dtype to_dtype(py::handle value) {
+py::dtype to_numpy_dtype(py::handle value) {
   try {
     return py::dtype::from_args(py::reinterpret_borrow<py::object>(value));
   } catch (py::error_already_set&) {
@@ -40,7 +40,7 @@ py::dtype to_dtype(py::handle value) {
 }
 
 /// Any numbers as an array of float64. TypeError for what cannot be one.
-py::array to_doubles(py::handle value) {
+py::array to_float64(py::handle value) {
   if (py::array_t<double, py::array::c_style>::check_(value)) return py::reinterpret_borrow<py::array>(value);
   const py::array given = to_input(value, "weights");
   const char kind = given.dtype().kind();
@@ -76,7 +76,7 @@ bool has_lists(py::handle value) {
 
 weight_arguments::weight_arguments(py::handle weights) {
   if (!has_lists(weights)) {
-    const py::array all = arrays_.emplace_back(to_doubles(weights));
+    const py::array all = arrays_.emplace_back(to_float64(weights));
     if (all.ndim() == 0)
       raise_type_error("weights", "an array, or a sequence with one for each axis", weights);
     const axis_values extents = extents_of(all);
@@ -84,7 +84,7 @@ weight_arguments::weight_arguments(py::handle weights) {
     return;
   }
   for (const py::handle item : py::reinterpret_borrow<py::sequence>(weights)) {
-    const py::array& axis = arrays_.emplace_back(to_doubles(item));
+    const py::array& axis = arrays_.emplace_back(to_float64(item));
     if (axis.ndim() != 1) {
       error why;
       why << "weights must have one axis in each array of a sequence, got shape " << extents_of(axis);
@@ -96,7 +96,7 @@ weight_arguments::weight_arguments(py::handle weights) {
 
 fold_arguments::fold_arguments(const py::dtype& columns, py::handle accumulate, py::handle reduction,
                                const weight_arguments* weights, py::handle dtype)
-    : dtype_(dtype.is_none() ? columns : to_dtype(dtype)),
+    : dtype_(dtype.is_none() ? columns : to_numpy_dtype(dtype)),
       terms_(summation_of(columns, "columns")),
       is_plain_sum_(false) {
   options_.accumulate = to_bool(accumulate, "accumulate");

@@ -8,6 +8,7 @@
 #include <functional>
 #include <string>
 
+#include "arguments.hpp"
 #include "foreign.hpp"
 
 namespace reblock::python {
@@ -16,8 +17,6 @@ namespace {
 
 constexpr std::uint64_t holds_references = 0x01;  // NPY_ITEM_REFCOUNT
 constexpr int builtin_types = 24;                 // NPY_NTYPES_LEGACY: numbers from here on are others' types
-
-std::string text(py::handle value) { return std::string(py::str(value)); }
 
 template <class Values = axis_values>
 Values copy_values(const py::ssize_t* values, std::size_t count) {

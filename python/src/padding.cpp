@@ -16,11 +16,11 @@ struct mode_name {
   const char* name;
   padding_mode mode;
 };
-constexpr mode_name names[] = {{"constant", padding_mode::constant},
-                               {"edge", padding_mode::edge},
-                               {"reflect", padding_mode::reflection},
-                               {"symmetric", padding_mode::symmetric},
-                               {"wrap", padding_mode::wrap}};
+constexpr mode_name mode_names[] = {{"constant", padding_mode::constant},
+                                    {"edge", padding_mode::edge},
+                                    {"reflect", padding_mode::reflection},
+                                    {"symmetric", padding_mode::symmetric},
+                                    {"wrap", padding_mode::wrap}};
 
 /// What others call a mode, in lower case: SciPy's "reflect" is another one, so it has no entry.
 constexpr struct {
@@ -34,7 +34,7 @@ std::string hint_for_mode(py::handle value) {
   if (!PyUnicode_Check(value.ptr())) return "";
   const py::object written = value.attr("lower")();
   const auto suggest = [](const char* ours) { return std::string(": did you mean \"") + ours + "\"?"; };
-  for (const mode_name& known : names) {
+  for (const mode_name& known : mode_names) {
     if (written.equal(py::str(known.name))) return suggest(known.name);
   }
   for (const auto& [theirs, ours] : other_names) {
@@ -71,7 +71,7 @@ padding_mode to_padding_mode(py::handle value) {
   constexpr const char* expected =
       "\"constant\", \"edge\", \"reflect\", \"symmetric\", \"wrap\" or a PaddingMode";
   if (PyUnicode_Check(value.ptr())) {
-    for (const mode_name& known : names) {
+    for (const mode_name& known : mode_names) {
       if (PyUnicode_CompareWithASCIIString(value.ptr(), known.name) == 0) return known.mode;
     }
   } else if (is_int(value)) {

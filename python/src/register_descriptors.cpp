@@ -53,7 +53,8 @@ Examples
 reblock.TensorDesc(reblock.DataType.UINT8, (2, 3), strides=(4, 1))
 )";
 
-constexpr const char* depth_to_space_doc = R"(DepthToSpaceDesc(input, output=None, *, block_size, order='DCR')
+constexpr const char* depth_to_space_desc_doc =
+    R"(DepthToSpaceDesc(input, output=None, *, block_size, order='DCR')
 --
 
 Describes a `depth_to_space`, to be compiled. Its channels are axis 1.
@@ -86,7 +87,8 @@ Examples
 (1, 2, 4, 6)
 )";
 
-constexpr const char* space_to_depth_doc = R"(SpaceToDepthDesc(input, output=None, *, block_size, order='DCR')
+constexpr const char* space_to_depth_desc_doc =
+    R"(SpaceToDepthDesc(input, output=None, *, block_size, order='DCR')
 --
 
 Describes a `space_to_depth`, to be compiled. Its channels are axis 1.
@@ -119,7 +121,7 @@ Examples
 (1, 8, 2, 3)
 )";
 
-constexpr const char* unfold_doc =
+constexpr const char* unfold_desc_doc =
     R"(UnfoldDesc(input, output=None, *, window_sizes, strides=None, dilations=None, start_padding=None, end_padding=None)
 --
 
@@ -154,7 +156,7 @@ Examples
 (1, 9, 9)
 )";
 
-constexpr const char* fold_doc =
+constexpr const char* fold_desc_doc =
     R"(FoldDesc(input, output, *, window_sizes, strides=None, dilations=None, start_padding=None, end_padding=None)
 --
 
@@ -396,10 +398,10 @@ void register_window_desc(py::module_& m, const char* name, const char* doc) {
 void register_descriptors(py::module_& m) {
   register_enums(m);
   register_tensor_desc(m);
-  register_depth_space_desc<depth_to_space_desc>(m, "DepthToSpaceDesc", depth_to_space_doc);
-  register_depth_space_desc<space_to_depth_desc>(m, "SpaceToDepthDesc", space_to_depth_doc);
-  register_window_desc<unfold_desc>(m, "UnfoldDesc", unfold_doc);
-  register_window_desc<fold_desc>(m, "FoldDesc", fold_doc);
+  register_depth_space_desc<depth_to_space_desc>(m, "DepthToSpaceDesc", depth_to_space_desc_doc);
+  register_depth_space_desc<space_to_depth_desc>(m, "SpaceToDepthDesc", space_to_depth_desc_doc);
+  register_window_desc<unfold_desc>(m, "UnfoldDesc", unfold_desc_doc);
+  register_window_desc<fold_desc>(m, "FoldDesc", fold_desc_doc);
 }
 
 }  // namespace reblock::python

@@ -16,8 +16,6 @@ struct word {
   const char* library;
 };
 
-constexpr const char* start_padding = "start_padding";
-
 /// Where a word has more than one meaning, the first counts that the function has a parameter for.
 constexpr word words[] = {
     {"astype", "dtype", "NumPy"},
@@ -43,8 +41,8 @@ constexpr word words[] = {
     {"mode", "order", "ONNX"},
     {"output_size", "output_sizes", "PyTorch"},
     {"pad_mode", "padding_mode", "librosa"},
-    {"padding", start_padding, "PyTorch"},
-    {"pads", start_padding, "ONNX"},
+    {"padding", "start_padding", "PyTorch"},
+    {"pads", "start_padding", "ONNX"},
     {"patch_size", "window_sizes", "scikit-learn"},
     {"rates", "dilations", "TensorFlow"},
     {"roi_size", "window_sizes", "MONAI"},
@@ -74,7 +72,7 @@ std::string letters(std::string_view name) {
 std::string suggest(std::string_view parameter, std::string_view known_as) {
   std::string result = ": did you mean ";
   result += parameter;
-  if (parameter == start_padding && !known_as.empty()) result += "= and end_padding";
+  if (parameter == "start_padding" && !known_as.empty()) result += "= and end_padding";
   result += "=";
   result += known_as;
   return result + "?";
