@@ -8,7 +8,8 @@
 #include <string_view>
 
 #include <reblock/detail/configuration.hpp>
-#include <reblock/detail/simd/compiler.hpp>
+#include <reblock/detail/simd/wide_lookups.hpp>
+#include <reblock/detail/simd/wide_sums.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 

@@ -25,7 +25,7 @@
 #include <reblock/detail/half.hpp>
 #include <reblock/detail/movers/runs.hpp>
 #include <reblock/detail/rounded.hpp>
-#include <reblock/detail/simd/compiler.hpp>
+#include <reblock/detail/simd/wide_lookups.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 

@@ -9,9 +9,9 @@
 #include <span>
 
 #include <reblock/detail/configuration.hpp>
-#include <reblock/detail/simd/compiler.hpp>
 #include <reblock/detail/simd/instruction_sets.hpp>
 #include <reblock/detail/simd/registers.hpp>
+#include <reblock/detail/simd/wide_lookups.hpp>
 #include <reblock/detail/sums/tile.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {

@@ -13,7 +13,6 @@
 #include <reblock/detail/checked.hpp>
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/movers/look_up.hpp>
-#include <reblock/detail/simd/compiler.hpp>
 #include <reblock/detail/sums/tile.hpp>
 #include <reblock/detail/traversal.hpp>
 

@@ -12,7 +12,7 @@
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/costs.hpp>
 #include <reblock/detail/layout.hpp>
-#include <reblock/detail/simd/compiler.hpp>
+#include <reblock/detail/simd/streams.hpp>
 #include <reblock/detail/traversal.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {

@@ -20,7 +20,7 @@
 #include <reblock/detail/movers/wide_streams.hpp>
 #include <reblock/detail/moves/added_zero.hpp>
 #include <reblock/detail/moves/block_lines.hpp>
-#include <reblock/detail/simd/compiler.hpp>
+#include <reblock/detail/simd/streams.hpp>
 #include <reblock/detail/traversal.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {

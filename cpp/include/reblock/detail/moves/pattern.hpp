@@ -18,7 +18,6 @@
 #include <reblock/detail/movers/look_up.hpp>
 #include <reblock/detail/moves/pattern_units.hpp>
 #include <reblock/detail/moves/window_cover.hpp>
-#include <reblock/detail/simd/compiler.hpp>
 #include <reblock/detail/simd/registers.hpp>
 #include <reblock/detail/sums/tile.hpp>
 

@@ -11,7 +11,7 @@
 
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/moves/pattern_units.hpp>
-#include <reblock/detail/simd/compiler.hpp>
+#include <reblock/detail/simd/wide_lookups.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 

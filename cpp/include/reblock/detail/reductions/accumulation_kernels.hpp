@@ -15,7 +15,6 @@
 #include <reblock/detail/half.hpp>
 #include <reblock/detail/reductions/term_values.hpp>
 #include <reblock/detail/rounded.hpp>
-#include <reblock/detail/simd/compiler.hpp>
 #include <reblock/detail/simd/lanes.hpp>
 #include <reblock/detail/sums/tile.hpp>
 

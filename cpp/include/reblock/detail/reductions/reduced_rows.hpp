@@ -16,7 +16,6 @@
 #include <reblock/detail/layout.hpp>
 #include <reblock/detail/reductions/accumulation.hpp>
 #include <reblock/detail/reductions/reduction.hpp>
-#include <reblock/detail/simd/compiler.hpp>
 #include <reblock/detail/simd/lanes.hpp>
 #include <reblock/fold_options.hpp>
 

@@ -21,9 +21,10 @@
 #include <reblock/detail/reductions/accumulation_kernels.hpp>
 #include <reblock/detail/reductions/term_values.hpp>
 #include <reblock/detail/rounded.hpp>
-#include <reblock/detail/simd/compiler.hpp>
 #include <reblock/detail/simd/lanes.hpp>
+#include <reblock/detail/simd/register_bytes.hpp>
 #include <reblock/detail/simd/registers.hpp>
+#include <reblock/detail/simd/wide_sums.hpp>
 #include <reblock/detail/sums/sum_leaves.hpp>
 #include <reblock/detail/sums/tile.hpp>
 

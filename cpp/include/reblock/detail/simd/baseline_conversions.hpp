@@ -18,7 +18,7 @@
 #include <reblock/detail/conversions/run_steps.hpp>
 #include <reblock/detail/element_type.hpp>
 #include <reblock/detail/half.hpp>
-#include <reblock/detail/simd/compiler.hpp>
+#include <reblock/detail/simd/register_bytes.hpp>
 #include <reblock/detail/simd/registers.hpp>
 
 #if defined(__GNUC__) && (defined(__x86_64__) || defined(__aarch64__))

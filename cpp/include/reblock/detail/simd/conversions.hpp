@@ -19,9 +19,9 @@
 #include <reblock/detail/element_type.hpp>
 #include <reblock/detail/instruction_set.hpp>
 #include <reblock/detail/simd/baseline_conversions.hpp>
-#include <reblock/detail/simd/compiler.hpp>
 #include <reblock/detail/simd/look_up_results.hpp>
 #include <reblock/detail/simd/spaced_words.hpp>
+#include <reblock/detail/simd/wide_sums.hpp>
 
 #if defined(__GNUC__) && defined(__x86_64__)
 

@@ -17,8 +17,9 @@
 #include <reblock/detail/movers/runs.hpp>
 #include <reblock/detail/movers/stream_block.hpp>
 #include <reblock/detail/moves/added_zero.hpp>
-#include <reblock/detail/simd/compiler.hpp>
+#include <reblock/detail/simd/register_bytes.hpp>
 #include <reblock/detail/simd/registers.hpp>
+#include <reblock/detail/simd/streams.hpp>
 #include <reblock/detail/sums/row_terms.hpp>
 #include <reblock/detail/sums/tile.hpp>
 

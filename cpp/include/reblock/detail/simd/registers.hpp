@@ -13,7 +13,8 @@
 #include <utility>
 
 #include <reblock/detail/configuration.hpp>
-#include <reblock/detail/simd/compiler.hpp>
+#include <reblock/detail/simd/register_bytes.hpp>
+#include <reblock/detail/simd/streams.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 

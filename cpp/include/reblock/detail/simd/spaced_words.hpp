@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // These classes make a register of words of bytes that are 2 to most_spacing bytes apart. Each is compiled for one instruction
-// set, as in compiler.hpp.
+// set.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,6 @@
 #include <cstring>
 
 #include <reblock/detail/configuration.hpp>
-#include <reblock/detail/simd/compiler.hpp>
 #include <reblock/detail/simd/wide_registers.hpp>
 
 #if defined(__GNUC__) && defined(__x86_64__)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // These functions use registers of 64 bytes, with AVX-512 VBMI: they load and store parts, and pick elements from two
-// registers. Each function is compiled for this instruction set, as in compiler.hpp.
+// registers. Each function is compiled for this instruction set.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,10 @@
 #include <utility>
 
 #include <reblock/detail/configuration.hpp>
-#include <reblock/detail/simd/compiler.hpp>
+#include <reblock/detail/simd/register_bytes.hpp>
 #include <reblock/detail/simd/registers.hpp>
+#include <reblock/detail/simd/streams.hpp>
+#include <reblock/detail/simd/wide_lookups.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 

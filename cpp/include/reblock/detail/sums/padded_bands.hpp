@@ -21,7 +21,7 @@
 #include <reblock/detail/reductions/accumulation.hpp>
 #include <reblock/detail/reductions/reduced_rows.hpp>
 #include <reblock/detail/reductions/reduction.hpp>
-#include <reblock/detail/simd/compiler.hpp>
+#include <reblock/detail/simd/streams.hpp>
 #include <reblock/detail/sums/padded_sum_axis.hpp>
 #include <reblock/fold_options.hpp>
 

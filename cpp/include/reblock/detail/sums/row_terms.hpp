@@ -9,7 +9,7 @@
 #include <span>
 
 #include <reblock/detail/configuration.hpp>
-#include <reblock/detail/simd/compiler.hpp>
+#include <reblock/detail/simd/wide_sums.hpp>
 #include <reblock/detail/sums/tile.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {

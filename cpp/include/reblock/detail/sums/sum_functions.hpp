@@ -18,8 +18,9 @@
 #include <reblock/detail/instruction_set.hpp>
 #include <reblock/detail/moves/added_zero.hpp>
 #include <reblock/detail/reductions/reduction_functions.hpp>
-#include <reblock/detail/simd/compiler.hpp>
+#include <reblock/detail/simd/in_wide_registers.hpp>
 #include <reblock/detail/simd/lanes.hpp>
+#include <reblock/detail/simd/register_bytes.hpp>
 #include <reblock/detail/simd/registers.hpp>
 #include <reblock/detail/sums/sum_leaves.hpp>
 #include <reblock/detail/sums/sum_traits.hpp>

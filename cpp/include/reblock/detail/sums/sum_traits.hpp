@@ -11,7 +11,6 @@
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/half.hpp>
 #include <reblock/detail/rounded.hpp>
-#include <reblock/detail/simd/compiler.hpp>
 #include <reblock/detail/sums/summand.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {

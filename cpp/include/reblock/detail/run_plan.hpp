@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// This header runs plans of every kind.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <reblock/axis_values.hpp>
+#include <reblock/detail/chunks.hpp>
+#include <reblock/detail/configuration.hpp>
+#include <reblock/detail/conversions/converted_moves.hpp>
+#include <reblock/detail/executor_reference.hpp>
+#include <reblock/detail/moves/lookup_move.hpp>
+#include <reblock/detail/moves/move_plan.hpp>
+#include <reblock/detail/moves/padded_runner.hpp>
+#include <reblock/detail/moves/padded_windows.hpp>
+#include <reblock/detail/moves/window_plan.hpp>
+#include <reblock/detail/reductions/weighed_terms.hpp>
+#include <reblock/detail/sums/accumulated_move.hpp>
+#include <reblock/detail/sums/gather.hpp>
+#include <reblock/detail/sums/padded_sums.hpp>
+#include <reblock/detail/sums/run_padded_sums.hpp>
+#include <reblock/detail/sums/scatter.hpp>
+#include <reblock/detail/sums/scatter_runner.hpp>
+#include <reblock/detail/sums/separate_windows.hpp>
+#include <reblock/detail/sums/single_terms.hpp>
+#include <reblock/detail/sums/sum_image.hpp>
+#include <reblock/detail/sums/sum_sweep.hpp>
+#include <reblock/detail/sums/sweep_runner.hpp>
+
+namespace reblock::inline REBLOCK_NAMESPACE::detail {
+
+/// A run_request says where a plan runs, and who runs its chunks.
+struct run_request {
+  const std::byte* source;
+  std::byte* destination;
+  const executor_reference& by;
+  std::int64_t concurrency;
+};
+
+/// Runs one of the ways to move a layout.
+template <class Way>
+void run_way(const Way& way, const run_request& how) noexcept {
+  run_chunks_of_pieces(way, how.source, how.destination, how.by, how.concurrency,
+                       [](const Way& part, const std::byte* source, std::byte* destination) {
+                         part.run(source, destination);
+                       });
+}
+
+/// run_planned runs a plan of any kind.
+REBLOCK_ENGINE_FUNCTION void run_planned(const move_plan& moves, const run_request& how) noexcept {
+  moves.visit([&](const auto& way) { run_way(way, how); });
+}
+
+REBLOCK_ENGINE_FUNCTION void run_planned(const lookup_move& lookups, const run_request& how) noexcept {
+  run_way(lookups, how);
+}
+
+REBLOCK_ENGINE_FUNCTION void run_planned(const window_plan& windows, const run_request& how) noexcept {
+  windows.visit([&](const auto& way) { run_way(way, how); });
+}
+
+REBLOCK_ENGINE_FUNCTION void run_planned(const gather& sums, const run_request& how) noexcept {
+  run_chunks_of_sums(sums, how.source, how.destination, how.by, how.concurrency);
+}
+
+REBLOCK_ENGINE_FUNCTION void run_planned(const sum_sweep& sweep, const run_request& how) noexcept {
+  run_shared_sums(sweep, how.source, how.destination, how.by, how.concurrency);
+}
+
+REBLOCK_ENGINE_FUNCTION void run_planned(const scatter& sums, const run_request& how) noexcept {
+  run_shared_sums(sums, how.source, how.destination, how.by, how.concurrency);
+}
+
+REBLOCK_ENGINE_FUNCTION void run_planned(const single_terms& terms, const run_request& how) noexcept {
+  if (!terms.are_sums())
+    return run_chunks_of_pieces(terms, how.source, how.destination, how.by, how.concurrency,
+                                run_single_terms);
+  run_planned(terms.moves(), {how.source + terms.source_offset(),
+                              how.destination + terms.destination_offset(), how.by, how.concurrency});
+}
+
+REBLOCK_ENGINE_FUNCTION void run_planned(const separate_windows& windows, const run_request& how) noexcept {
+  windows.clear(how.destination);
+  windows.for_each_part([&](const single_terms& part, const axis_values&) { run_planned(part, how); });
+}
+
+REBLOCK_ENGINE_FUNCTION void run_planned(const accumulated_windows& windows,
+                                         const run_request& how) noexcept {
+  windows.for_each_part([&](const accumulated_move& part) { run_way(part, how); });
+}
+
+REBLOCK_ENGINE_FUNCTION void run_planned(const weighed_windows& weighed, const run_request& how) noexcept {
+  weighed.windows().clear(how.destination);
+  weighed.windows().for_each_part([&](const single_terms& part, const axis_values& first) {
+    run_chunks_of_pieces(part, how.source, how.destination, how.by, how.concurrency,
+                         [&](const single_terms& chunk, const std::byte* source, std::byte* destination) {
+                           weighed.run(chunk, first, source, destination);
+                         });
+  });
+}
+
+/// Sums of a part of an image. The other positions have no terms and are set to 0 before.
+template <class Sums>
+struct cleared_sums {
+  sum_image image;
+  Sums sums;
+};
+
+template <class Sums>
+void run_planned(const cleared_sums<Sums>& cleared, const run_request& how) noexcept {
+  cleared.image.clear(cleared.image.whole(), how.destination);
+  run_planned(cleared.sums, how);
+}
+
+REBLOCK_ENGINE_FUNCTION void run_planned(const padded_move& padded, const run_request& how) noexcept {
+  run_way(padded, how);
+}
+
+REBLOCK_ENGINE_FUNCTION void run_planned(const converted_move& conversion, const run_request& how) noexcept {
+  run_chunks_of_pieces(conversion, how.source, how.destination, how.by, how.concurrency, run_converted);
+}
+
+REBLOCK_ENGINE_FUNCTION void run_planned(const padded_sums& sums, const run_request& how) noexcept {
+  run_padded_sums(sums, how.source, how.destination, how.by, how.concurrency);
+}
+
+}  // namespace reblock::inline REBLOCK_NAMESPACE::detail

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// This header chooses the cheapest way of fold to add.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+#include <reblock/detail/any_plan.hpp>
+#include <reblock/detail/configuration.hpp>
+#include <reblock/detail/engine.hpp>
+#include <reblock/detail/layout.hpp>
+#include <reblock/detail/moves/added_zero.hpp>
+#include <reblock/detail/moves/move_plan.hpp>
+#include <reblock/detail/reductions/find_reduction.hpp>
+#include <reblock/detail/simplify.hpp>
+#include <reblock/detail/sums/accumulated_move.hpp>
+#include <reblock/detail/sums/gather.hpp>
+#include <reblock/detail/sums/padded_sums.hpp>
+#include <reblock/detail/sums/scatter.hpp>
+#include <reblock/detail/sums/separate_windows.hpp>
+#include <reblock/detail/sums/single_terms.hpp>
+#include <reblock/detail/sums/sum_image.hpp>
+#include <reblock/detail/sums/sum_sweep.hpp>
+#include <reblock/detail/sums/summation.hpp>
+#include <reblock/detail/sums/sweep_search.hpp>
+#include <reblock/padding_mode.hpp>
+
+namespace reblock::inline REBLOCK_NAMESPACE::detail {
+
+/// Plans a fold whose positions have exactly one term each.
+REBLOCK_ENGINE_FUNCTION [[gnu::noinline]] void place_single_terms(void* room, const sum_request& request,
+                                                                  const single_sums& add_to_zero) noexcept {
+  layout windows;
+  windows.take(request.moves);
+  drop_idle_bounds(windows);
+  place<single_terms>(room, windows, request.sum.element_size, add_to_zero, false);
+}
+
+/// Plans sums of the positions that windows can reach. The `image` has all positions.
+template <class Sums>
+void place_reachable(void* room, const sum_image& image, const Sums& sums, bool clears) noexcept {
+  if (clears) {
+    place<cleared_sums<Sums>>(room, image, sums);
+  } else {
+    place<Sums>(room, sums);
+  }
+}
+
+/// Plans a fold as a sweep, as a scatter, or as sums of columns in place, if this costs less than `least` cycles.
+REBLOCK_ENGINE_FUNCTION [[gnu::noinline]] void place_overlapping(void* room, const sum_request& request,
+                                                                 const sum_functions& sum,
+                                                                 double least) noexcept {
+  const sum_image image(request);
+  sum_request reachable = request;
+  const bool clears = keep_reachable(reachable) && !request.accumulates;
+  const gather pieces(reachable, &sum);
+  const scatter rows(request, sum);
+  least = std::min({least, pieces.cost(), rows.cost()});
+  if (const sum_sweep sweep(reachable, sum); sweep.cost() < least) {
+    place_reachable(room, image, sweep, clears);
+  } else if (rows.cost() <= least) {
+    place<scatter>(room, rows);
+  } else if (pieces.cost() <= least) {
+    place_reachable(room, image, pieces, clears);
+  }
+}
+
+/// Plans a fold whose windows share no position, if it is one. Returns the cost in cycles, or infinity.
+REBLOCK_ENGINE_FUNCTION [[gnu::noinline]] double place_separate(void* room, const sum_request& request,
+                                                                const sum_functions& sum) noexcept {
+  if (!separate_windows::can_make(request)) return std::numeric_limits<double>::infinity();
+  if (request.accumulates) return ways_of(request).plan_accumulated(room, request, sum);
+  return place<separate_windows>(room, request, &sum).cost();
+}
+
+/// Plans the sums of fold. If each position has exactly one term, it plans moves alone. For an output without elements it
+/// computes nothing, because the other extents may have any value.
+REBLOCK_ENGINE_FUNCTION void place_sums(void* room, const sum_request& request,
+                                        const sum_functions& sum) noexcept {
+  const std::int64_t element_size = request.sum.element_size;
+  if (std::count(request.extents.begin(), request.extents.end(), 0) != 0) {
+    place<move_plan>(room, no_moves(), element_size);
+  } else if (request.mode != padding_mode::constant) {
+    place<padded_sums>(room, padded_sums{request, sum_padded, &sum.sum_padded});
+  } else if (!request.accumulates && covers_once(request.moves, request.extents)) {
+    if (sum.add_to_zero.add != nullptr) return place_single_terms(room, request, sum.add_to_zero);
+    place<move_plan>(room, request.moves, element_size);
+  } else {
+    place_overlapping(room, request, sum, place_separate(room, request, sum));
+  }
+}
+
+/// Plans sums of windows that share no position onto an image. Returns the cost in cycles.
+REBLOCK_ENGINE_DEFINITION double place_accumulated(void* room, const sum_request& request,
+                                                   const sum_functions& sum) noexcept {
+  return place<accumulated_windows>(room, request, sum).cost();
+}
+
+}  // namespace reblock::inline REBLOCK_NAMESPACE::detail
