@@ -50,9 +50,10 @@ struct mover_costs {
   double call = 40;
   double block = 3;
   double place = 0.7;
-  /// Bytes per cycle in squares of elements of 1, 2, 4, 8 and 16 bytes, by registers of 16, 32 and 64 bytes.
+  /// Bytes per cycle in squares of elements of 1, 2, 4, 8 and 16 bytes, by registers of 16, 32 and 64 bytes. Rows of squares.
   std::array<std::array<double, 5>, 3> squares = {
       {{4.6, 6.1, 6.9, 6.4, 5}, {6.5, 7.5, 7.7, 7.2, 7}, {0, 0, 7.7, 8, 8}}};
+  double square_rows = 2.5;
   /// Few streams: a row of each, a shuffle of a register, the shuffles of three streams of elements of 1, 2, 4 and 8 bytes,
   /// and loading and storing a register, or one of its lanes.
   double row = 5;
@@ -100,9 +101,10 @@ struct mover_costs {
   double plane = 35;
   double border = 4;
   std::int64_t least_streamed_row = 256;
-  /// Looking bytes up: a factor for a table's own cost, an additional cost of a byte, a call for some pieces, the least cost
-  /// of a byte, and making a table.
+  /// Looking bytes up: a factor for a table's own cost, another one for elements of at least 8 bytes, an additional cost of a
+  /// byte, a call for some pieces, the least cost of a byte, and making a table.
   double lookup_factor = 0.8;
+  double lookup_word = 1.15;
   double lookup_byte = 0.07;
   double lookup_call = 70;
   /// A byte that is looked up, in addition, if lines evict each other before their rest is read.
@@ -161,12 +163,19 @@ struct conversion_costs {
 };
 
 /// Windows of a padded image, in cycles. By way of a buffer: a block; a factor for all estimates of blocks, because those at
-/// edges differ; another one if the buffer has channels first, because its pieces at edges are planned apart. Shifted planes
-/// with other padding than zeros: a byte, a plane, a row, and each column of a row that may be outside.
+/// edges differ; another one if the buffer has channels first, because its pieces at edges are planned apart. Windows at edges
+/// that move without a buffer: a box and a unit. Elements of fewer bytes that more windows read than some take so many times
+/// as long as estimated without a buffer. Shifted planes with other padding than zeros: a byte, a plane, a row, and
+/// each column of a row that may be outside.
 struct padding_costs {
   static constexpr double block = 250;
   static constexpr double factor = 1.15;
   static constexpr double channels_first = 1.3;
+  static constexpr double edge_box = 80;
+  static constexpr double edge_unit = 2;
+  static constexpr std::int64_t least_shared = 4;
+  static constexpr double most_readers = 1.5;
+  static constexpr double shared = 1.5;
   static constexpr double plane_byte = 0.045;
   static constexpr double plane = 45;
   static constexpr double plane_row = 1.6;

@@ -9,12 +9,13 @@
 #include <reblock/axis_values.hpp>
 #include <reblock/detail/chunks.hpp>
 #include <reblock/detail/configuration.hpp>
-#include <reblock/detail/conversions/converted_moves.hpp>
+#include <reblock/detail/conversions/converted_runner.hpp>
 #include <reblock/detail/executor_reference.hpp>
 #include <reblock/detail/moves/lookup_move.hpp>
 #include <reblock/detail/moves/move_plan.hpp>
 #include <reblock/detail/moves/padded_runner.hpp>
 #include <reblock/detail/moves/padded_windows.hpp>
+#include <reblock/detail/moves/split_windows.hpp>
 #include <reblock/detail/moves/window_plan.hpp>
 #include <reblock/detail/reductions/weighed_terms.hpp>
 #include <reblock/detail/sums/accumulated_move.hpp>
@@ -55,6 +56,11 @@ REBLOCK_ENGINE_FUNCTION void run_planned(const move_plan& moves, const run_reque
 
 REBLOCK_ENGINE_FUNCTION void run_planned(const lookup_move& lookups, const run_request& how) noexcept {
   run_way(lookups, how);
+}
+
+REBLOCK_ENGINE_FUNCTION void run_way(const split_windows& windows, const run_request& how) noexcept {
+  run_planned(windows.inside(), how);
+  run_way(windows.edges(), how);
 }
 
 REBLOCK_ENGINE_FUNCTION void run_planned(const window_plan& windows, const run_request& how) noexcept {

@@ -12,7 +12,7 @@
 #include <doctest/doctest.h>
 
 #include <reblock/detail/conversions/conversion_request.hpp>
-#include <reblock/detail/conversions/converted_moves.hpp>
+#include <reblock/detail/conversions/converted_runner.hpp>
 #include <reblock/detail/element_type.hpp>
 #include <reblock/detail/moves/blocks.hpp>
 

@@ -19,8 +19,8 @@
 #include <reblock/detail/conversions/run_conversion.hpp>
 #include <reblock/detail/engine.hpp>
 #include <reblock/detail/layout.hpp>
-#include <reblock/detail/movers/runs.hpp>
 #include <reblock/detail/moves/blocks.hpp>
+#include <reblock/detail/moves/box_copy.hpp>
 #include <reblock/detail/moves/lookup_move.hpp>
 #include <reblock/detail/moves/offers.hpp>
 #include <reblock/detail/moves/padded_axis.hpp>
@@ -47,25 +47,6 @@ class padded_runner {
 
  private:
   friend class padded_move;
-
-  /// A piece is a box of units that follow each other evenly on both sides. Strides are in bytes.
-  struct piece_axis {
-    std::int64_t count;
-    std::int64_t source_stride;
-    std::int64_t buffer_stride;
-    friend constexpr bool operator==(const piece_axis&, const piece_axis&) = default;
-  };
-  struct piece {
-    std::array<piece_axis, padded_move::most_buffered> axes;  ///< the innermost first
-    std::size_t rank = 0;
-    std::int64_t unit = 1;  ///< bytes
-
-    std::int64_t units() const noexcept {
-      std::int64_t all = 1;
-      for (std::size_t k = 0; k < rank; ++k) all *= axes[k].count;
-      return all;
-    }
-  };
 
   void walk(std::size_t i, std::int64_t source, std::int64_t destination) noexcept {
     if (i == move_.whole_.rank) return move_block(source, destination);
@@ -224,7 +205,7 @@ class padded_runner {
   /// Repeats what the buffer holds of periodic axes.
   void repeat() noexcept {
     if (move_.mode() == padding_mode::constant) return;
-    piece held;
+    copied_box held;
     held.rank = move_.part_rank_;
     held.unit = move_.unit_;
     for (std::size_t k = 0; k < held.rank; ++k) {
@@ -235,85 +216,27 @@ class padded_runner {
       const std::int64_t extent = move_.part_[k].extent;
       for (std::int64_t filled = stored_[k].end; filled < extent; filled += held.axes[k].count) {
         held.axes[k].count = std::min(filled, extent - filled);
-        copy(held, buffer_.data(), buffer_.data() + filled * held.axes[k].buffer_stride);
+        copy(held, buffer_.data(), buffer_.data() + filled * held.axes[k].destination_stride);
       }
       held.axes[k].count = extent;
     }
   }
 
-  void copy(const piece& whole, const std::byte* source, std::byte* to) noexcept {
-    piece merged;
+  void copy(const copied_box& whole, const std::byte* source, std::byte* to) noexcept {
+    copied_box merged;
     merged.unit = whole.unit;
-    for (std::size_t k = 0; k < whole.rank; ++k) {
-      const piece_axis& next = whole.axes[k];
-      if (next.count == 1) continue;
-      if (merged.rank > 0) {
-        piece_axis& last = merged.axes[merged.rank - 1];
-        if (next.source_stride == last.count * last.source_stride &&
-            next.buffer_stride == last.count * last.buffer_stride) {
-          last.count *= next.count;
-          continue;
-        }
-      }
-      merged.axes[merged.rank++] = next;
-    }
-    if (merged.rank == 0) merged.axes[merged.rank++] = {1, merged.unit, merged.unit};
-    const piece_axis& inner = merged.axes[0];
-    if (inner.source_stride == merged.unit && inner.buffer_stride == merged.unit) {
-      return copy_runs(merged, merged.rank, source, to, copy_contiguous);
-    }
+    for (std::size_t k = 0; k < whole.rank; ++k) merged.add(whole.axes[k]);
     constexpr std::int64_t worth_planning = 1024;  // units
-    if (merged.units() >= worth_planning) return copy_as_planned(merged, source, to);
-    for (std::size_t k = 1; k < merged.rank; ++k) {
-      if (merged.axes[k].count > merged.axes[0].count) std::swap(merged.axes[0], merged.axes[k]);
-    }
-    copy_runs(merged, merged.rank, source, to, copier_of(merged.unit));
-  }
-
-  /// A run_copier copies a run, the innermost axis of a piece.
-  using run_copier = void (*)(const piece_axis& run, const std::byte* source, std::byte* to);
-
-  static void copy_contiguous(const piece_axis& run, const std::byte* source, std::byte* to) noexcept {
-    copy_run(to, source, static_cast<std::size_t>(run.count * run.buffer_stride));
-  }
-  template <std::size_t Size>
-  static void copy_units(const piece_axis& run, const std::byte* source, std::byte* to) noexcept {
-    const piece_axis held = run;  // a copy, which no store can change
-    for (std::int64_t i = 0; i < held.count; ++i)
-      std::memcpy(to + i * held.buffer_stride, source + i * held.source_stride, Size);
-  }
-  static run_copier copier_of(std::int64_t unit) noexcept {
-    switch (unit) {
-      case 1: return copy_units<1>;
-      case 2: return copy_units<2>;
-      case 4: return copy_units<4>;
-      case 8: return copy_units<8>;
-      default: return copy_units<16>;
-    }
-  }
-
-  /// Copies the runs along the first `count` axes.
-  [[gnu::noinline]] static void copy_runs(const piece& merged, std::size_t count, const std::byte* source,
-                                          std::byte* to, run_copier copy_one) noexcept {
-    if (count == 1) return copy_one(merged.axes[0], source, to);
-    const piece_axis axis = merged.axes[count - 1];
-    for (std::int64_t i = 0; i < axis.count; ++i) {
-      const std::byte* const from = source + wrapping_multiply(i, axis.source_stride);
-      std::byte* const at = to + i * axis.buffer_stride;
-      if (count == 2) {
-        copy_one(merged.axes[0], from, at);
-      } else {
-        copy_runs(merged, count - 1, from, at, copy_one);
-      }
-    }
+    if (!merged.has_runs() && merged.units() >= worth_planning) return copy_as_planned(merged, source, to);
+    merged.copy(source, to);
   }
 
   /// Copies many units whose runs differ on both sides: the same mover as for any layout.
-  [[gnu::noinline]] void copy_as_planned(const piece& merged, const std::byte* source,
+  [[gnu::noinline]] void copy_as_planned(const copied_box& merged, const std::byte* source,
                                          std::byte* to) noexcept {
     layout moves;
     for (std::size_t k = 0; k < merged.rank; ++k) {
-      moves.add({merged.axes[k].count, merged.axes[k].source_stride, merged.axes[k].buffer_stride});
+      moves.add({merged.axes[k].count, merged.axes[k].source_stride, merged.axes[k].destination_stride});
     }
     in_.run(moves, merged.unit, buffered_side::destination, source, to);
   }
@@ -327,7 +250,7 @@ class padded_runner {
   bool has_value_ = false;
   std::int64_t channel_ = 0;  ///< the first one of a block
   std::array<factor_axis, 2> axes_in_run_;
-  piece piece_;
+  copied_box piece_;  ///< units of the part that follow each other evenly on both sides
   remembered_moves<4> in_;
   alignas(64) std::array<std::byte, padded_buffer_bytes + readable_slack> buffer_;
 };

@@ -28,6 +28,7 @@
 #include <reblock/detail/layout.hpp>
 #include <reblock/detail/moves/axis_order.hpp>
 #include <reblock/detail/moves/blocks.hpp>
+#include <reblock/detail/moves/box_copy.hpp>
 #include <reblock/detail/moves/lookup_move.hpp>
 #include <reblock/detail/moves/move_plan.hpp>
 #include <reblock/detail/moves/offers.hpp>
@@ -89,6 +90,8 @@ class padded_move {
     std::int64_t step = 1;           ///< from one position in the buffer to the next
     std::size_t bound = no_bound;
     std::size_t axis = 0;  ///< axis of the layout, if the axis has no bound
+
+    friend constexpr bool operator==(const buffered_axis&, const buffered_axis&) = default;
   };
 
   /// Of n, c, an element's units, and one for each spatial axis.
@@ -116,14 +119,14 @@ class padded_move {
 
   void split_elements(const padded_request& request) noexcept;
   std::size_t list_part(buffered_axes& part, part_order order) const noexcept;
-  double cost_of_part(part_order order, instruction_set set) noexcept;
-  double plan_block(part_order order, instruction_set set) noexcept;
+  double cost_of_part(const buffered_axes& part, std::size_t rank, instruction_set set) const noexcept;
+  double offer_order(part_order order, instruction_set set, double limit) noexcept;
   void grow_runs(std::int64_t layout_axis::* stride, const std::array<bool, max_axes>& singles,
                  std::int64_t bytes) noexcept;
   void grow(std::size_t i, std::int64_t limit, std::int64_t room) noexcept;
   void choose_blocks() noexcept;
   layout into_buffer() const noexcept;
-  layout out_of_buffer() const noexcept;
+  layout out_of_buffer(const buffered_axes& part, std::size_t rank) const noexcept;
 
   layout whole_;  ///< the walked axes, the longest destination stride first
   std::array<std::int64_t, max_axes> at_once_;
@@ -150,7 +153,7 @@ class padded_move {
 
 /// Elements of other sizes than registers move in units, along an axis of their own.
 inline void padded_move::split_elements(const padded_request& request) noexcept {
-  while (unit_ < 16 && element_size_ % (2 * unit_) == 0) unit_ *= 2;
+  unit_ = unit_of(element_size_);
   source_unit_ = converts() ? static_cast<std::int64_t>(conversion_.source_size()) : unit_;
   whole_.take(request.moves);
   for (std::size_t b = 0; b < whole_.bound_count; ++b) {
@@ -329,14 +332,14 @@ inline layout padded_move::into_buffer() const noexcept {
 }
 
 /// Describes the moves of a block from the buffer to the columns.
-inline layout padded_move::out_of_buffer() const noexcept {
+inline layout padded_move::out_of_buffer(const buffered_axes& part, std::size_t rank) const noexcept {
   layout out;
   for (std::size_t i = 0; i < whole_.rank; ++i) {
     const layout_axis& axis = whole_.axes[i];
     const auto is_own = [&](const buffered_axis& other) {
       return axis.bounded() ? other.bound == axis.bound : other.bound == no_bound && other.axis == i;
     };
-    const buffered_axis& own = *std::find_if(part_.begin(), part_.begin() + part_rank_, is_own);
+    const buffered_axis& own = *std::find_if(part.begin(), part.begin() + rank, is_own);
     const std::int64_t steps =
         axis.bounded() ? axis.bound_step / own.step : 1;  // exact if there is a second index
     // it may wrap only if there is no second index
@@ -363,13 +366,13 @@ inline layout padded_move::out_of_buffer() const noexcept {
        });
 }
 
-/// Estimates the cycles to bring a block's part of the image into the buffer, in this order of its axes.
-[[gnu::noinline]] inline double padded_move::cost_of_part(part_order order, instruction_set set) noexcept {
-  part_rank_ = list_part(part_, order);
+/// Estimates the cycles to bring a block's part of the image into the buffer.
+inline double padded_move::cost_of_part(const buffered_axes& part, std::size_t rank,
+                                        instruction_set set) const noexcept {
   layout in;
   in.source_run = whole_.source_run;
-  for (std::size_t k = 0; k < part_rank_; ++k) {
-    const buffered_axis& axis = part_[k];
+  for (std::size_t k = 0; k < rank; ++k) {
+    const buffered_axis& axis = part[k];
     std::int64_t extent = axis.extent;
     if (axis.bound != no_bound) {  // what reaches beyond the image is not read there
       const std::int64_t inside = ceil_divide(whole_.bounds[axis.bound].extent, axis.step);
@@ -381,11 +384,22 @@ inline layout padded_move::out_of_buffer() const noexcept {
   return offer_block(in, size, set, buffered_side::destination).cost;
 }
 
-/// Plans a block with this order of the buffer's axes, and estimates its cycles.
-[[gnu::noinline]] inline double padded_move::plan_block(part_order order, instruction_set set) noexcept {
-  const double of_part = cost_of_part(order, set);
-  new (&out_) move_plan(out_of_buffer(), unit_, set);
-  return of_part + out_.cost();
+/// Takes this order of the buffer's axes if a block then needs less than `limit` cycles. Returns these cycles, or the limit.
+[[gnu::noinline]] inline double padded_move::offer_order(part_order order, instruction_set set,
+                                                         double limit) noexcept {
+  buffered_axes part;
+  const std::size_t rank = list_part(part, order);
+  if (part_rank_ == rank && std::equal(part.begin(), part.begin() + rank, part_.begin())) return limit;
+  const double of_part = cost_of_part(part, rank, set);
+  if (of_part >= limit) return limit;
+  const move_plan out(out_of_buffer(part, rank), unit_, set);
+  const double factor = order == part_order::channels_first ? padding_costs::channels_first : 1;
+  const double cost = factor * (of_part + out.cost());
+  if (cost >= limit) return limit;
+  part_ = part;
+  part_rank_ = rank;
+  new (&out_) move_plan(out);
+  return cost;
 }
 
 inline void padded_move::set_out(const padded_request& request, instruction_set set) noexcept {
@@ -394,22 +408,9 @@ inline void padded_move::set_out(const padded_request& request, instruction_set 
   if (empty_) return;
   split_elements(request);
   choose_blocks();
-  part_order best = part_order::by_destination;
-  part_order planned = best;
-  double of_block = plan_block(best, set);
+  double of_block = offer_order(part_order::by_destination, set, std::numeric_limits<double>::infinity());
   for (const part_order order : {part_order::by_source, part_order::channels_first}) {
-    if (converts() || cost_of_part(order, set) >= of_block) continue;
-    planned = order;
-    const double factor = order == part_order::channels_first ? padding_costs::channels_first : 1;
-    const double cost = factor * plan_block(order, set);
-    if (cost >= of_block) continue;
-    best = order;
-    of_block = cost;
-  }
-  if (planned == best) {
-    part_rank_ = list_part(part_, best);
-  } else {
-    plan_block(best, set);
+    if (!converts()) of_block = offer_order(order, set, of_block);
   }
   double blocks = 1;
   for (std::size_t i = 0; i < whole_.rank; ++i)

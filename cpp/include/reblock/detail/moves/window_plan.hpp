@@ -19,6 +19,7 @@
 #include <reblock/detail/moves/padded_runner.hpp>
 #include <reblock/detail/moves/padded_windows.hpp>
 #include <reblock/detail/moves/plane_move.hpp>
+#include <reblock/detail/moves/split_windows.hpp>
 #include <reblock/detail/simplify.hpp>
 #include <reblock/padding_mode.hpp>
 
@@ -34,7 +35,7 @@ constexpr bool needs_window_plan(const layout& moves, std::int64_t element_size)
 }
 
 /// A window_plan is trivially copyable.
-class window_plan : public cheapest_way<lookup_move, plane_move, padded_move> {
+class window_plan : public cheapest_way<lookup_move, plane_move, padded_move, split_windows> {
  public:
   /// Plans to move every element of `request`. Requires that the destination does not overlap itself, and
   /// needs_window_plan().
@@ -50,6 +51,7 @@ class window_plan : public cheapest_way<lookup_move, plane_move, padded_move> {
     offer_planes(simple, size, set, request, has_value);
     if (costs.is_worth_table(cost_, bytes)) offer_lookups(simple, size, set, request, has_value);
     if (costs.is_worth_search(cost_, bytes)) offer_buffer(request, set);
+    if (costs.is_worth_search(cost_, bytes)) offer_split(request, set);
   }
 
  private:
@@ -78,6 +80,13 @@ class window_plan : public cheapest_way<lookup_move, plane_move, padded_move> {
     if (buffered.cost() >= cost_) return;
     hold<padded_move>(buffered);
     cost_ = buffered.cost();
+  }
+  [[gnu::noinline]] void offer_split(const padded_request& request, instruction_set set) noexcept {
+    split_windows split;
+    const double cost = split.plan(request, set, cost_);
+    if (cost >= cost_) return;
+    hold<split_windows>(split);
+    cost_ = cost;
   }
 };
 static_assert(std::is_trivially_copyable_v<window_plan>);

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// split_windows moves the windows inside an image apart from those that reach its padding. Windows inside have no bounds, so
+// any mover may take them. This is fast if windows share few elements: a buffer would copy each element once more.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+#include <reblock/detail/checked.hpp>
+#include <reblock/detail/configuration.hpp>
+#include <reblock/detail/costs.hpp>
+#include <reblock/detail/engine.hpp>
+#include <reblock/detail/instruction_set.hpp>
+#include <reblock/detail/layout.hpp>
+#include <reblock/detail/moves/box_copy.hpp>
+#include <reblock/detail/moves/move_plan.hpp>
+#include <reblock/detail/simplify.hpp>
+#include <reblock/padding_mode.hpp>
+
+namespace reblock::inline REBLOCK_NAMESPACE::detail {
+
+/// edge_windows are the windows of an image that reach beyond it. They are moved box by box: a box has one window along each
+/// axis where windows reach beyond the image, and those elements of it that lie inside, before or after the image. It is
+/// trivially copyable.
+class edge_windows {
+ public:
+  /// Takes windows whose padding has the constant mode. Requires an element size of at most most_padding_bytes if a value of
+  /// the padding is not 0. Returns whether there are windows inside.
+  bool find(const padded_request& request) noexcept {
+    whole_.take(request.moves);
+    size_ = request.element_size;
+    value_ = request.value;
+    for (std::size_t b = 0; b < whole_.bound_count; ++b) {
+      if (whole_.bounds[b].mode != padding_mode::constant || !find_axes(b)) return false;
+    }
+    return true;
+  }
+
+  /// Describes the windows inside. Their bounds always hold.
+  layout inside() const noexcept {
+    layout moves;
+    moves.take(whole_);
+    moves.whole_bytes = total_bytes(whole_, size_);
+    for (std::size_t b = 0; b < whole_.bound_count; ++b)
+      moves.narrow(bounded_[b].windows, bounded_[b].inside.begin, bounded_[b].inside.end);
+    return moves;
+  }
+
+  /// Estimates the cycles of all boxes.
+  double cost() const noexcept {
+    double boxes = 1;
+    double all = 1;
+    double within = 1;
+    for (std::size_t i = 0; i < whole_.rank; ++i) all *= static_cast<double>(whole_.axes[i].extent);
+    for (std::size_t b = 0; b < whole_.bound_count; ++b) {
+      const auto windows = static_cast<double>(whole_.axes[bounded_[b].windows].extent);
+      const auto in = static_cast<double>(bounded_[b].inside.end - bounded_[b].inside.begin);
+      boxes *= 1 + 2 * (windows - in);  // most are inside and on one side
+      within *= in / windows;
+    }
+    const double units = all * (1 - within) * static_cast<double>(size_ / unit_of(size_));
+    return (boxes - 1) * padding_costs::edge_box + units * padding_costs::edge_unit;
+  }
+
+  /// Estimates how many windows read an element of the image.
+  double readers() const noexcept {
+    double all = 1;
+    for (std::size_t b = 0; b < whole_.bound_count; ++b) {
+      all *= static_cast<double>(offsets_of(b)) *
+             static_cast<double>(whole_.axes[bounded_[b].windows].extent) /
+             static_cast<double>(whole_.bounds[b].extent);
+    }
+    return all;
+  }
+
+  // These functions give the axes that are walked in pieces: those without bounds.
+  std::size_t rank() const noexcept { return whole_.rank; }
+  const layout_axis& axis(std::size_t i) const noexcept { return whole_.axes[i]; }
+  std::int64_t at_once(std::size_t i) const noexcept {
+    return whole_.axes[i].bounded() ? whole_.axes[i].extent : 1;
+  }
+  std::int64_t bytes() const noexcept { return total_bytes(whole_, size_); }
+  bool is_empty() const noexcept { return false; }
+  void narrow(std::size_t i, const index_range& range) noexcept { whole_.narrow(i, range.begin, range.end); }
+
+  void run(const std::byte* source, std::byte* destination) const noexcept {
+    walk(0, {}, source, destination + whole_.destination_offset, whole_.source_offset);
+  }
+
+ private:
+  /// The axes of a bound, and the windows that lie inside along them.
+  struct bounded_axes {
+    std::size_t offsets;  ///< no_axis: the bound has only windows
+    std::size_t windows;
+    index_range inside;
+  };
+  /// What a box has along the axes of each bound.
+  struct box_choice {
+    std::array<index_range, max_bounds> windows;
+    std::array<index_range, max_bounds> offsets;
+    bool is_edge = false;
+    bool is_outside = false;
+  };
+
+  std::int64_t offsets_of(std::size_t b) const noexcept {
+    return bounded_[b].offsets == no_axis ? 1 : whole_.axes[bounded_[b].offsets].extent;
+  }
+
+  /// Finds the axes of a bound. Returns whether there are windows inside.
+  bool find_axes(std::size_t b) noexcept {
+    bounded_axes& found = bounded_[b];
+    found.offsets = found.windows = no_axis;
+    for (std::size_t i = 0; i < whole_.rank; ++i) {
+      if (whole_.axes[i].bound != b) continue;
+      if (found.offsets != no_axis) return false;
+      found.offsets = found.windows;
+      found.windows = i;
+    }
+    if (found.windows == no_axis) return false;
+    const std::int64_t reach =
+        found.offsets == no_axis ? 0 : (offsets_of(b) - 1) * whole_.axes[found.offsets].bound_step;
+    const index_range first = range_inside(whole_.bounds[b], 0, whole_.axes[found.windows]);
+    const index_range last = range_inside(whole_.bounds[b], reach, whole_.axes[found.windows]);
+    found.inside = {std::max(first.begin, last.begin), std::min(first.end, last.end)};
+    return found.inside.begin < found.inside.end;
+  }
+
+  /// Chooses windows and offsets of bound `b` and of those behind it.
+  [[gnu::noinline]] void walk(std::size_t b, const box_choice& before, const std::byte* source,
+                              std::byte* destination, std::int64_t from) const noexcept {
+    if (b == whole_.bound_count || b == max_bounds) {
+      if (before.is_edge) move(before, source, destination, from);
+      return;
+    }
+    const bounded_axes& axes = bounded_[b];
+    const layout_axis& windows = whole_.axes[axes.windows];
+    box_choice choice = before;
+    choice.windows[b] = axes.inside;
+    choice.offsets[b] = {0, offsets_of(b)};
+    walk(b + 1, choice, source, destination, from);
+    choice.is_edge = true;
+    for (std::int64_t w = 0; w < windows.extent; ++w) {
+      if (w == axes.inside.begin) w = axes.inside.end;
+      if (w == windows.extent) break;
+      choice.windows[b] = {w, w + 1};
+      const std::int64_t moved = w * windows.bound_step;
+      index_range inside;
+      if (axes.offsets == no_axis) {
+        inside = {0, 0};  // a window that is not inside
+      } else {
+        inside = range_inside(whole_.bounds[b], moved, whole_.axes[axes.offsets]);
+      }
+      for (const auto& [range, is_outside] :
+           {std::pair(index_range{0, inside.begin}, true), std::pair(inside, false),
+            std::pair(index_range{inside.end, offsets_of(b)}, true)}) {
+        if (range.begin == range.end) continue;
+        choice.offsets[b] = range;
+        choice.is_outside = before.is_outside || is_outside;
+        walk(b + 1, choice, source, destination, from);
+      }
+    }
+  }
+
+  /// Moves a box.
+  [[gnu::noinline]] void move(const box_choice& choice, const std::byte* source, std::byte* destination,
+                              std::int64_t from) const noexcept {
+    copied_box box;
+    box.unit = unit_of(size_);
+    std::int64_t to = 0;
+    if (box.unit < size_) {
+      const bool is_short = size_ <= static_cast<std::int64_t>(value_.size());
+      box.add({size_ / box.unit, choice.is_outside && !is_short ? 0 : box.unit, box.unit});
+    }
+    const auto add = [&](const layout_axis& axis, const index_range& range) {
+      from = wrapping_add(from, wrapping_multiply(range.begin, axis.source_stride));
+      to = wrapping_add(to, wrapping_multiply(range.begin, axis.destination_stride));
+      box.add({range.end - range.begin, choice.is_outside ? 0 : axis.source_stride, axis.destination_stride});
+    };
+    for (std::size_t i = whole_.rank; i-- > 0;) {
+      const layout_axis& axis = whole_.axes[i];
+      if (!axis.bounded()) {
+        add(axis, {0, axis.extent});
+      } else if (bounded_[axis.bound].windows == i) {
+        add(axis, choice.windows[axis.bound]);
+      } else {
+        add(axis, choice.offsets[axis.bound]);
+      }
+    }
+    box.copy(choice.is_outside ? value_.data() : source + from, destination + to);
+  }
+
+  layout whole_;
+  std::int64_t size_ = 1;  ///< bytes of an element
+  std::array<std::byte, most_padding_bytes> value_;
+  std::array<bounded_axes, max_bounds> bounded_;
+};
+
+/// split_windows is trivially copyable.
+class split_windows {
+ public:
+  split_windows() noexcept : inside_(no_moves(), 1) {}
+
+  /// Plans all windows of `request` and returns the cycles, or infinity if there is no window inside. If it would take more
+  /// than `limit` cycles, it plans nothing.
+  double plan(const padded_request& request, instruction_set set, double limit) noexcept {
+    constexpr double never = std::numeric_limits<double>::infinity();
+    if (!edges_.find(request)) return never;
+    const double at_edges = edges_.cost();
+    if (at_edges >= limit) return never;
+    new (&inside_) move_plan(edges_.inside(), request.element_size, set);
+    const bool are_shared =
+        request.element_size < padding_costs::least_shared && edges_.readers() > padding_costs::most_readers;
+    return at_edges + inside_.cost() * (are_shared ? padding_costs::shared : 1);
+  }
+
+  const move_plan& inside() const noexcept { return inside_; }
+  const edge_windows& edges() const noexcept { return edges_; }
+
+  void run(const std::byte* source, std::byte* destination) const noexcept {
+    inside_.run(source, destination);
+    edges_.run(source, destination);
+  }
+
+ private:
+  edge_windows edges_;
+  move_plan inside_;
+};
+static_assert(std::is_trivially_copyable_v<split_windows>);
+
+}  // namespace reblock::inline REBLOCK_NAMESPACE::detail

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Windows inside an image are moved apart from those that reach its padding.
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <random>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include <reblock/detail/instruction_set.hpp>
+#include <reblock/detail/layout.hpp>
+#include <reblock/detail/moves/split_windows.hpp>
+
+#include "../../effort.hpp"
+#include "../drawn_ways.hpp"
+#include "../layout_oracle.hpp"
+
+namespace reblock {
+namespace {
+
+using namespace detail;
+using test::trial;
+
+constexpr double any_cost = std::numeric_limits<double>::infinity();
+
+TEST_CASE("windows inside and at the edges of an image are moved, and nothing else is written") {
+  int planned = 0;
+  int cut = 0;
+  for (const unsigned seed : test::seeds(3000, 200)) {
+    INFO("seed ", seed);
+    std::mt19937 random(seed);
+    const test::drawn_windows drawn = test::draw_windows(random, 6000);
+    const trial t(random, test::moves_of(random, drawn, test::draw_element_size(random)));
+    split_windows windows;
+    const double cost =
+        windows.plan({t.moves.layout, t.moves.element_size}, detect_instruction_set(), any_cost);
+    if (!std::isfinite(cost)) continue;
+    ++planned;
+    CHECK(test::is_moved_anywhere(t, windows));
+    // threads move parts of the edges
+    for (std::size_t i = 0; i < windows.edges().rank(); ++i) {
+      const std::int64_t extent = windows.edges().axis(i).extent;
+      if (extent < 2 * windows.edges().at_once(i)) continue;
+      ++cut;
+      const auto ranges = test::draw_ranges(random, extent, 1);
+      CHECK(t.is_moved([&](const std::byte* from, std::byte* to) {
+        windows.inside().run(from, to);
+        for (const index_range& range : ranges) {
+          edge_windows part = windows.edges();
+          part.narrow(i, range);
+          part.run(from, to);
+        }
+      }));
+    }
+  }
+  CHECK(planned >= test::enough(300));
+  CHECK(cut >= test::enough(100));
+}
+
+TEST_CASE("a value lies wherever windows reach beyond the image, also if its element moves in units") {
+  constexpr std::int64_t sizes[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32};
+  int outside = 0;
+  for (const unsigned seed : test::seeds(1000, 200)) {
+    INFO("seed ", seed);
+    std::mt19937 random(seed);
+    const std::int64_t element_size = sizes[test::draw(random, 0, 9)];
+    const test::moves m = test::moves_of(random, test::draw_windows(random, 6000), element_size);
+    padded_request request{m.layout, element_size};
+    const std::vector<std::byte> value = test::draw_bytes(random, static_cast<std::size_t>(element_size));
+    std::copy(value.begin(), value.end(), request.value.begin());
+    split_windows windows;
+    if (!std::isfinite(windows.plan(request, detect_instruction_set(), any_cost))) continue;
+    const std::vector<std::byte> source = test::draw_bytes(random, m.source_bytes);
+    std::vector<std::byte> expected = m.expected(source, std::vector<std::byte>(m.destination_bytes), false);
+    test::for_each_point(m.layout, [&](const test::layout_point& point) {
+      if (point.inside) return;
+      ++outside;
+      std::copy(value.begin(), value.end(), expected.begin() + point.destination);
+    });
+    std::vector<std::byte> result(m.destination_bytes);
+    windows.run(source.data(), result.data());
+    CHECK(result == expected);
+  }
+  CHECK(outside >= test::enough(1000));
+}
+
+TEST_CASE(
+    "there is no plan if no window lies inside, if padding repeats the image, or if edges cost too much") {
+  split_windows windows;
+  const instruction_set set = detect_instruction_set();
+  CHECK(std::isinf(windows.plan({test::square_windows(1, 2, 2, 5, 1, 3, 4), 4}, set, any_cost)));
+  CHECK(std::isinf(
+      windows.plan({test::square_windows(1, 9, 9, 3, 1, 1, 4, padding_mode::edge), 4}, set, any_cost)));
+  CHECK(std::isinf(windows.plan({test::square_windows(1, 9, 9, 3, 1, 1, 4), 4}, set, 1)));
+  CHECK(std::isfinite(windows.plan({test::square_windows(1, 9, 9, 3, 1, 1, 4), 4}, set, any_cost)));
+}
+
+}  // namespace
+}  // namespace reblock
