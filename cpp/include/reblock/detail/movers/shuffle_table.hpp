@@ -12,6 +12,7 @@
 
 #include <reblock/detail/checked.hpp>
 #include <reblock/detail/configuration.hpp>
+#include <reblock/detail/movers/list_places.hpp>
 #include <reblock/detail/movers/look_up.hpp>
 #include <reblock/detail/sums/tile.hpp>
 #include <reblock/detail/traversal.hpp>
@@ -35,7 +36,7 @@ class shuffle_table {
   [[gnu::noinline]] bool make(std::span<const cut_axis> axes, std::int64_t size, std::size_t width) noexcept {
     count_ = windows_ = 0;
     bytes_ = size;
-    std::array<std::int16_t, most_bytes> offsets;
+    std::array<std::int64_t, most_bytes> offsets;
     std::int64_t lowest = 0;
     std::int64_t reach = size;
     for (const cut_axis& axis : axes) {
@@ -46,17 +47,10 @@ class shuffle_table {
       bytes_ *= axis.at_once;
     }
     if (bytes_ < window || bytes_ > most_bytes || reach < window || reach > most_reach) return false;
-    for (std::int64_t i = 0; i < size; ++i)
-      offsets[static_cast<std::size_t>(i)] = static_cast<std::int16_t>(i - lowest);
-    auto filled = static_cast<std::size_t>(size);
-    for (const cut_axis& axis : axes) {
-      const std::size_t before = filled;
-      for (std::int64_t index = 1; index < axis.at_once; ++index) {
-        const std::int64_t far = index * axis.source_stride;
-        for (std::size_t i = 0; i < before; ++i)
-          offsets[filled++] = static_cast<std::int16_t>(offsets[i] + far);
-      }
-    }
+    offsets[0] = -lowest;
+    std::size_t filled = list_places(size, 1, offsets.data(), 1);
+    for (const cut_axis& axis : axes)
+      filled = list_places(axis.at_once, axis.source_stride, offsets.data(), filled);
     const std::size_t store = filled < 32 || width < 32 ? 16 : 32;
     for (std::size_t first = 0; first < filled; first += store) {
       const std::size_t begin = std::min(first, filled - store);
@@ -117,10 +111,10 @@ class shuffle_table {
   static constexpr std::size_t most_all_windows = 40;
 
   /// Adds a register whose bytes have these offsets, counted from the lowest one.
-  bool add(std::span<const std::int16_t> offsets, std::int64_t reach, std::int64_t lowest) noexcept {
+  bool add(std::span<const std::int64_t> offsets, std::int64_t reach, std::int64_t lowest) noexcept {
     constexpr std::size_t word = 64;  // bits
     std::array<std::uint64_t, most_reach / word> wanted{};
-    for (const std::int16_t offset : offsets) {
+    for (const std::int64_t offset : offsets) {
       const auto bit = static_cast<std::size_t>(offset);
       wanted[bit / word] |= std::uint64_t{1} << bit % word;
     }

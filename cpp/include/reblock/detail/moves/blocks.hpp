@@ -15,6 +15,7 @@
 
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/layout.hpp>
+#include <reblock/detail/movers/list_places.hpp>
 #include <reblock/detail/movers/shuffle_table.hpp>
 #include <reblock/detail/movers/stream_block.hpp>
 #include <reblock/detail/movers/wide_streams.hpp>

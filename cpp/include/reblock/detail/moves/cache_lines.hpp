@@ -4,12 +4,16 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
+#include <reblock/detail/checked.hpp>
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/costs.hpp>
 #include <reblock/detail/layout.hpp>
+#include <reblock/detail/movers/list_places.hpp>
 #include <reblock/detail/sums/tile.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
@@ -28,39 +32,44 @@ inline double cost_of_lines(const tile_axis& runs, const tile_axis* again, std::
   const double lines = share(runs);
   if (again == nullptr) return is_near ? 0 : each.next * lines;
   const std::int64_t apart = std::min(magnitude(runs.*stride), caches::page);
-  if (!is_near && count * static_cast<double>(apart) > caches::near_pages * double{caches::page})
+  const bool follow = apart < caches::line;  // a processor predicts lines that follow each other
+  if (!is_near && !follow && count * static_cast<double>(apart) > caches::near_pages * double{caches::page})
     return lines * each.far;
   const std::int64_t step = magnitude(runs.*stride) | caches::page;
   const std::int64_t sets = std::min(caches::page / (step & -step), caches::line);
   const std::int64_t room = std::max(caches::near_lines * sets / caches::line, std::int64_t{1});
   if (lines * count <= static_cast<double>(room)) return is_near ? 0 : each.next * lines * share(*again);
-  if (bytes > caches::second_level) return lines * each.far;
+  if (bytes > caches::second_level && !follow) return lines * each.far;
   return lines * (sets == 1 ? each.same_set : each.evicted);
 }
 
-/// Tells whether lines that a call reads in part evict each other from the first-level cache before their rest is read. Rows
-/// whose distance is a multiple of a large power of two share few sets of a cache. A call has `pieces`, `advance` bytes apart.
-constexpr bool do_lines_collide(const layout& piece, std::size_t first, std::int64_t element_size,
-                                std::int64_t pieces, std::int64_t advance) noexcept {
-  constexpr std::int64_t line = cache_sizes::line;
-  constexpr std::int64_t way = cache_sizes::page;
-  constexpr std::int64_t usable = 4 * way;    // the output needs the other ways
-  constexpr std::int64_t few_sets = way / 8;  // bytes between rows that use an eighth of the sets
-  std::int64_t rows = 1;
-  std::int64_t row = element_size;
-  std::int64_t apart = way;
-  const auto add = [&](std::int64_t extent, std::int64_t stride) {
-    if (stride < line) {
-      row += stride * (extent - 1);
-    } else {
-      rows *= extent;
-      apart = std::min(apart, stride & -stride);
+/// near_lines are the lines of some near places of one side. They evict each other from the first-level cache if more of them
+/// share a set than it has room for.
+class near_lines {
+ public:
+  /// Repeats the places along an axis. Axes with short strides come first.
+  void repeat(std::int64_t extent, std::int64_t stride) noexcept {
+    const std::int64_t room = ceil_divide(most_places, static_cast<std::int64_t>(count_));
+    count_ = list_places(std::min(extent, room), stride, places_.data(), count_);
+  }
+  /// Tells whether more than `ways` lines share a set.
+  bool collide(std::uint8_t ways) const noexcept {
+    constexpr std::size_t sets = cache_sizes::page / cache_sizes::line;
+    std::array<std::uint8_t, sets> lines{};
+    std::uint64_t last = ~std::uint64_t{0};
+    for (const std::int64_t place : std::span(places_).first(count_)) {
+      const std::uint64_t line = static_cast<std::uint64_t>(place) / cache_sizes::line;
+      if (line != last && ++lines[line % sets] > ways) return true;
+      last = line;
     }
-  };
-  for (std::size_t i = first; i < piece.rank; ++i)
-    add(piece.axes[i].extent, magnitude(piece.axes[i].source_stride));
-  if (advance >= line) add(pieces, advance);
-  return (row < line || advance < line) && apart >= few_sets && rows * apart > usable;
-}
+    return false;
+  }
+
+ private:
+  static constexpr std::int64_t most_places = 64;
+
+  std::array<std::int64_t, 2 * most_places> places_{};  // the last axis may lead beyond so many
+  std::size_t count_ = 1;
+};
 
 }  // namespace reblock::inline REBLOCK_NAMESPACE::detail

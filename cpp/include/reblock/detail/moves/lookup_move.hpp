@@ -15,6 +15,7 @@
 #include <reblock/detail/costs.hpp>
 #include <reblock/detail/instruction_set.hpp>
 #include <reblock/detail/layout.hpp>
+#include <reblock/detail/moves/axis_order.hpp>
 #include <reblock/detail/moves/cache_lines.hpp>
 #include <reblock/detail/moves/cut_moves.hpp>
 #include <reblock/detail/moves/pattern.hpp>
@@ -111,6 +112,27 @@ constexpr std::int64_t lines_read(const layout& piece, std::size_t first, std::i
   return rows * std::min(advance, ceil_divide(row, line) * line);
 }
 
+/// Tells whether lines that a call reads in part evict each other from the first-level cache before their rest is read. A call
+/// has `pieces`, `advance` bytes apart.
+inline bool evicts_lines(const layout& piece, std::size_t first, std::int64_t element_size,
+                         std::int64_t pieces, std::int64_t advance) noexcept {
+  constexpr std::uint8_t usable = cache_sizes::ways / 2;  // the output needs the other ways
+  near_lines lines;
+  std::int64_t row = element_size;
+  const axis_order order = order_of(piece, &layout_axis::source_stride);
+  for (std::size_t k = 0; k < order.count; ++k) {
+    const layout_axis& axis = piece.axes[order.axes[k]];
+    if (order.axes[k] < first) continue;
+    if (const std::int64_t stride = magnitude(axis.source_stride); stride < cache_sizes::line) {
+      row += stride * (axis.extent - 1);
+    } else {
+      lines.repeat(axis.extent, stride);
+    }
+  }
+  if (advance >= cache_sizes::line) lines.repeat(pieces, advance);
+  return (row < cache_sizes::line || advance < cache_sizes::line) && lines.collide(usable);
+}
+
 inline double lookup_move::plan(const layout& moves, std::int64_t element_size,
                                 instruction_set set) noexcept {
   constexpr double never = std::numeric_limits<double>::infinity();
@@ -164,10 +186,11 @@ inline double lookup_move::plan(const layout& moves, std::int64_t element_size,
   const mover_costs costs = mover_costs::of(set);
   const auto all = static_cast<double>(cut_moves::bytes());
   const double lookups = all / static_cast<double>(piece_bytes) * static_cast<double>(table_.cost()) / 10;
-  const bool collides = do_lines_collide(repeated, first, element_size, pieces_.extent, advance);
+  const bool collides = evicts_lines(repeated, first, element_size, pieces_.extent, advance);
+  const double factor = costs.lookup_factor * (element_size >= 8 ? costs.lookup_word : 1);
   const double lookup_byte = costs.lookup_byte + (collides ? costs.lookup_collision : 0);
   const double written = goes_past_caches(moves, element_size) ? costs.cached_byte * all : 0;
-  return costs.lookup_factor * lookups + lookup_byte * all + costs.lookup_call * calls + written;
+  return factor * lookups + lookup_byte * all + costs.lookup_call * calls + written;
 }
 
 /// Cuts the axes into the pieces of a call: the axis of the pieces, and the axis before the pattern.

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// An offered_layout is a layout for which movers make offers, and what they all need to know of it.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <utility>
+
+#include <reblock/detail/configuration.hpp>
+#include <reblock/detail/costs.hpp>
+#include <reblock/detail/instruction_set.hpp>
+#include <reblock/detail/layout.hpp>
+#include <reblock/detail/moves/axis_order.hpp>
+#include <reblock/detail/moves/blocks.hpp>
+#include <reblock/detail/moves/cache_lines.hpp>
+#include <reblock/detail/simplify.hpp>
+#include <reblock/detail/traversal.hpp>
+
+namespace reblock::inline REBLOCK_NAMESPACE::detail {
+
+/// The enum says which side of a move is a buffer in the first-level cache.
+enum class buffered_side : std::uint8_t { none, source, destination };
+
+struct block_offer {
+  block_move move;
+  double cost = std::numeric_limits<double>::infinity();  ///< cycles
+};
+
+/// The layout is simplified and has no bounds.
+class offered_layout {
+ public:
+  offered_layout(const layout& whole, std::int64_t element_size, instruction_set usable) noexcept
+      : moves(whole),
+        size(element_size),
+        side(element_size > 0 ? std::max<std::int64_t>(1, lane_bytes / element_size) : 1),
+        set(usable),
+        costs(mover_costs::of(usable)),
+        bytes(static_cast<double>(total_bytes(whole, element_size))),
+        is_large(goes_past_caches(whole, element_size)) {
+    find_chains();
+  }
+
+  const layout& moves;
+  std::int64_t size;  ///< bytes of an element
+  std::int64_t side;  ///< elements of a lane
+  instruction_set set;
+  mover_costs costs;
+  double bytes;  ///< of all elements
+  bool is_large;
+  axis_chain rows;     ///< axes along which the destination is contiguous
+  axis_chain columns;  ///< axes along which the source is
+
+  bool adds_zero() const noexcept { return moves.zero != added_zero::none; }
+  /// Tells whether a register moves an element.
+  bool is_word() const noexcept {
+    return size <= 32 && std::has_single_bit(static_cast<std::uint64_t>(size));
+  }
+
+  /// Makes columns and rows of these axes, with at most `most_columns` and `most_rows` in a piece. The other axes are
+  /// repeated.
+  void set_out(block_move& move, const axis_chain& of_columns, std::int64_t most_columns,
+               const axis_chain& of_rows, std::int64_t most_rows) const noexcept {
+    move.element_size = size;
+    move.zero = moves.zero;
+    move.repeated = 0;
+    for (std::size_t i = 0; i < moves.rank; ++i) {
+      if (of_columns.has(i) || of_rows.has(i)) continue;
+      const layout_axis& axis = moves.axes[i];
+      move.axes[move.repeated++] = {{axis.extent, axis.source_stride, axis.destination_stride}, 1};
+    }
+    move.column_axes = of_columns.count;
+    move.row_axes = of_rows.count;
+    take_chain(move, move.repeated, of_columns, most_columns);
+    take_chain(move, move.repeated + std::size_t{of_columns.count}, of_rows, most_rows);
+  }
+
+  static std::int64_t listed(const block_move& move, std::size_t first, std::size_t count) noexcept {
+    std::int64_t streams = 1;
+    for (std::size_t k = first; k < first + count; ++k) streams *= move.axes[k].at_once;
+    return streams;
+  }
+  static std::int64_t columns_of(const block_move& move) noexcept {
+    return listed(move, move.repeated, move.column_axes);
+  }
+  static std::int64_t rows_of(const block_move& move) noexcept {
+    return listed(move, move.repeated + std::size_t{move.column_axes}, move.row_axes);
+  }
+
+  /// Estimates the cycles of all calls. A call repeats the innermost repeated axes by itself, unless it moves a piece.
+  [[gnu::noinline]] double cost_of_calls(const block_move& move) const noexcept {
+    double blocks = 1;
+    double pieces = 1;
+    for (std::size_t i = 0; i < move.repeated; ++i) blocks *= static_cast<double>(move.axes[i].extent);
+    for (std::size_t i = move.repeated; i < move.rank(); ++i)
+      pieces *= static_cast<double>(move.axes[i].pieces());
+    const std::int64_t places = (move.dense_rows || move.are_spaced ? 0 : rows_of(move)) +
+                                (move.dense_columns ? 0 : columns_of(move));
+    const double lists = costs.place * static_cast<double>(places);
+    if (pieces > 1) return lists + blocks * pieces * costs.call;
+    double calls = blocks;
+    for (std::size_t i = move.repeated; i-- > 0 && i + 2 >= move.repeated;)
+      calls /= static_cast<double>(move.axes[i].extent);
+    return lists + calls * costs.call + blocks * costs.block;
+  }
+
+  /// Lets a call's source, which is one row, follow the source of the call before.
+  static void order_repeats_by_source(block_move& move) noexcept {
+    for (std::size_t i = 1; i < move.repeated; ++i) {
+      for (std::size_t k = i; k > 0; --k) {
+        if (magnitude(move.axes[k - 1].source_stride) >= magnitude(move.axes[k].source_stride)) break;
+        std::swap(move.axes[k - 1], move.axes[k]);
+      }
+    }
+  }
+
+  /// Lets blocks whose columns follow each other in the source follow each other in time, so that the source is read from
+  /// begin to end.
+  void follow_columns(block_move& move) const noexcept {
+    const std::int64_t reach = size * columns.elements;
+    for (std::size_t i = 0; i < move.repeated; ++i) {
+      if (magnitude(move.axes[i].source_stride) != reach) continue;
+      std::rotate(move.axes.begin() + i, move.axes.begin() + i + 1, move.axes.begin() + move.repeated);
+      return;
+    }
+  }
+
+  /// Settles in which order a mover of rows and columns that may lie apart goes, and whether it asks for the lines of the next
+  /// block. Moves of larger elements are faster without.
+  void go_apart(block_move& move, buffered_side buffer) const noexcept {
+    near_lines lines;
+    for (std::size_t i = move.repeated; i < move.repeated + std::size_t{move.column_axes}; ++i)
+      lines.repeat(move.axes[i].at_once, move.axes[i].destination_stride);
+    move.by_destination = lines.collide(cache_sizes::ways);
+    move.is_far = buffer == buffered_side::none && !is_large && bytes > cache_sizes::far_moves &&
+                  size <= cache_sizes::far_element;
+    if (move.is_far) enlarge(move);
+  }
+
+  /// Returns the indices of pieces of about equal length, at most `limit` and at least 1.
+  static std::int64_t even_pieces(std::int64_t extent, std::int64_t limit) noexcept {
+    const std::int64_t pieces = (extent - 1) / std::max<std::int64_t>(1, limit) + 1;
+    return (extent - 1) / pieces + 1;
+  }
+
+ private:
+  /// Lets a block have so many indices of the repeated axes that it has enough bytes.
+  static void enlarge(block_move& move) noexcept {
+    std::int64_t bytes_of_block = move.element_size;
+    for (std::size_t i = move.rank(); i-- > 0 && i + 2 >= move.repeated;) {
+      cut_axis& axis = move.axes[i];
+      if (i < move.repeated) axis.at_once = even_pieces(axis.extent, cache_sizes::far_block / bytes_of_block);
+      if (axis.at_once < axis.extent) return;
+      bytes_of_block *= axis.at_once;
+    }
+  }
+
+  /// Finds the axis with the `wanted` stride on one side, or returns no_axis.
+  std::size_t find_axis(std::int64_t layout_axis::* stride, std::int64_t wanted) const noexcept {
+    for (std::size_t i = 0; i < moves.rank; ++i) {
+      if (moves.axes[i].*stride == wanted) return i;
+    }
+    return no_axis;
+  }
+
+  /// Finds the axes along which the destination is contiguous (rows), and those along which the source is (columns). No
+  /// axis is in both lists. Each list ends as soon as its axes fill whole lines.
+  void find_chains() noexcept {
+    if (size > lane_bytes || !std::has_single_bit(static_cast<std::uint64_t>(size))) return;
+    const std::size_t row = find_axis(&layout_axis::destination_stride, size);
+    const std::size_t column = find_axis(&layout_axis::source_stride, size);
+    if (row == no_axis || column == no_axis || row == column) return;
+    rows.push(row, moves.axes[row].extent);
+    columns.push(column, moves.axes[column].extent);
+    for (;;) {
+      const std::size_t next_row = find_axis(&layout_axis::destination_stride, size * rows.elements);
+      const std::size_t next_column = find_axis(&layout_axis::source_stride, size * columns.elements);
+      const bool row_grows = can_grow(rows, next_row);
+      const bool column_grows = can_grow(columns, next_column);
+      if (row_grows && (rows.elements <= columns.elements || !column_grows)) {
+        rows.push(next_row, moves.axes[next_row].extent);
+      } else if (column_grows) {
+        columns.push(next_column, moves.axes[next_column].extent);
+      } else {
+        return;
+      }
+    }
+  }
+
+  bool can_grow(const axis_chain& chain, std::size_t next) const noexcept {
+    constexpr std::int64_t limit = 4096;  // elements
+    return next != no_axis && chain.elements < 4 * side &&
+           moves.axes[next].extent <= limit / chain.elements && !rows.has(next) && !columns.has(next);
+  }
+
+  void take_chain(block_move& move, std::size_t at, const axis_chain& chain,
+                  std::int64_t limit) const noexcept {
+    std::int64_t streams = 1;
+    for (std::size_t k = 0; k < chain.count; ++k) {
+      const layout_axis& axis = moves.axes[chain.axes[k]];
+      const std::int64_t at_once = even_pieces(axis.extent, limit / streams);
+      streams *= at_once;
+      move.axes[at + k] = {{axis.extent, axis.source_stride, axis.destination_stride}, at_once};
+    }
+  }
+};
+
+}  // namespace reblock::inline REBLOCK_NAMESPACE::detail

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The mover of squares transposes squares of registers.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <limits>
+#include <span>
+
+#include <reblock/detail/checked.hpp>
+#include <reblock/detail/configuration.hpp>
+#include <reblock/detail/costs.hpp>
+#include <reblock/detail/instruction_set.hpp>
+#include <reblock/detail/layout.hpp>
+#include <reblock/detail/moves/blocks.hpp>
+#include <reblock/detail/moves/offers/offered_layout.hpp>
+#include <reblock/detail/simd/instruction_sets.hpp>
+
+namespace reblock::inline REBLOCK_NAMESPACE::detail {
+
+/// A square_width is a width of registers that transpose squares.
+struct square_width {
+  std::int64_t lanes;                      ///< of a register
+  std::size_t column;                      ///< in the table of costs
+  block_mover (*mover)(std::size_t size);  ///< may return null
+};
+
+[[gnu::visibility("hidden")]] inline constexpr square_width widths_of_squares[] = {
+    {1, 0, baseline::square_mover<>},
+#if defined(__GNUC__) && defined(__x86_64__)
+    {2, 1, avx2::square_mover<>},
+    {4, 2, avx512::square_mover<>},
+#endif
+};
+
+/// Returns the widths that a processor with this set can use.
+inline std::span<const square_width> squares_of(instruction_set set) noexcept {
+  const std::size_t usable = set >= instruction_set::avx512 ? 3 : set >= instruction_set::avx2 ? 2 : 1;
+  return std::span(widths_of_squares).first(std::min(usable, std::size(widths_of_squares)));
+}
+
+/// Returns how many elements whole steps move for each of `count` elements.
+inline double steps_of(std::int64_t count, std::int64_t step) noexcept {
+  return static_cast<double>(ceil_divide(count, step) * step) / static_cast<double>(count);
+}
+
+/// Offers squares, for at least as many rows and columns as registers have elements.
+[[gnu::noinline]] inline block_offer offer_squares(const offered_layout& of, buffered_side buffer) noexcept {
+  block_offer offer;
+  if (of.rows.count == 0 || of.rows.elements < of.side || of.columns.elements < of.side) return offer;
+  block_move& move = offer.move;
+  constexpr std::int64_t most_rows = 96;  // so that a line of each row fits into the first-level cache
+  of.set_out(move, of.columns, most_streams, of.rows, most_rows);
+  if (buffer != buffered_side::source) of.follow_columns(move);
+  const std::int64_t rows = offered_layout::rows_of(move);
+  const auto log = static_cast<std::size_t>(log2(static_cast<std::size_t>(of.size)));
+  const std::int64_t columns = offered_layout::columns_of(move);
+  double each = std::numeric_limits<double>::infinity();
+  for (const square_width& by : squares_of(of.set)) {
+    const std::int64_t tall = of.side * by.lanes;
+    const block_mover mover = by.mover(static_cast<std::size_t>(of.size));
+    if (mover == nullptr || rows < tall) continue;
+    const auto& speeds = of.costs.squares;
+    double cost = steps_of(rows, tall) / speeds[by.column][log];
+    const std::int64_t rest = rows % tall;
+    if (by.lanes > 1 && of.size <= 2 && rest > 0 && rest <= tall / 2) {  // narrower squares move the rest
+      cost = (static_cast<double>(rows - rest) / speeds[by.column][log] +
+              static_cast<double>(tall / 2) / speeds[by.column - 1][log]) /
+             static_cast<double>(rows);
+    }
+    cost *= steps_of(columns, of.side);
+    cost += of.costs.square_rows / static_cast<double>(tall * columns * of.size);
+    if (cost >= each) continue;
+    each = cost;
+    move.mover = mover;
+  }
+  offer.cost = of.bytes * each + of.cost_of_calls(move);
+  of.go_apart(move, buffer);
+  return offer;
+}
+
+}  // namespace reblock::inline REBLOCK_NAMESPACE::detail
