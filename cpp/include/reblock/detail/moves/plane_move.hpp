@@ -22,6 +22,7 @@
 #include <reblock/detail/instruction_set.hpp>
 #include <reblock/detail/layout.hpp>
 #include <reblock/detail/movers/runs.hpp>
+#include <reblock/detail/moves/box_copy.hpp>
 #include <reblock/detail/moves/padded_axis.hpp>
 #include <reblock/detail/simd/instruction_sets.hpp>
 #include <reblock/detail/simplify.hpp>
@@ -317,14 +318,7 @@ class plane_runner {
       if (bytes > 0) copy(to + row.to + begin, from + row.from + begin, bytes);
     }
     if (outside_columns_.listed().empty()) return;
-    switch (move_.size_) {
-      case 1: return repeat_columns<1>(from, to);
-      case 2: return repeat_columns<2>(from, to);
-      case 4: return repeat_columns<4>(from, to);
-      case 8: return repeat_columns<8>(from, to);
-      case 16: return repeat_columns<16>(from, to);
-      default: return repeat_columns<0>(from, to);
-    }
+    with_word(move_.size_, [&]<std::size_t Size>() { repeat_columns<Size>(from, to); });
   }
   /// Repeats units of Size bytes, or, if it is 0, of any size.
   template <std::size_t Size>
@@ -358,27 +352,24 @@ class plane_runner {
     if (gap == 0) return;
     to += rows.begin * row_stride() + columns.end * move_.size_;
     const std::int64_t count = rows.end - rows.begin - 1;
-    switch (gap) {  // borders have only a few bytes
-      case 1: return fill_gaps<1>(to, count);
-      case 2: return fill_gaps<2>(to, count);
-      case 4: return fill_gaps<4>(to, count);
-      case 8: return fill_gaps<8>(to, count);
-      case 16: return fill_gaps<16>(to, count);
-      default: break;
-    }
-    const std::int64_t row = row_stride();
-    if (gap > move_.filled_) {
-      for (std::int64_t i = 0; i < count; ++i) fill(to + i * row, static_cast<std::int64_t>(gap));
-    } else {
-      for (std::int64_t i = 0; i < count; ++i) copy_run(to + i * row, move_.outside_.data(), gap);
-    }
+    with_word(static_cast<std::int64_t>(gap), [&]<std::size_t Size>() { fill_gaps<Size>(to, count, gap); });
   }
+  /// Fills gaps of Size bytes, or, if it is 0, of any size. Borders have only a few bytes.
   template <std::size_t Size>
-  void fill_gaps(std::byte* to, std::int64_t count) const noexcept {
-    std::array<std::byte, Size> held;  // a copy, which no store can change
+  void fill_gaps(std::byte* to, std::int64_t count, std::size_t gap) const noexcept {
+    std::array<std::byte, std::max(Size, std::size_t{1})> held;  // a copy, which no store can change
     std::memcpy(held.data(), move_.outside_.data(), Size);
     const std::int64_t row = row_stride();
-    for (std::int64_t i = 0; i < count; ++i) std::memcpy(to + i * row, held.data(), Size);
+    for (std::int64_t i = 0; i < count; ++i) {
+      std::byte* const place = to + i * row;
+      if constexpr (Size > 0) {
+        std::memcpy(place, held.data(), Size);
+      } else if (gap > move_.filled_) {
+        fill(place, static_cast<std::int64_t>(gap));
+      } else {
+        copy_run(place, move_.outside_.data(), gap);
+      }
+    }
   }
 
   const plane_move& move_;
