@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Near lines evict each other if more of them share a set than the cache has room for.
+#include <cstdint>
+#include <map>
+#include <random>
+
+#include <doctest/doctest.h>
+
+#include <reblock/detail/moves/cache_lines.hpp>
+
+#include "../../draw.hpp"
+#include "../../effort.hpp"
+
+namespace reblock {
+namespace {
+
+using namespace detail;
+using test::draw;
+
+TEST_CASE("lines collide if more of them than ways are a multiple of 4096 bytes apart") {
+  int collisions = 0;
+  int others = 0;
+  for (const unsigned seed : test::seeds(2000, 300)) {
+    INFO("seed ", seed);
+    std::mt19937 random(seed);
+    const std::int64_t inner = draw(random, 1, 8);
+    const std::int64_t outer = draw(random, 1, 64 / inner);
+    // multiples of a line, so that no two places share one
+    const std::int64_t stride = 64 * draw(random, 1, 4);
+    const std::int64_t apart =
+        64 * ((std::int64_t{1} << draw(random, 2, 7)) * draw(random, 1, 3)) + stride * inner;
+    const auto ways = static_cast<std::uint8_t>(draw(random, 1, 8));
+    near_lines lines;
+    lines.repeat(inner, stride);
+    lines.repeat(outer, apart);
+    std::map<std::int64_t, int> in_set;
+    bool collide = false;
+    for (std::int64_t i = 0; i < outer; ++i) {
+      for (std::int64_t k = 0; k < inner; ++k)
+        collide = ++in_set[(i * apart + k * stride) % 4096] > ways || collide;
+    }
+    CHECK(lines.collide(ways) == collide);
+    ++(collide ? collisions : others);
+  }
+  CHECK(collisions >= test::enough(100));
+  CHECK(others >= test::enough(100));
+}
+
+TEST_CASE("places of one line are one line, and the first 64 places tell") {
+  near_lines elements;
+  elements.repeat(16, 4);
+  CHECK_FALSE(elements.collide(1));
+  near_lines few;
+  few.repeat(64, 64);  // fills each set once
+  CHECK_FALSE(few.collide(1));
+  near_lines many;
+  many.repeat(1000, 4096);
+  CHECK(many.collide(63));
+  CHECK_FALSE(many.collide(64));
+}
+
+}  // namespace
+}  // namespace reblock
