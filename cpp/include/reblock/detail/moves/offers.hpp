@@ -3,6 +3,7 @@
 // block_offers chooses the mover for a layout's blocks: the cheapest one. Each mover has a header with its offer.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 
 #include <reblock/detail/configuration.hpp>
@@ -36,16 +37,19 @@ class block_offers {
   block_offers(const layout& moves, std::int64_t element_size, instruction_set set) noexcept
       : of_(moves, element_size, set) {}
 
-  /// Calls `visit(kind, offer)` with the offer of each mover. The cost is infinite if the mover cannot move the layout.
+  /// Calls `visit(kind, offer)` with the offer of each mover that can move the layout.
   template <class Visit>
   void for_each_offer(buffered_side buffer, const Visit& visit) const noexcept {
-    visit(mover_kind::runs, runs_offer(of_).offer(buffer));
-    visit(mover_kind::spaced_runs, offer_spaced_runs(of_));
-    visit(mover_kind::shuffled_runs, shuffled_runs_offer(of_).offer(buffer));
-    visit(mover_kind::squares, offer_squares(of_, buffer));
-    visit(mover_kind::few_rows, offer_few_rows(of_, buffer));
-    visit(mover_kind::few_streams, streams_offer(of_).offer_few());
-    visit(mover_kind::wide_streams, streams_offer(of_).offer_wide());
+    const auto take = [&visit](mover_kind kind, const block_offer& offer) {
+      if (std::isfinite(offer.cost)) visit(kind, offer);
+    };
+    take(mover_kind::runs, runs_offer(of_).offer(buffer));
+    take(mover_kind::spaced_runs, offer_spaced_runs(of_));
+    take(mover_kind::shuffled_runs, shuffled_runs_offer(of_).offer(buffer));
+    take(mover_kind::squares, offer_squares(of_, buffer));
+    take(mover_kind::few_rows, offer_few_rows(of_, buffer));
+    take(mover_kind::few_streams, streams_offer(of_).offer_few());
+    take(mover_kind::wide_streams, streams_offer(of_).offer_wide());
   }
 
   /// Returns the cheapest offer. If the source is a buffer, a mover may read all of the buffer's bytes behind an element.
