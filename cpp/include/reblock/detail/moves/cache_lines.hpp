@@ -52,14 +52,13 @@ class near_lines {
     const std::int64_t room = ceil_divide(most_places, static_cast<std::int64_t>(count_));
     count_ = list_places(std::min(extent, room), stride, places_.data(), count_);
   }
-  /// Tells whether more than `ways` lines share a set.
-  bool collide(std::uint8_t ways) const noexcept {
+  bool collide() const noexcept {
     constexpr std::size_t sets = cache_sizes::page / cache_sizes::line;
     std::array<std::uint8_t, sets> lines{};
     std::uint64_t last = ~std::uint64_t{0};
     for (const std::int64_t place : std::span(places_).first(count_)) {
       const std::uint64_t line = static_cast<std::uint64_t>(place) / cache_sizes::line;
-      if (line != last && ++lines[line % sets] > ways) return true;
+      if (line != last && ++lines[line % sets] > cache_sizes::ways) return true;
       last = line;
     }
     return false;

@@ -116,7 +116,6 @@ constexpr std::int64_t lines_read(const layout& piece, std::size_t first, std::i
 /// has `pieces`, `advance` bytes apart.
 inline bool evicts_lines(const layout& piece, std::size_t first, std::int64_t element_size,
                          std::int64_t pieces, std::int64_t advance) noexcept {
-  constexpr std::uint8_t usable = cache_sizes::ways / 2;  // the output needs the other ways
   near_lines lines;
   std::int64_t row = element_size;
   const axis_order order = order_of(piece, &layout_axis::source_stride);
@@ -130,7 +129,7 @@ inline bool evicts_lines(const layout& piece, std::size_t first, std::int64_t el
     }
   }
   if (advance >= cache_sizes::line) lines.repeat(pieces, advance);
-  return (row < cache_sizes::line || advance < cache_sizes::line) && lines.collide(usable);
+  return (row < cache_sizes::line || advance < cache_sizes::line) && lines.collide();
 }
 
 inline double lookup_move::plan(const layout& moves, std::int64_t element_size,

@@ -134,7 +134,7 @@ class offered_layout {
     near_lines lines;
     for (std::size_t i = move.repeated; i < move.repeated + std::size_t{move.column_axes}; ++i)
       lines.repeat(move.axes[i].at_once, move.axes[i].destination_stride);
-    move.by_destination = lines.collide(cache_sizes::ways);
+    move.by_destination = lines.collide();
     move.is_far = buffer == buffered_side::none && !is_large && bytes > cache_sizes::far_moves &&
                   size <= cache_sizes::far_element;
     if (move.is_far) enlarge(move);
