@@ -56,16 +56,12 @@ class edge_windows {
   /// Estimates the cycles of all boxes.
   double cost() const noexcept {
     double boxes = 1;
-    double all = 1;
-    double within = 1;
-    for (std::size_t i = 0; i < whole_.rank; ++i) all *= static_cast<double>(whole_.axes[i].extent);
     for (std::size_t b = 0; b < whole_.bound_count; ++b) {
-      const auto windows = static_cast<double>(whole_.axes[bounded_[b].windows].extent);
-      const auto in = static_cast<double>(bounded_[b].inside.end - bounded_[b].inside.begin);
-      boxes *= 1 + 2 * (windows - in);  // most are inside and on one side
-      within *= in / windows;
+      const index_range& inside = bounded_[b].inside;
+      const std::int64_t at_edges = whole_.axes[bounded_[b].windows].extent - (inside.end - inside.begin);
+      boxes *= 1 + 2 * static_cast<double>(at_edges);  // most are inside and on one side
     }
-    const double units = all * (1 - within) * static_cast<double>(size_ / unit_of(size_));
+    const double units = bytes_at_edges() / static_cast<double>(unit_of(size_));
     return (boxes - 1) * padding_costs::edge_box + units * padding_costs::edge_unit;
   }
 
@@ -86,7 +82,7 @@ class edge_windows {
   std::int64_t at_once(std::size_t i) const noexcept {
     return whole_.axes[i].bounded() ? whole_.axes[i].extent : 1;
   }
-  std::int64_t bytes() const noexcept { return total_bytes(whole_, size_); }
+  std::int64_t bytes() const noexcept { return static_cast<std::int64_t>(bytes_at_edges()); }
   bool is_empty() const noexcept { return false; }
   void narrow(std::size_t i, const index_range& range) noexcept { whole_.narrow(i, range.begin, range.end); }
 
@@ -111,6 +107,15 @@ class edge_windows {
 
   std::int64_t offsets_of(std::size_t b) const noexcept {
     return bounded_[b].offsets == no_axis ? 1 : whole_.axes[bounded_[b].offsets].extent;
+  }
+
+  double bytes_at_edges() const noexcept {
+    double inside = 1;
+    for (std::size_t b = 0; b < whole_.bound_count; ++b) {
+      inside *= static_cast<double>(bounded_[b].inside.end - bounded_[b].inside.begin) /
+                static_cast<double>(whole_.axes[bounded_[b].windows].extent);
+    }
+    return static_cast<double>(total_bytes(whole_, size_)) * (1 - inside);
   }
 
   /// Finds the axes of a bound. Returns whether there are windows inside.
