@@ -125,8 +125,8 @@ constexpr void leave_out_ends(sum_request& sums) noexcept {
     const layout_axis& windows = sums.moves.axes[2 + spatial + d];
     axis_bound& bound = sums.moves.bounds[d];
     if (windows.extent == 0 || offsets.extent == 0) continue;
-    const std::int64_t last = (windows.extent - 1) * windows.bound_step +
-                              (offsets.extent - 1) * offsets.bound_step + bound.offset;
+    const std::int64_t last =
+        (windows.extent - 1) * windows.bound_step + (offsets.extent - 1) * offsets.bound_step + bound.offset;
     if (last < 0 || last >= bound.extent - 1) continue;
     bound.extent = sums.extents[2 + d] = last + 1;
   }
