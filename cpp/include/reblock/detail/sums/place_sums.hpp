@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <limits>
 
+#include <reblock/axis_values.hpp>
 #include <reblock/detail/any_plan.hpp>
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/engine.hpp>
