@@ -107,16 +107,18 @@ REBLOCK_ENGINE_FUNCTION void run_planned(const weighed_windows& weighed, const r
   });
 }
 
-/// Sums of a part of an image. The other positions have no terms and are set to 0 before.
+/// Sums of a part of an image. The other positions have no terms. Those with an index that is not below `kept` are set to 0
+/// before.
 template <class Sums>
 struct cleared_sums {
   sum_image image;
+  axis_values kept;
   Sums sums;
 };
 
 template <class Sums>
 void run_planned(const cleared_sums<Sums>& cleared, const run_request& how) noexcept {
-  cleared.image.clear(cleared.image.whole(), how.destination);
+  cleared.image.clear_beyond(cleared.kept, how.destination);
   run_planned(cleared.sums, how);
 }
 

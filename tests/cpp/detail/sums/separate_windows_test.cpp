@@ -256,6 +256,60 @@ TEST_CASE("positions between the steps of windows are left out") {
   CHECK(left_out >= test::enough(30));
 }
 
+TEST_CASE("positions behind the last window are left out") {
+  int left_out = 0;
+  for (const unsigned seed : test::seeds(3000, 300)) {
+    INFO("seed ", seed);
+    std::mt19937 random(seed);
+    const drawn_sums drawn = draw_windows<float>(random);
+    sum_request sums = request_of(drawn);
+    leave_out_ends(sums);
+    for (std::size_t d = 0; d < drawn.axes.size(); ++d) {
+      const test::windows_along& axis = drawn.axes[d];
+      std::int64_t end = 0;  // behind the last position that has a term
+      for (std::int64_t l = 0; l < axis.windows; ++l) {
+        for (std::int64_t o = 0; o < axis.size; ++o) {
+          const std::int64_t position = l * axis.stride + o * axis.dilation - axis.padding;
+          if (position < axis.extent) end = std::max(end, position + 1);
+        }
+      }
+      // windows that reach beyond the image may leave gaps at its end
+      const std::int64_t reached = (axis.windows - 1) * axis.stride + axis.span() - axis.padding;
+      const std::int64_t kept = reached < 1 || reached > axis.extent ? axis.extent : end;
+      CHECK(sums.extents[2 + d] == kept);
+      CHECK(sums.moves.bounds[d].extent == kept);
+      if (kept < axis.extent) ++left_out;
+    }
+    check_fold<float>(random, drawn);
+  }
+  CHECK(left_out >= test::enough(300));
+}
+
+TEST_CASE("positions that are not kept become 0, and others stay as they are") {
+  for (const unsigned seed : test::seeds(1000, 100)) {
+    INFO("seed ", seed);
+    std::mt19937 random(seed);
+    const drawn_sums drawn = draw_windows<float>(random);
+    const sum_request sums = request_of(drawn);
+    summed_windows<float> all(random, drawn, true);
+    axis_values kept = sums.extents;
+    for (std::size_t i = 0; i < kept.size(); ++i) kept[i] = draw(random, 0, kept[i]);
+    test::strided_bytes expected = all.image;
+    sum_image(sums).clear_beyond(kept, all.image.first());
+    for (std::size_t number = 0; number < expected.elements(); ++number) {
+      std::size_t rest = number;
+      bool is_kept = true;
+      for (std::size_t i = kept.size(); i-- > 0;) {
+        const auto extent = static_cast<std::size_t>(sums.extents[i]);
+        is_kept = is_kept && static_cast<std::int64_t>(rest % extent) < kept[i];
+        rest /= extent;
+      }
+      if (!is_kept) std::memset(expected.element(number), 0, sizeof(float));
+    }
+    CHECK(all.image == expected);
+  }
+}
+
 /// Half of the images have exactly one term at each position, and then it may be -0.
 template <class T>
 void check_single_terms(unsigned seed, std::int64_t most_copies) {

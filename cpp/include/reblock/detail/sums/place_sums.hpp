@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <limits>
 
+#include <reblock/axis_values.hpp>
 #include <reblock/detail/any_plan.hpp>
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/engine.hpp>
@@ -39,11 +40,11 @@ REBLOCK_ENGINE_FUNCTION [[gnu::noinline]] void place_single_terms(void* room, co
   place<single_terms>(room, windows, request.sum.element_size, add_to_zero, false);
 }
 
-/// Plans sums of the positions that windows can reach. The `image` has all positions.
+/// Plans sums of the positions that windows can reach. The `image` has all positions, of which those below `kept` have sums.
 template <class Sums>
-void place_reachable(void* room, const sum_image& image, const Sums& sums, bool clears) noexcept {
-  if (clears) {
-    place<cleared_sums<Sums>>(room, image, sums);
+void place_reachable(void* room, const sum_image& image, const axis_values& kept, const Sums& sums) noexcept {
+  if (kept != image.extents) {
+    place<cleared_sums<Sums>>(room, image, kept, sums);
   } else {
     place<Sums>(room, sums);
   }
@@ -55,16 +56,18 @@ REBLOCK_ENGINE_FUNCTION [[gnu::noinline]] void place_overlapping(void* room, con
                                                                  double least) noexcept {
   const sum_image image(request);
   sum_request reachable = request;
-  const bool clears = keep_reachable(reachable) && !request.accumulates;
+  leave_out_ends(reachable);
+  axis_values kept = request.accumulates ? request.extents : reachable.extents;
+  if (keep_reachable(reachable) && !request.accumulates) kept[0] = 0;
   const gather pieces(reachable, &sum);
   const scatter rows(request, sum);
   least = std::min({least, pieces.cost(), rows.cost()});
   if (const sum_sweep sweep(reachable, sum); sweep.cost() < least) {
-    place_reachable(room, image, sweep, clears);
+    place_reachable(room, image, kept, sweep);
   } else if (rows.cost() <= least) {
     place<scatter>(room, rows);
   } else if (pieces.cost() <= least) {
-    place_reachable(room, image, pieces, clears);
+    place_reachable(room, image, kept, pieces);
   }
 }
 

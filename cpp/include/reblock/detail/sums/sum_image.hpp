@@ -59,6 +59,16 @@ struct sum_image {
                   output + place, output + place, element_size);
   }
 
+  /// Sets the positions to 0 whose index along any axis is not below `kept`.
+  void clear_beyond(const axis_values& kept, std::byte* output) const noexcept {
+    box positions = whole();
+    for (std::size_t i = 0; i < extents.size(); ++i) {
+      positions[i] = {kept[i], extents[i]};
+      clear(positions, output);
+      positions[i] = {0, kept[i]};
+    }
+  }
+
   axis_values extents;        ///< n, c and the spatial axes
   axis_values strides;        ///< of the same axes in the output, bytes
   std::int64_t offset;        ///< of the image in the output, bytes
@@ -104,6 +114,22 @@ constexpr bool keep_reachable(sum_request& sums) noexcept {
     sums.output_strides[2 + d] = wrapping_multiply(common, sums.output_strides[2 + d]);
   }
   return leaves_out;
+}
+
+/// Leaves out the positions behind the last one that a window reaches. Then all phases of a stride have equally many places
+/// if windows lie side by side.
+constexpr void leave_out_ends(sum_request& sums) noexcept {
+  const std::size_t spatial = sums.extents.size() - 2;
+  for (std::size_t d = 0; d < spatial; ++d) {
+    const layout_axis& offsets = sums.moves.axes[2 + d];
+    const layout_axis& windows = sums.moves.axes[2 + spatial + d];
+    axis_bound& bound = sums.moves.bounds[d];
+    if (windows.extent == 0 || offsets.extent == 0) continue;
+    const std::int64_t last =
+        (windows.extent - 1) * windows.bound_step + (offsets.extent - 1) * offsets.bound_step + bound.offset;
+    if (last < 0 || last >= bound.extent - 1) continue;
+    bound.extent = sums.extents[2 + d] = last + 1;
+  }
 }
 
 }  // namespace reblock::inline REBLOCK_NAMESPACE::detail
