@@ -33,12 +33,6 @@ namespace reblock::inline REBLOCK_NAMESPACE::detail {
 namespace accumulations::baseline {
 
 inline constexpr std::size_t width = 16;
-/// Whether processors of today have a wider set. Then this one has fewer loops: they take as long to compile as others.
-#if defined(__GNUC__) && defined(__x86_64__)
-inline constexpr bool has_wider_set = true;
-#else
-inline constexpr bool has_wider_set = false;
-#endif
 inline constexpr bool multiplies_upper = false;
 inline constexpr bool fuses = false;
 
@@ -107,7 +101,6 @@ void store_small_quotients(std::byte* to, const Lanes& sums, const Lanes& twice,
 namespace accumulations::avx2 {
 
 inline constexpr std::size_t width = 32;
-inline constexpr bool has_wider_set = false;
 inline constexpr bool fuses = false;
 inline constexpr bool multiplies_upper = true;  // whether multiply_upper has an instruction
 
@@ -149,7 +142,6 @@ template <std::size_t N>
 namespace accumulations::avx512 {
 
 inline constexpr std::size_t width = 64;
-inline constexpr bool has_wider_set = false;
 inline constexpr bool fuses = true;  // whether the set has an instruction that multiplies and adds at once
 inline constexpr bool multiplies_upper = true;
 
