@@ -277,8 +277,10 @@ def test_a_dtype_converts_the_terms_first(data: st.DataObject) -> None:
     if dtype.kind in "u" and columns.dtype.kind not in "biu":
         columns = np.abs(columns)  # what C makes of a negative one differs
     actual = fold_drawn(data, columns, call, **options, dtype=dtype)
+    # ml_dtypes takes the byte of a bool for its value
+    values = columns.astype(np.float32) if columns.dtype.kind == "b" else columns
     with np.errstate(all="ignore"):
-        converted = columns.astype(dtype)
+        converted = values.astype(dtype)
     keywords: dict[str, Any] = {**call.keywords, **options}
     expected = oracle.fold(converted, *call.arguments, **keywords)
     assert_same_values(actual, expected)

@@ -20,6 +20,15 @@
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
+/// Returns the value from which accumulators of type A begin that add: 0, or, before a first term, what changes no sum.
+template <class A>
+[[gnu::always_inline]] inline A neutral_summand([[maybe_unused]] beginning from) noexcept {
+  if constexpr (std::floating_point<A>) {
+    if (from == beginning::first_term) return -A{};
+  }
+  return A{};
+}
+
 /// A kernel tells how accumulators take terms of type T, as values of type A: one, or several in lanes.
 template <class T, class Accumulator>
 struct adding {
@@ -28,6 +37,8 @@ struct adding {
   using weight = std::conditional_t<std::same_as<value, long double>, double, value>;
   static constexpr bool has_errors = false;
   static constexpr bool may_mask = true;  ///< whether masked terms change no result
+  static constexpr bool flips = false;    ///< whether it changes bits of terms
+  static value neutral(beginning from) noexcept { return neutral_summand<value>(from); }
   static constexpr bool in_lanes =
       has_lanes && !std::same_as<value, long double> &&
       (half<T> ? std::same_as<value, float> : std::floating_point<value> || sizeof(value) <= 2 * sizeof(T)) &&
@@ -53,6 +64,8 @@ struct adding_with_errors {
   using weight = double;
   static constexpr bool has_errors = true;
   static constexpr bool may_mask = true;
+  static constexpr bool flips = false;
+  static value neutral(beginning from) noexcept { return neutral_summand<value>(from); }
   static constexpr bool in_lanes = has_lanes && !std::same_as<T, long double>;
   template <class V>
   [[gnu::always_inline]] static void add(V& sum, V& errors, const V& next) noexcept {
@@ -94,14 +107,78 @@ struct adding_long {
   using weight = double;
   static constexpr bool has_errors = false;
   static constexpr bool may_mask = true;
+  static constexpr bool flips = false;
   static constexpr bool in_lanes = false;
+  static value neutral(beginning) noexcept { return {}; }
   static void add(value& sum, const value& next) noexcept {
     sum.low += next.low;
     sum.high += next.high + (sum.low < next.low ? 1 : 0);
   }
 };
 
-/// Keeps the first of equal terms, and the first NaN.
+/// An unsigned integer of as many bytes as T.
+template <class T>
+using bits_of =
+    std::conditional_t<sizeof(T) == 1, std::uint8_t,
+                       std::conditional_t<sizeof(T) == 2, std::uint16_t,
+                                          std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>>;
+
+/// Keeps the first of the greatest terms, and the first NaN. It flips some bits of each term: that makes the least term the
+/// greatest, or integers with a sign integers without one. So all integers of one size have the same functions.
+template <class T>
+struct keeping_greatest {
+  using term = T;
+  using value = std::conditional_t<half<T>, float, T>;
+  using weight = double;
+  using bits = bits_of<value>;
+  static constexpr bool has_errors = false;
+  static constexpr bool may_mask = false;
+  static constexpr bool flips = true;
+  static constexpr bool in_lanes = has_lanes;
+  static value neutral(beginning) noexcept {
+    if constexpr (std::floating_point<value>) return -std::numeric_limits<value>::infinity();
+    return std::numeric_limits<value>::min();
+  }
+  static void add(value& held, const value& next) noexcept {
+    if (!(held >= next || held != held)) held = next;
+  }
+  value flipped(value from) const noexcept {
+    return std::bit_cast<value>(static_cast<bits>(std::bit_cast<bits>(from) ^ flip));
+  }
+
+  bits flip;
+};
+
+/// The integer of T's size whose greatest lanes processors find in one step: without a sign if it has one byte, else with one.
+/// Other types are themselves.
+template <class T>
+constexpr auto ordered_value() noexcept {
+  if constexpr (!std::integral<T>) {
+    return T{};
+  } else if constexpr (sizeof(T) == 1) {
+    return std::uint8_t{};
+  } else {
+    return std::make_signed_t<T>{};
+  }
+}
+template <class T>
+using ordered = decltype(ordered_value<T>());
+
+/// Returns the bits that a keeping_greatest flips to keep the greatest values of T, or the least ones.
+template <class T, bool Max>
+constexpr auto flip_of() noexcept {
+  using bits = typename keeping_greatest<ordered<T>>::bits;
+  constexpr auto sign = static_cast<bits>(bits{1} << (8 * sizeof(bits) - 1));
+  if constexpr (std::integral<T>) {
+    const bits order =
+        std::same_as<T, ordered<T>> || std::is_signed_v<T> == std::is_signed_v<ordered<T>> ? bits{0} : sign;
+    return static_cast<bits>(Max ? order : ~order);
+  } else {
+    return Max ? bits{0} : sign;
+  }
+}
+
+/// Keeps the first of equal terms, and the first NaN, of types that have no lanes.
 template <class T, bool Max>
 struct keeping {
   using term = T;
@@ -109,14 +186,16 @@ struct keeping {
   using weight = double;
   static constexpr bool has_errors = false;
   static constexpr bool may_mask = false;
-  static constexpr bool in_lanes = has_lanes && !std::same_as<T, bool> && !std::same_as<T, long double>;
-  template <class V>
-  [[gnu::always_inline]] static void add(V& held, const V& next) noexcept {
-    if constexpr (Max) {
-      held = ((held >= next) | (held != held)) ? held : next;
-    } else {
-      held = ((held <= next) | (held != held)) ? held : next;
-    }
+  static constexpr bool flips = false;
+  static constexpr bool in_lanes = false;
+  static value neutral(beginning) noexcept {
+    if constexpr (std::floating_point<value>)
+      return Max ? -std::numeric_limits<value>::infinity() : std::numeric_limits<value>::infinity();
+    return Max ? std::numeric_limits<value>::min() : std::numeric_limits<value>::max();
+  }
+  static void add(value& held, const value& next) noexcept {
+    const bool keeps = Max ? held >= next : held <= next;
+    if (!keeps && held == held) held = next;
   }
 };
 

@@ -441,7 +441,7 @@ class reduced_piece {
   std::int64_t offsets_of_terms_[most_terms];
   const double* weights_of_terms_[most_terms];
   const std::byte* masks_of_terms_[most_terms];
-  alignas(64) double weights_[weights_room];
+  alignas(64) double weights_[weights_room + reduced_rows::whole_registers];
   alignas(64) double factors_[most_accumulators];  ///< sums of weights, then their inverses
 };
 

@@ -91,6 +91,8 @@ inline void find_largest_weight(reducer& how) noexcept {
 
 class reduced_rows {
  public:
+  /// So many accumulators fill registers of any set. Lists of weights have room for so many more.
+  static constexpr std::size_t whole_registers = 32;
   /// At most this many terms are listed at once.
   static constexpr std::size_t most_terms = 128;
 
@@ -131,7 +133,8 @@ class reduced_rows {
     if (!how_.accumulates) return;
     gather(destination, along_row_.destination, along_column_.destination, result_size());
     constexpr std::int64_t here = 0;
-    functions_->add(accumulators_, {terms_buffer_, 0, 1, accumulators()}, {&here, 1}, beginning::first_term);
+    functions_->add(accumulators_, {terms_buffer_, 0, 1, filled_up(terms_buffer_)}, {&here, 1},
+                    beginning::first_term);
     from_ = beginning::held;
   }
 
@@ -164,7 +167,11 @@ class reduced_rows {
     }
     constexpr std::int64_t here = 0;
     for (std::size_t t = 0; t < terms.count; ++t) {
-      add_rows({bring(source + terms.offsets[t]), 0, 1, accumulators()}, {&here, 1}, weights + t, apart);
+      const std::byte* const brought = bring(source + terms.offsets[t]);
+      const std::size_t count = brought == terms_buffer_ ? filled_up(terms_buffer_)
+                                : brought == converted_  ? filled_up(converted_)
+                                                         : accumulators();
+      add_rows({brought, 0, 1, count}, {&here, 1}, weights + t, apart);
     }
   }
 
@@ -219,6 +226,15 @@ class reduced_rows {
       functions_->add(accumulators_, rows, offsets, from_);
     }
     from_ = beginning::held;
+  }
+
+  /// Fills a buffer behind its terms with zeros, and returns the number of all. Whole registers are faster than their parts.
+  std::size_t filled_up(std::byte* buffer) const noexcept {
+    const std::size_t count = accumulators();
+    const std::size_t size = static_cast<std::size_t>(result_size() / parts());
+    const std::size_t all = (count + whole_registers - 1) / whole_registers * whole_registers;
+    std::memset(buffer + count * size, 0, (all - count) * size);
+    return all;
   }
 
   /// Returns the terms at `at` side by side, converted to the type of the results.

@@ -65,14 +65,33 @@ constexpr auto doubled_value() noexcept {
 template <class T>
 using doubled = decltype(doubled_value<T>());
 
+template <class T, bool Max>
+constexpr reduction_functions::by_set extremes_of() noexcept {
+  constexpr accumulation narrow = accumulations::baseline::extremes_of<T, Max>();
+#if defined(__GNUC__) && defined(__x86_64__)
+  constexpr accumulation wide = accumulations::avx2::extremes_of<T, Max>();
+  return {{narrow, wide, wide}};
+#else
+  return {{narrow, narrow, narrow}};
+#endif
+}
+
 template <class T>
 constexpr reduction_functions::by_set mean_of_many() noexcept {
   if constexpr (std::integral<T> && sizeof(T) >= 4) {
     return accumulation_by<adding_long<T>, finishing::long_quotients>();
   } else if constexpr (std::same_as<T, double> || std::same_as<T, long double>) {
     return accumulation_by<adding_with_errors<T>, finishing::quotients_with_errors>();
+  } else if constexpr (std::same_as<T, float> || half<T>) {
+    return accumulation_by<adding<T, double>, finishing::quotients, false, std::same_as<T, float>>();
   } else {
-    return accumulation_by<adding<T, double>, finishing::quotients>();
+    constexpr accumulation narrow = accumulations::baseline::means_of_many<T, doubled<T>>();
+#if defined(__GNUC__) && defined(__x86_64__)
+    return {{narrow, accumulations::avx2::means_of_many<T, doubled<T>>(),
+             accumulations::avx512::means_of_many<T, doubled<T>>()}};
+#else
+    return {{narrow, narrow, narrow}};
+#endif
   }
 }
 
@@ -97,7 +116,9 @@ constexpr std::int64_t mean_limit() noexcept {
 template <class T>
 constexpr reduction_functions::by_set plain_sums() noexcept {
   using sum = typename sum_traits<T>::accumulator;
-  return accumulation_by<adding<T, sum>, finishing::sums>();
+  // integers have the same sums with a sign and without
+  using summed_term = std::conditional_t<std::integral<T> && !std::same_as<T, bool>, sum, T>;
+  return accumulation_by<adding<summed_term, sum>, finishing::sums>();
 }
 
 /// Weighted sums whose weights allow faster accumulators with the same results.
@@ -115,14 +136,10 @@ constexpr reduction_functions::by_set weighted_exactly() noexcept {
 template <class T>
 constexpr reduction_functions make_reduction_functions() noexcept {
   using weighted = weighted_sum<T>;
-  return {plain_sums<T>(),
-          mean_of_few<T>(),
-          mean_of_many<T>(),
-          accumulation_by<adding<T, weighted>, finishing::quotients, true, true>(),
-          weighted_exactly<T>(),
-          accumulation_by<keeping<T, true>, finishing::sums>(),
-          accumulation_by<keeping<T, false>, finishing::sums>(),
-          mean_limit<T>(),
+  return {plain_sums<T>(),         mean_of_few<T>(),
+          mean_of_many<T>(),       accumulation_by<adding<T, weighted>, finishing::quotients, true, true>(),
+          weighted_exactly<T>(),   extremes_of<T, true>(),
+          extremes_of<T, false>(), mean_limit<T>(),
           means_by_inverse<T>};
 }
 

@@ -70,6 +70,11 @@ struct registers_in_row {
 };
 template <class Kernel, std::size_t N>
 struct lane_steps {};
+template <std::size_t Count>
+void choose_places(register_places<Count>&, std::size_t, std::size_t, std::size_t, std::size_t, std::int64_t,
+                   std::size_t, std::size_t);
+template <class T, class A, std::size_t N>
+void store_rounded(std::byte*, const lanes<A, N>&, bool) noexcept;
 template <class T, class A>
 inline constexpr bool finishes_in_lanes = false;
 template <class Value>
