@@ -59,6 +59,10 @@ struct block_move {
   block_mover mover = nullptr;
 
   constexpr bool are_shuffled() const noexcept { return shuffled_width != 0; }
+  /// Tells whether rows and columns may lie apart: those of squares and of few rows do.
+  constexpr bool are_apart() const noexcept {
+    return !are_runs && !dense_columns && !dense_rows && !are_shuffled();
+  }
   constexpr std::size_t rank() const noexcept { return std::size_t{repeated} + column_axes + row_axes; }
 };
 

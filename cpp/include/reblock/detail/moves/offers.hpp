@@ -46,6 +46,7 @@ class block_offers {
     take(mover_kind::runs, runs_offer(of_).offer(buffer));
     take(mover_kind::spaced_runs, offer_spaced_runs(of_));
     take(mover_kind::shuffled_runs, shuffled_runs_offer(of_).offer(buffer));
+    if (of_.rows.count == 0) return;  // the others need rows and columns
     take(mover_kind::squares, offer_squares(of_, buffer));
     take(mover_kind::few_rows, offer_few_rows(of_, buffer));
     take(mover_kind::few_streams, streams_offer(of_).offer_few());
@@ -56,6 +57,7 @@ class block_offers {
   block_offer best(buffered_side buffer) const noexcept {
     block_offer found;
     for_each_offer(buffer, [&](mover_kind, const block_offer& offer) { take_cheaper(found, offer, buffer); });
+    if (found.move.are_apart()) of_.go_apart(found.move, buffer);
     return found;
   }
 

@@ -22,7 +22,7 @@ namespace reblock::inline REBLOCK_NAMESPACE::detail {
 /// Offers to move few rows, or few columns, at any places on both sides: fewer than squares need.
 [[gnu::noinline]] inline block_offer offer_few_rows(const offered_layout& of, buffered_side buffer) noexcept {
   block_offer offer;
-  if (of.rows.count == 0 || (of.rows.elements >= of.side && of.columns.elements >= of.side)) return offer;
+  if (of.rows.elements >= of.side && of.columns.elements >= of.side) return offer;
   block_move& move = offer.move;
   axis_chain rows = of.rows;
   while (rows.elements > of.side && rows.count > 1)
@@ -49,7 +49,6 @@ namespace reblock::inline REBLOCK_NAMESPACE::detail {
                blocks * (steps * (of.costs.few_rows_register * (static_cast<double>(count) + shuffles) +
                                   of.costs.few_rows_step) +
                          stores);
-  of.go_apart(move, buffer);
   return offer;
 }
 

@@ -50,7 +50,7 @@ inline double steps_of(std::int64_t count, std::int64_t step) noexcept {
 /// Offers squares, for at least as many rows and columns as registers have elements.
 [[gnu::noinline]] inline block_offer offer_squares(const offered_layout& of, buffered_side buffer) noexcept {
   block_offer offer;
-  if (of.rows.count == 0 || of.rows.elements < of.side || of.columns.elements < of.side) return offer;
+  if (of.rows.elements < of.side || of.columns.elements < of.side) return offer;
   block_move& move = offer.move;
   constexpr std::int64_t most_rows = 96;  // so that a line of each row fits into the first-level cache
   of.set_out(move, of.columns, most_streams, of.rows, most_rows);
@@ -78,7 +78,6 @@ inline double steps_of(std::int64_t count, std::int64_t step) noexcept {
     move.mover = mover;
   }
   offer.cost = of.bytes * each + of.cost_of_calls(move);
-  of.go_apart(move, buffer);
   return offer;
 }
 

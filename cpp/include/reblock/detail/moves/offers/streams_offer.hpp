@@ -29,7 +29,7 @@ class streams_offer {
   /// Offers to interleave few rows, or to separate few columns, that follow each other without gaps.
   block_offer offer_few() const noexcept {
     block_offer offer;
-    if (of_.rows.count == 0 || of_.set < instruction_set::ssse3) return offer;
+    if (of_.set < instruction_set::ssse3) return offer;
     block_move& move = offer.move;
     const dense_streams streams =
         find_streams(of_.side, [this](std::int64_t count) { return are_few(count); });
@@ -64,7 +64,7 @@ class streams_offer {
   block_offer offer_wide() const noexcept {
     block_offer offer;
 #if defined(__GNUC__) && defined(__x86_64__)
-    if (of_.rows.count == 0 || of_.set < instruction_set::avx512) return offer;
+    if (of_.set < instruction_set::avx512) return offer;
     constexpr std::int64_t least_row = 8;  // bytes
     const dense_streams streams =
         find_streams(ceil_divide(least_row, of_.size), [](std::int64_t count) { return count <= 16; });
