@@ -3,6 +3,7 @@
 // Checks that every way to move a layout shares: a way moves everything, at any alignment, whole or in parts.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -13,6 +14,7 @@
 
 #include <doctest/doctest.h>
 
+#include <reblock/detail/engine.hpp>
 #include <reblock/detail/instruction_set.hpp>
 #include <reblock/detail/simplify.hpp>
 
@@ -53,6 +55,45 @@ bool is_moved_in_parts(std::mt19937& random, const trial& t, const Way& way, int
   }
   return true;
 }
+
+/// Drawn windows of an image whose padding has a value, and the columns that they must give.
+struct padded_trial {
+  explicit padded_trial(std::mt19937& random)
+      : element_size(draw_padded_size(random)),
+        drawn(moves_of(random, draw_windows(random, 6000), element_size)),
+        request{drawn.layout, element_size} {
+    const std::vector<std::byte> value = draw_bytes(random, static_cast<std::size_t>(element_size));
+    std::copy(value.begin(), value.end(), request.value.begin());
+    source = draw_bytes(random, drawn.source_bytes);
+    expected = drawn.expected(source, std::vector<std::byte>(drawn.destination_bytes), false);
+    for_each_point(drawn.layout, [&](const layout_point& point) {
+      if (point.inside) return;
+      ++outside;
+      std::copy(value.begin(), value.end(), expected.begin() + point.destination);
+    });
+  }
+
+  template <class Way>
+  bool is_moved(const Way& way) const {
+    std::vector<std::byte> result(drawn.destination_bytes);
+    way.run(source.data(), result.data());
+    return result == expected;
+  }
+
+  std::int64_t element_size;
+  moves drawn;
+  detail::padded_request request;
+  std::vector<std::byte> source;
+  std::vector<std::byte> expected;
+  int outside = 0;  // elements
+
+ private:
+  /// Some of the sizes move in units.
+  static std::int64_t draw_padded_size(std::mt19937& random) {
+    constexpr std::int64_t sizes[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32};
+    return sizes[draw(random, 0, 9)];
+  }
+};
 
 /// Plans the simplified layout by one way with each instruction set, and checks it. Returns how many plans there were, and
 /// adds to `cut`.

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Windows of a padded image are moved by way of a buffer, for each instruction set that the processor has.
-#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <random>
 #include <string>
-#include <vector>
 
 #include <doctest/doctest.h>
 
@@ -74,28 +72,15 @@ TEST_CASE("windows that are moved in parts, in any order, give all of the column
 }
 
 TEST_CASE("a value lies wherever windows reach beyond the image, also if its element moves in units") {
-  constexpr std::int64_t sizes[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32};
   int outside = 0;
   for (const unsigned seed : test::seeds(1000, 100)) {
     INFO("seed ", seed);
     std::mt19937 random(seed);
-    const std::int64_t element_size = sizes[test::draw(random, 0, 9)];
-    const test::moves m = test::moves_of(random, test::draw_windows(random, 6000), element_size);
-    padded_request request{m.layout, element_size};
-    const std::vector<std::byte> value = test::draw_bytes(random, static_cast<std::size_t>(element_size));
-    std::copy(value.begin(), value.end(), request.value.begin());
-    const std::vector<std::byte> source = test::draw_bytes(random, m.source_bytes);
-    std::vector<std::byte> expected = m.expected(source, std::vector<std::byte>(m.destination_bytes), false);
-    test::for_each_point(m.layout, [&](const test::layout_point& point) {
-      if (point.inside) return;
-      ++outside;
-      std::copy(value.begin(), value.end(), expected.begin() + point.destination);
-    });
+    const test::padded_trial t(random);
+    outside += t.outside;
     for (const instruction_set set : test::all_instruction_sets()) {
       INFO("instruction set ", std::string(name_of(set)));
-      std::vector<std::byte> result(m.destination_bytes);
-      padded_move(request, set).run(source.data(), result.data());
-      CHECK(result == expected);
+      CHECK(t.is_moved(padded_move(t.request, set)));
     }
   }
   CHECK(outside >= test::enough(1000));
