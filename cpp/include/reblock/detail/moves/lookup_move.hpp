@@ -98,7 +98,7 @@ constexpr bool take_siblings(layout& moves, const sibling_axis& siblings) noexce
 /// Counts the bytes of the source's lines that a piece reads and the piece before, `advance` bytes away, does not.
 constexpr std::int64_t lines_read(const layout& piece, std::size_t first, std::int64_t element_size,
                                   std::int64_t advance) noexcept {
-  constexpr std::int64_t line = 64;
+  constexpr std::int64_t line = cache_sizes::line;
   std::int64_t rows = 1;
   std::int64_t row = element_size;
   for (std::size_t i = first; i < piece.rank; ++i) {
