@@ -172,10 +172,7 @@ class window_geometry {
     request.moves.source_run = dense_run(columns_, columns_strides, sum.element_size);
     request.reduce = reduce;
     request.accumulates = options.accumulate;
-    // Without windows along one axis there are none, however many there are along others.
-    for (std::size_t d = 0; d < blocks_.size() && columns_[2] == 0; ++d) {
-      request.moves.axes[2 + blocks_.size() + d].extent = 0;
-    }
+    if (columns_[2] == 0) keep_no_windows(request.moves);
     if (repeats()) {
       request.mode = mode_;
     } else if (options.accumulate) {
@@ -276,6 +273,13 @@ class window_geometry {
       moves.bounds[d].mode = mode_;
       moves.bounds[d].source_stride = image_steps[d];
     }
+  }
+
+  /// Without windows along one axis there are none, however many there are along others. The strides of columns without
+  /// elements may have any value, so no place may be computed from them.
+  constexpr void keep_no_windows(layout& moves) const noexcept {
+    for (std::size_t i = 0; i < moves.rank; ++i) moves.axes[i].source_stride = 0;
+    for (std::size_t d = 0; d < blocks_.size(); ++d) moves.axes[2 + blocks_.size() + d].extent = 0;
   }
 
   /// Keeps only the part of the image that windows reach.
