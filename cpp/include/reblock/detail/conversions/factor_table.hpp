@@ -61,7 +61,7 @@ class factor_table {
   static constexpr std::int64_t least_stretch = 32;
   /// Runs of fewer elements are not worth a look for a table of results.
   static constexpr std::int64_t least_lookups = 64;
-  static constexpr std::int64_t room = 8192;  ///< bytes of the factors in a table
+  static constexpr std::int64_t room = 4096;  ///< bytes of the factors in a table
   /// Returns how many factors a table holds.
   static constexpr std::int64_t most_factors(const run_conversion& conversion) noexcept {
     return room / (conversion.is_double() ? 8 : 4);
