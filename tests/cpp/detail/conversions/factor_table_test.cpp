@@ -26,7 +26,7 @@ constexpr std::int64_t most_runs = 70;
 /// Draws the axis of a factor in a run, around `elements` elements of the axes further in.
 factor_axis draw_axis(std::mt19937& random, std::int64_t elements) {
   const std::int64_t inner = elements * (draw(random, 0, 2) == 0 ? 1 : draw(random, 1, 70));
-  return {1, inner, draw(random, 0, 1) == 0 ? draw(random, 1, 9) : draw(random, 1, 900)};
+  return {1, inner, draw(random, 0, 1) == 0 ? draw(random, 1, 9) : draw(random, 1, 4000)};
 }
 
 /// A factor with values of its own for each index, somewhere in a longer list.
@@ -68,9 +68,10 @@ void check_runs(std::mt19937& random, element_type type) {
   for (int call = 0; call < 5; ++call) {
     if (call % 2 == 0) first = {draw(random, 0, 4), draw(random, 0, 4)};
     const std::int64_t rows = draw(random, 0, 2) == 0 ? draw(random, 2, 3) : 1;
-    const std::int64_t runs = draw(random, 0, 2) == 0 ? draw(random, 2, most_runs) : 1;
-    const std::int64_t count = draw(random, 1, runs == 1 ? 3000 : 300);
-    const std::int64_t gap = draw(random, 0, 3);  // elements between runs
+    const std::int64_t runs =
+        draw(random, 0, 2) == 0 ? draw(random, 2, draw(random, 0, 1) == 0 ? 3 : most_runs) : 1;
+    const std::int64_t count = draw(random, 1, runs <= 3 ? 5000 : 300);  // more than a table holds, or fewer
+    const std::int64_t gap = draw(random, 0, 3);                         // elements between runs
     std::vector<Value> source;
     std::vector<Value> expected;
     for (std::int64_t k = 0; k < rows * runs; ++k) {

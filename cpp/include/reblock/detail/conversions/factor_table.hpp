@@ -61,7 +61,7 @@ class factor_table {
   static constexpr std::int64_t least_stretch = 32;
   /// Runs of fewer elements are not worth a look for a table of results.
   static constexpr std::int64_t least_lookups = 64;
-  static constexpr std::int64_t room = 2048;  ///< bytes of the factors in a table
+  static constexpr std::int64_t room = 4096;  ///< bytes of the factors in a table
   /// Returns how many factors a table holds.
   static constexpr std::int64_t most_factors(const run_conversion& conversion) noexcept {
     return room / (conversion.is_double() ? 8 : 4);
@@ -92,8 +92,8 @@ class factor_table {
     const auto count = static_cast<std::int64_t>(runs.count);
     const std::int64_t limit = room / value_size();
     const std::int64_t whole = period_ > limit ? limit : limit / period_ * period_;
-    if (same_ < least_stretch && count <= whole && !differ)
-      return convert_by_elements(conversion, source, destination, runs, first, 0, count);
+    if (same_ < least_stretch && !differ && (count <= whole || whole % period_ != 0))
+      return convert_batches_of_runs(conversion, source, destination, runs, whole, first);
     for (each_run at(source, destination, runs); at; ++at) {
       const factor_places places = run_places(first, static_cast<std::int64_t>(at.run()));
       if (same_ >= least_stretch) {
@@ -154,6 +154,18 @@ class factor_table {
     return are_quick_;
   }
 
+  /// Converts runs that have the same factors, `whole` elements of each at a time: the table is filled once for all runs.
+  void convert_batches_of_runs(const run_conversion& conversion, const std::byte* source,
+                               std::byte* destination, even_runs runs, std::int64_t whole,
+                               const factor_places& first) noexcept {
+    const auto count = static_cast<std::int64_t>(runs.count);
+    for (std::int64_t i = 0; i < count; i += whole) {
+      const std::int64_t batch = std::min(whole, count - i);
+      runs.count = static_cast<std::size_t>(batch);
+      convert_by_elements(conversion, source + i * from(conversion) * static_cast<std::int64_t>(runs.spacing),
+                          destination + i * to(conversion), runs, first, i, batch);
+    }
+  }
   /// Converts a run with a table of the factors of `whole` elements at a time.
   void convert_batches(const run_conversion& conversion, const std::byte* source, std::byte* destination,
                        std::int64_t count, std::int64_t whole, const factor_places& first) noexcept {

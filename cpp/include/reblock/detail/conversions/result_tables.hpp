@@ -19,7 +19,7 @@ class result_tables {
   /// Results of so many factors are kept.
   static constexpr std::int64_t most = 16;
   /// From so many elements on, a table takes less time than it saves.
-  static constexpr std::int64_t least_elements = 1024;
+  static constexpr std::int64_t least_elements = 2048;
 
   /// Tells whether tables have been worth their search: not if many factors have followed each other, each for few elements.
   bool are_useful() const noexcept { return in_vain_ < 2 * entries_.size(); }

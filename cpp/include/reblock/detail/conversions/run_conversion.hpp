@@ -185,12 +185,18 @@ class run_conversion {
     if (results.is_quick_right) {
       std::array<std::byte, 2 * all> made;  // all quick steps have the same results
       (*this)(bytes.data(), made.data(), even_runs{all}, factors, true);
-      results.is_quick_right = made == elements;
+      results.is_quick_right = std::memcmp(made.data(), elements.data(), all * destination_size_) == 0;
     }
-    for (std::size_t k = 0; k < destination_size_ && lookup_ != nullptr; ++k) {
-      for (std::size_t i = 0; i < all; ++i) results.bytes[k * all + i] = elements[i * destination_size_ + k];
+    if (lookup_ == nullptr) return results.is_quick_right;
+    if (destination_size_ == 1) {
+      std::copy_n(elements.begin(), all, results.bytes.begin());
+    } else {
+      for (std::size_t i = 0; i < all; ++i) {
+        results.bytes[i] = elements[2 * i];
+        results.bytes[all + i] = elements[2 * i + 1];
+      }
     }
-    return lookup_ != nullptr || results.is_quick_right;
+    return true;
   }
   /// Converts runs of bytes by what make_results() made of `factors`. Requires can_look_up(runs). Source and destination must
   /// not share memory.
