@@ -81,12 +81,13 @@ class reduced_piece {
     for (std::size_t d = 0; d < spatial_; ++d) term_count_ *= terms_[d].count;
     if (term_count_ == 0 && how_.accumulates) return;
     for (std::size_t d = 0; d < spatial_; ++d) offsets_[d] = terms_[d].first_offset;
-    functions_ = &functions_of(how_, term_count_);
     if (!is_weighted() || term_count_ == 0) {
       for (std::size_t i = 0; i < count_; ++i) axes_[i].window_axis = no_window_axis;
       join_axes();
     }
     choose_inner_axes();
+    const bool is_row = how_.types.convert == nullptr && inner_.source_stride == term_size();
+    functions_ = &functions_of(how_, term_count_, is_row ? inner_.extent * rows_.parts() : most_accumulators);
     rows_.set_steps({inner_.source_stride, inner_.destination_stride},
                     {outer_.source_stride, outer_.destination_stride});
     walk(count_, source, destination);
@@ -314,8 +315,7 @@ class reduced_piece {
     std::array<double, most_terms> sums;  // of the weights of terms with the same mask
     std::fill_n(sums.begin(), count, is_weighted() ? 0.0 : static_cast<double>(term_count_ / count));
     for (std::int64_t t = 0; is_weighted() && t < term_count_; t += count) {
-      for (std::int64_t k = 0; k < count; ++k)
-        sums[static_cast<std::size_t>(k)] += *weights_of_terms_[t + k];
+      for (std::int64_t k = 0; k < count; ++k) sums[static_cast<std::size_t>(k)] += *weights_of_terms_[t + k];
     }
     fill_masked_factors(sums);
   }
