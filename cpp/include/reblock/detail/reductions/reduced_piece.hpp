@@ -87,7 +87,8 @@ class reduced_piece {
     }
     choose_inner_axes();
     const bool is_row = how_.types.convert == nullptr && inner_.source_stride == term_size();
-    functions_ = &functions_of(how_, term_count_, is_row ? inner_.extent * rows_.parts() : most_accumulators);
+    const std::int64_t row = is_row ? inner_.extent * rows_.parts() : std::int64_t{most_accumulators};
+    functions_ = &functions_of(how_, term_count_, row);
     rows_.set_steps({inner_.source_stride, inner_.destination_stride},
                     {outer_.source_stride, outer_.destination_stride});
     walk(count_, source, destination);
