@@ -83,7 +83,8 @@ struct accumulation {
   bool (*list_weighing)(double* weights, std::size_t count, std::size_t period);
   /// Accumulators that have room in accumulators_bytes.
   std::size_t most;
-  std::size_t weight_size;  ///< of a weight in a list, bytes
+  std::size_t weight_size;     ///< of a weight in a list, bytes
+  std::size_t register_count;  ///< accumulators of a register
 };
 /// Bytes of a row of any accumulators: two long doubles each.
 [[gnu::visibility("hidden")]] inline constexpr std::size_t accumulators_bytes = most_accumulators * 32;

@@ -81,12 +81,14 @@ class reduced_piece {
     for (std::size_t d = 0; d < spatial_; ++d) term_count_ *= terms_[d].count;
     if (term_count_ == 0 && how_.accumulates) return;
     for (std::size_t d = 0; d < spatial_; ++d) offsets_[d] = terms_[d].first_offset;
-    functions_ = &functions_of(how_, term_count_);
     if (!is_weighted() || term_count_ == 0) {
       for (std::size_t i = 0; i < count_; ++i) axes_[i].window_axis = no_window_axis;
       join_axes();
     }
     choose_inner_axes();
+    const bool is_row = how_.types.convert == nullptr && inner_.source_stride == term_size();
+    const std::int64_t row = is_row ? inner_.extent * rows_.parts() : std::int64_t{most_accumulators};
+    functions_ = &functions_of(how_, term_count_, row);
     rows_.set_steps({inner_.source_stride, inner_.destination_stride},
                     {outer_.source_stride, outer_.destination_stride});
     walk(count_, source, destination);
@@ -253,6 +255,7 @@ class reduced_piece {
   void accumulate(const std::byte* source) noexcept {
     // Terms and weights stay in the list if it has room for all.
     if (has_list_) return add_listed(source, static_cast<std::size_t>(term_count_));
+    if (has_masks() && term_count_ <= std::int64_t{most_terms}) return accumulate_masked(source);
     choose_weights();
     const std::size_t at_once =
         is_weighted() ? std::min(most_terms, weights_room / weights_count()) : most_terms;
@@ -300,6 +303,66 @@ class reduced_piece {
       factors_[i] = how_.factor_of_mean(factors_[i]);
     }
     if (vary_rows_ || vary_columns_) repeat_factors();
+  }
+
+  /// Does the same for terms that have masks and room in the list. Walked elements differ in their weights alone.
+  void accumulate_masked(const std::byte* source) noexcept {
+    if (!has_offsets_) list_offsets();
+    if (is_weighted()) list_weights();
+    has_list_ = true;
+    add_listed(source, static_cast<std::size_t>(term_count_));
+    if (how_.by != fold_reduction::mean) return;
+    const std::int64_t count = terms_[spatial_ - 1].count;
+    std::array<double, most_terms> sums;  // of the weights of terms with the same mask
+    std::fill_n(sums.begin(), count, is_weighted() ? 0.0 : static_cast<double>(term_count_ / count));
+    for (std::int64_t t = 0; is_weighted() && t < term_count_; t += count) {
+      for (std::int64_t k = 0; k < count; ++k) sums[static_cast<std::size_t>(k)] += *weights_of_terms_[t + k];
+    }
+    fill_masked_factors(sums);
+  }
+
+  /// Replaces a list of one value by one for each term: `next(value, d, k)` is the value of index k along axis d.
+  template <class Value, class Next>
+  void list_terms(Value* list, const Next& next) const noexcept {
+    std::int64_t listed = 1;
+    for (std::size_t d = 0; d < spatial_; ++d) {
+      const std::int64_t count = terms_[d].count;
+      for (std::int64_t i = listed; i-- > 0;) {  // no value is overwritten before its last use
+        const Value before = list[i];
+        for (std::int64_t k = 0; k < count; ++k) list[i * count + k] = next(before, d, k);
+      }
+      listed *= count;
+    }
+  }
+
+  void list_offsets() noexcept {
+    offsets_of_terms_[0] = 0;
+    list_terms(offsets_of_terms_, [this](std::int64_t offset, std::size_t d, std::int64_t k) {
+      return wrapping_add(offset, wrapping_multiply(k, terms_[d].stride));
+    });
+    const std::int64_t count = terms_[spatial_ - 1].count;
+    for (std::int64_t t = 0; t < term_count_; t += count) {
+      for (std::int64_t k = 0; k < count; ++k) masks_of_terms_[t + k] = masks_.first + k * masks_.stride;
+    }
+    has_offsets_ = true;
+  }
+
+  /// Lists one weight for each term.
+  void list_weights() noexcept {
+    const window_weights& w = how_.weights;
+    if (!w.has_products()) {
+      const double* first = w.values(0);
+      for (std::size_t d = 0; d < spatial_; ++d) first += offsets_[d] * w.strides()[d];
+      weights_of_terms_[0] = first;
+      return list_terms(weights_of_terms_, [&](const double* weight, std::size_t d, std::int64_t k) {
+        return weight + k * terms_[d].cycle * w.strides()[d];
+      });
+    }
+    weights_[0] = 1;
+    list_terms(weights_, [&](double product, std::size_t d, std::int64_t k) {
+      return product * w.values(d)[offsets_[d] + k * terms_[d].cycle];
+    });
+    for (std::int64_t t = 0; t < term_count_; ++t) weights_of_terms_[t] = weights_ + t;
   }
 
   void add_listed(const std::byte* source, std::size_t count) noexcept {
@@ -431,6 +494,7 @@ class reduced_piece {
   std::int64_t first_row_ = 0;
   std::int64_t first_column_ = 0;
   reduced_rows rows_;
+  bool has_offsets_ = false;   ///< whether offsets_of_terms_ and masks_of_terms_ have all terms
   bool has_list_ = false;      ///< whether the lists and factors_ are those of the row, with all terms
   bool lists_counts_ = false;  ///< whether factors_ is a list of rows_.list_counts()
   bool vary_rows_ = false;     ///< whether rows have weights of their own

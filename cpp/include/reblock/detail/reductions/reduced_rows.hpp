@@ -21,14 +21,19 @@
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
-/// Returns the functions of one kind of accumulators for this processor.
-inline const accumulation& usable(const reduction_functions::by_set& sets) noexcept {
+/// Returns the functions of one kind of accumulators for this processor. Rows of so many accumulators that fill no widest
+/// register have narrower ones.
+inline const accumulation& usable(const reduction_functions::by_set& sets,
+                                  std::int64_t row = most_accumulators) noexcept {
   const instruction_set set = usable_instruction_set();
-  return sets[set >= instruction_set::avx512 ? 2 : set >= instruction_set::avx2 ? 1 : 0];
+  const bool is_widest =
+      set >= instruction_set::avx512 && row >= static_cast<std::int64_t>(sets[2].register_count);
+  return sets[is_widest ? 2 : set >= instruction_set::avx2 ? 1 : 0];
 }
 
-/// Returns the functions for elements of `terms` terms each.
-inline const accumulation& functions_of(const reducer& how, std::int64_t terms) noexcept {
+/// Returns the functions for elements of `terms` terms each, in rows of so many accumulators.
+inline const accumulation& functions_of(const reducer& how, std::int64_t terms,
+                                        std::int64_t row = most_accumulators) noexcept {
   const reduction_functions& all = *how.types.functions;
   // an accumulator may begin with a value
   const bool are_integers = how.by == fold_reduction::sum && static_cast<double>(terms) * how.largest_weight <
@@ -38,7 +43,8 @@ inline const accumulation& functions_of(const reducer& how, std::int64_t terms) 
                 : !how.weights.empty()          ? (are_integers ? all.weighted_exactly : all.weighted)
                 : how.by == fold_reduction::sum ? all.sum
                 : terms > all.mean_limit        ? all.mean_of_many
-                                                : all.mean);
+                                                : all.mean,
+                row);
 }
 
 /// Returns the weight of an element of the window.
@@ -95,6 +101,7 @@ class reduced_rows {
   static constexpr std::size_t whole_registers = 32;
   /// At most this many terms are listed at once.
   static constexpr std::size_t most_terms = 128;
+  static_assert(most_terms <= most_added_terms);
 
   /// From one element to the next, in bytes.
   struct steps {

@@ -37,6 +37,9 @@ struct weight_steps {
   std::size_t element = 0;
 };
 
+/// At most this many terms of each element are added in one call.
+[[gnu::visibility("hidden")]] inline constexpr std::size_t most_added_terms = 256;
+
 /// A row has at most this many accumulators.
 [[gnu::visibility("hidden")]] inline constexpr std::size_t most_accumulators = 256;
 

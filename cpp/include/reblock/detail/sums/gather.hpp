@@ -33,8 +33,9 @@ namespace reblock::inline REBLOCK_NAMESPACE::detail {
 /// Bytes of a box: half of a usual first-level cache. The other half is for the columns.
 inline constexpr std::size_t box_bytes = 16 * 1024;
 
-/// Bytes of a box that is reduced: its pieces cost more than those of sums. A box of short rows has at least so many places,
+/// Bytes of a box that is reduced, with a buffer and without: its pieces cost more than those of sums. A box of short rows has at least so many places,
 /// even if they have many phases: each phase then fills the accumulators.
+inline constexpr std::size_t reduced_buffer_bytes = 24 * 1024;
 inline constexpr std::int64_t reduced_box_bytes = 64 * 1024;
 inline constexpr std::int64_t least_reduced_places{most_accumulators};
 
@@ -113,6 +114,7 @@ class gather {
                sum_moves& moves) const noexcept;
   void fill_part(const box& part, const std::byte* columns, const box_target& places,
                  sum_moves& moves) const noexcept;
+  template <std::size_t Bytes>
   void fill_by_buffer(const box& part, const std::byte* columns, const box_target& places,
                       sum_moves& moves) const noexcept;
   std::int64_t whole_places(const box& part, std::size_t d) const noexcept;
@@ -211,7 +213,7 @@ inline gather::gather(const sum_request& sums, const sum_functions* sum) noexcep
   }
   const bool has_short_rows = last.places() <= least_reduced_places;
   const std::int64_t reduced_bytes =
-      buffered_ ? std::int64_t{box_bytes}
+      buffered_ ? std::int64_t{reduced_buffer_bytes}
                 : std::max(reduced_box_bytes, has_short_rows ? least_reduced_places * size : 0);
   const std::int64_t bytes = reduces ? reduced_bytes : adds_ ? added_bytes : std::int64_t{box_bytes};
   box_ = buffered_          ? choose_box(places_, size, bytes, written_run(result_size))
@@ -444,13 +446,14 @@ inline std::int64_t gather::whole_places(const box& part, std::size_t d) const n
   sums.sum_phases();
 }
 
-/// Fills a box through a buffer.
+/// Fills a box through a buffer of some bytes.
+template <std::size_t Bytes>
 [[gnu::noinline]] inline void gather::fill_by_buffer(const box& part, const std::byte* columns,
                                                      const box_target& places,
                                                      sum_moves& moves) const noexcept {
-  alignas(64) std::byte buffer[box_bytes + readable_slack];
+  alignas(64) std::byte buffer[Bytes + readable_slack];
   const box_target phases = buffer_of(part, buffer);
-  if (has_gaps_) std::memset(buffer, 0, box_bytes);
+  if (has_gaps_) std::memset(buffer, 0, Bytes);
   if (columns_.accumulates) move_sums(part, phases, places, true, moves);
   sum(columns_, part, columns, phases, false, may_mask(part, places));
   move_sums(part, phases, places, false, moves);
@@ -485,7 +488,8 @@ inline void gather::fill_box(std::int64_t number, const std::byte* columns, std:
 inline void gather::fill_part(const box& part, const std::byte* columns, const box_target& places,
                               sum_moves& moves) const noexcept {
   if (!buffered_) return sum(columns_, part, columns, places, has_gaps_, may_mask(part, places));
-  fill_by_buffer(part, columns, places, moves);
+  if (columns_.reduce != nullptr) return fill_by_buffer<reduced_buffer_bytes>(part, columns, places, moves);
+  fill_by_buffer<box_bytes>(part, columns, places, moves);
 }
 
 [[gnu::noinline]] inline void fill_boxes(const gather& sums, const index_range& boxes,

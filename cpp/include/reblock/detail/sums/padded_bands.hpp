@@ -154,6 +154,7 @@ class padded_bands {
  private:
   /// An element has at most one term of each rectangle.
   static constexpr std::size_t most_rectangles{most_terms};
+  static_assert(most_rectangles <= most_added_terms);
   static constexpr std::int64_t most_mask_bytes = 12 * 1024;
 
   /// Rows of terms and where they are added. Accumulators are counted from the band's first one.

@@ -296,6 +296,11 @@ class piecewise_sum {
 
   void sum_piece(offsets at, term_masks masks) {
     if (columns_.reduce != nullptr) return reduce_piece(at, masks);
+    add_piece(at, masks);
+  }
+
+  /// It is not inlined, because its list of terms needs much of the stack, which reductions do not have.
+  [[gnu::noinline]] void add_piece(offsets at, term_masks masks) {
     tile t;
     t.element_size = static_cast<std::size_t>(columns_.element_size);
     const std::span<const term_list::axis> term_axes = std::span(terms_).first(rank());
