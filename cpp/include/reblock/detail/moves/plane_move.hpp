@@ -22,10 +22,10 @@
 #include <reblock/detail/instruction_set.hpp>
 #include <reblock/detail/layout.hpp>
 #include <reblock/detail/movers/runs.hpp>
-#include <reblock/detail/moves/box_copy.hpp>
 #include <reblock/detail/moves/padded_axis.hpp>
 #include <reblock/detail/simd/instruction_sets.hpp>
 #include <reblock/detail/simplify.hpp>
+#include <reblock/detail/with_word.hpp>
 #include <reblock/padding_mode.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
