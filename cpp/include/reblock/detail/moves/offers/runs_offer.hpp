@@ -62,6 +62,12 @@ class runs_offer {
                                                  : of_.costs.long_run;
     made.cost =
         of_.bytes * (each / static_cast<double>(of_.size) + of_.costs.run_byte) + of_.cost_of_calls(move);
+    if (buffer == buffered_side::none && of_.size < cache_sizes::line &&
+        of_.evicts_parts(move, move.row_axes, &tile_axis::source_stride)) {
+      const auto& line = of_.costs.read_line;
+      made.cost += of_.bytes / static_cast<double>(of_.size) *
+                   (of_.bytes > cache_sizes::second_level ? line.far : line.evicted);
+    }
     return made;
   }
 

@@ -137,6 +137,9 @@ class streams_offer {
     } else {
       of_.set_out(move, of_.columns, most_streams, along, most_along);
       offered_layout::order_repeats_by_source(move);
+      const bool are_short = streams.length * of_.size < cache_sizes::line;
+      if (are_short && of_.evicts_parts(move, move.column_axes, &tile_axis::destination_stride))
+        of_.set_out(move, of_.columns, most_streams, along, most_along);
     }
     move.dense_columns = streams.are_rows;
     move.dense_rows = !streams.are_rows;
