@@ -102,11 +102,12 @@ struct mover_costs {
   double border = 4;
   std::int64_t least_streamed_row = 256;
   /// Looking bytes up: a factor for a table's own cost, another one for elements of at least 8 bytes, an additional cost of a
-  /// byte, a call for some pieces, the least cost of a byte, and making a table.
+  /// byte, a call for some pieces, the table of a register in a call, the least cost of a byte, and making a table.
   double lookup_factor = 0.8;
   double lookup_word = 1.15;
   double lookup_byte = 0.07;
   double lookup_call = 70;
+  double lookup_register = 12;
   /// A byte that is looked up, in addition, if lines evict each other before their rest is read.
   double lookup_collision = 0.35;
   double least_lookup_byte = 0.09;
