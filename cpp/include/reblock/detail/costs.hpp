@@ -38,7 +38,7 @@ struct [[gnu::visibility("hidden")]] cache_sizes {
 };
 
 /// Limits of blocks, measured in the same way.
-struct block_costs {
+struct [[gnu::visibility("hidden")]] block_costs {
   /// Bytes of the longest run whose stores need not be aligned.
   static constexpr std::size_t longest_short_run = 1024;
   /// Bytes of the shortest run that goes past the caches wherever it is: the ends of shorter runs cost more than it saves.
