@@ -8,12 +8,8 @@
 #error "reblock/implementation.hpp is for programs that define REBLOCK_COMPILED: see docs/install.md"
 #endif
 
-#include <reblock/detail/copy_impl.hpp>
-#include <reblock/detail/depth_space_impl.hpp>
-#include <reblock/detail/engine_impl.hpp>
-#include <reblock/detail/operator_impl.hpp>
+#include <reblock/detail/all_impl.hpp>
 #include <reblock/detail/sums/find_functions_impl.hpp>
-#include <reblock/detail/window_impl.hpp>
 #include <reblock/reblock.hpp>
 
 // This header is the last: the other headers use the macros.

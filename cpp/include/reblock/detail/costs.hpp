@@ -37,9 +37,20 @@ struct [[gnu::visibility("hidden")]] cache_sizes {
   static constexpr std::int64_t far_block = 24 * 1024;
 };
 
-/// Limits of runs, measured in the same way: bytes of the longest run whose stores need not be aligned.
-struct run_costs {
+/// Limits of blocks, measured in the same way.
+struct [[gnu::visibility("hidden")]] block_costs {
+  /// Bytes of the longest run whose stores need not be aligned.
   static constexpr std::size_t longest_short_run = 1024;
+  /// Bytes of the shortest run that goes past the caches wherever it is: the ends of shorter runs cost more than it saves.
+  static constexpr std::int64_t least_streamed_run = 512;
+  /// Bytes of the shortest run that goes past the caches in words.
+  static constexpr std::int64_t least_run_of_words = 16;
+  /// Runs that follow each other in the source follow each other in time, if they go to at most so many places.
+  static constexpr std::int64_t most_joined_runs = 16;
+  /// Rows of squares: a line of each fits into the first-level cache.
+  static constexpr std::int64_t most_square_rows = 96;
+  /// Elements in a piece of the long axis of streams. Threads share pieces.
+  static constexpr std::int64_t most_along_streams = 8192;
 };
 
 /// Bytes of the narrowest registers that move squares and streams.
@@ -102,11 +113,12 @@ struct mover_costs {
   double border = 4;
   std::int64_t least_streamed_row = 256;
   /// Looking bytes up: a factor for a table's own cost, another one for elements of at least 8 bytes, an additional cost of a
-  /// byte, a call for some pieces, the least cost of a byte, and making a table.
+  /// byte, a call for some pieces, the table of a register in a call, the least cost of a byte, and making a table.
   double lookup_factor = 0.8;
   double lookup_word = 1.15;
   double lookup_byte = 0.07;
   double lookup_call = 70;
+  double lookup_register = 12;
   /// A byte that is looked up, in addition, if lines evict each other before their rest is read.
   double lookup_collision = 0.35;
   double least_lookup_byte = 0.09;

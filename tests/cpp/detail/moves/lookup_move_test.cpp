@@ -13,6 +13,7 @@
 
 #include <doctest/doctest.h>
 
+#include <reblock/detail/costs.hpp>
 #include <reblock/detail/instruction_set.hpp>
 #include <reblock/detail/moves/lookup_move.hpp>
 #include <reblock/detail/moves/pattern.hpp>
@@ -29,16 +30,22 @@ using test::draw;
 
 bool has_lookups() { return detect_instruction_set() != instruction_set::baseline; }
 
-TEST_CASE("a pattern moves what its layout describes, whatever repeats") {
+/// Checks layouts that `draw_moves(random)` draws, at least `least` of them planned and `least_cut` cut into parts.
+template <class Draw>
+void check_drawn(unsigned seeds, unsigned quick, int least, int least_cut, const Draw& draw_moves) {
   int planned = 0;
   int cut = 0;
-  for (const unsigned seed : test::seeds(400, 40)) {
+  for (const unsigned seed : test::seeds(seeds, quick)) {
     INFO("seed ", seed);
     std::mt19937 random(seed);
-    planned += test::check_way<lookup_move>(random, test::draw_dense(random, 2048), cut);
+    planned += test::check_way<lookup_move>(random, draw_moves(random), cut);
   }
-  CHECK((planned >= test::enough(100) || !has_lookups()));
-  CHECK((cut >= test::enough(100) || !has_lookups()));
+  CHECK((planned >= test::enough(least) || !has_lookups()));
+  CHECK((cut >= test::enough(least_cut) || !has_lookups()));
+}
+
+TEST_CASE("a pattern moves what its layout describes, whatever repeats") {
+  check_drawn(400, 40, 100, 100, [](std::mt19937& random) { return test::draw_dense(random, 2048); });
 }
 
 /// A row of pixels, or rows of them, of which one or two axes run backwards in the source.
@@ -58,42 +65,26 @@ layout draw_mirrored(std::mt19937& random, std::int64_t element_size) {
 }
 
 TEST_CASE("a pattern reads mirrored rows") {
-  int planned = 0;
-  int cut = 0;
-  for (const unsigned seed : test::seeds(400, 60)) {
-    INFO("seed ", seed);
-    std::mt19937 random(seed);
+  check_drawn(400, 60, 100, 100, [](std::mt19937& random) {
     const std::int64_t element_size = test::draw_element_size(random);
     test::moves drawn = test::in_tight_buffers(draw_mirrored(random, element_size), element_size);
     drawn.layout.source_run = static_cast<std::int64_t>(drawn.source_bytes);
-    planned += test::check_way<lookup_move>(random, drawn, cut);
-  }
-  CHECK((planned >= test::enough(100) || !has_lookups()));
-  CHECK((cut >= test::enough(100) || !has_lookups()));
+    return drawn;
+  });
 }
 
 TEST_CASE("a pattern with all bounds in it is zero outside") {
-  int planned = 0;
-  int cut = 0;
-  for (const unsigned seed : test::seeds(400, 40)) {
-    INFO("seed ", seed);
-    std::mt19937 random(seed);
+  check_drawn(400, 40, 100, 20, [](std::mt19937& random) {
     const std::int64_t size = draw(random, 1, 4);
     const std::int64_t element_size = test::draw_element_size(random);
     const layout l = test::square_windows(draw(random, 1, 96), draw(random, size, 8), draw(random, size, 8),
                                           size, draw(random, 1, 3), draw(random, 0, size), element_size);
-    planned += test::check_way<lookup_move>(random, test::without_margins(l, element_size), cut);
-  }
-  CHECK((planned >= test::enough(100) || !has_lookups()));
-  CHECK((cut >= test::enough(20) || !has_lookups()));
+    return test::without_margins(l, element_size);
+  });
 }
 
 TEST_CASE("a pattern finds elements inside wherever its windows are outside") {
-  int planned = 0;
-  int cut = 0;
-  for (const unsigned seed : test::seeds(400, 40)) {
-    INFO("seed ", seed);
-    std::mt19937 random(seed);
+  check_drawn(400, 40, 100, 20, [](std::mt19937& random) {
     const std::int64_t size = draw(random, 1, 4);
     const std::int64_t padding = draw(random, 0, 9);
     const std::int64_t element_size = test::draw_element_size(random);
@@ -101,10 +92,8 @@ TEST_CASE("a pattern finds elements inside wherever its windows are outside") {
     const auto mode = static_cast<padding_mode>(draw(random, 1, 4));
     const layout l = test::square_windows(draw(random, 1, 96), extent(), extent(), size, draw(random, 1, 3),
                                           padding, element_size, mode);
-    planned += test::check_way<lookup_move>(random, test::without_margins(l, element_size), cut);
-  }
-  CHECK((planned >= test::enough(100) || !has_lookups()));
-  CHECK((cut >= test::enough(20) || !has_lookups()));
+    return test::without_margins(l, element_size);
+  });
 }
 
 TEST_CASE("a pattern finds a value outside, an element that divides a register") {
@@ -156,11 +145,7 @@ TEST_CASE("a layout whose bounds no pattern has is not looked up") {
 }
 
 TEST_CASE("rows of words that begin at any byte are moved, as windows with a stride of one element are") {
-  int planned = 0;
-  int cut = 0;
-  for (const unsigned seed : test::seeds(200, 40)) {
-    INFO("seed ", seed);
-    std::mt19937 random(seed);
+  check_drawn(200, 40, 40, 0, [](std::mt19937& random) {
     constexpr std::int64_t sizes[] = {1, 2, 3, 4};
     const std::int64_t element_size = sizes[draw(random, 0, 3)];
     const std::int64_t row = 4 * draw(random, 1, 8);  // elements, words together
@@ -174,9 +159,8 @@ TEST_CASE("rows of words that begin at any byte are moved, as windows with a str
     l.add({rows, from * element_size, stride *= row});
     l.add({window, element_size, stride *= rows});
     l.add({planes, from * rows * element_size, stride *= window});
-    planned += test::check_way<lookup_move>(random, test::without_margins(l, element_size), cut);
-  }
-  CHECK((planned >= test::enough(40) || !has_lookups()));
+    return test::without_margins(l, element_size);
+  });
 }
 
 TEST_CASE("tables for registers of 32 bytes cost less than tables for registers of 16") {
@@ -209,6 +193,40 @@ TEST_CASE("rows whose lines evict each other cost more than the same rows at oth
   CHECK(cost(512) > 1.5 * cost(500));
   CHECK(cost(1024) > 1.5 * cost(1000));
   CHECK(cost(500) < 1.1 * cost(1000));
+}
+
+TEST_CASE("siblings read the rest of a line together, so lines need not stay in a cache") {
+  if (detect_instruction_set() < instruction_set::avx512) return;  // the others have no siblings
+  const auto cost = [](std::int64_t apart) {
+    layout l;  // complex pixels, channels last, become channels: two neighbours have a line
+    l.source_run = 140 * apart;
+    l.add({128, 64, 8960});
+    l.add({14, 10 * apart, 640});
+    l.add({2, 32, 320});
+    l.add({10, apart, 32});
+    lookup_move lookups;
+    return lookups.plan(l, 32, instruction_set::avx512);
+  };
+  REQUIRE(std::isfinite(cost(8192)));
+  CHECK(cost(8192) == cost(8192 + 64));
+}
+
+TEST_CASE("a call costs more for each register that has a table") {
+  if (!has_lookups()) return;
+  const instruction_set set = detect_instruction_set();
+  const auto cost = [set](std::int64_t rows) {
+    layout l;  // rows of 25 pixels become three rows of 100 bytes
+    l.source_run = rows * 900;
+    l.add({rows, 900, 300});
+    l.add({3, 4, 100});
+    l.add({25, 36, 4});
+    lookup_move lookups;
+    return lookups.plan(l, 4, set);
+  };
+  REQUIRE(std::isfinite(cost(16)));
+  const double call = 2 * cost(8) - cost(16);  // both make one call
+  const mover_costs costs = mover_costs::of(set);
+  CHECK(call > costs.lookup_call + 4.5 * costs.lookup_register);  // at least five registers of 64 bytes
 }
 
 TEST_CASE("instruction sets have names and widths") {

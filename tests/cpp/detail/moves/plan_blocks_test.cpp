@@ -18,6 +18,9 @@
 #include <reblock/detail/instruction_set.hpp>
 #include <reblock/detail/layout.hpp>
 #include <reblock/detail/moves/blocks.hpp>
+#include <reblock/detail/moves/offers/offered_layout.hpp>
+#include <reblock/detail/moves/offers/runs_offer.hpp>
+#include <reblock/detail/moves/offers/streams_offer.hpp>
 #include <reblock/detail/moves/plan_blocks.hpp>
 #include <reblock/detail/simd/instruction_sets.hpp>
 #include <reblock/window.hpp>
@@ -266,6 +269,39 @@ TEST_CASE("squares write whole lines where the columns' lines would share sets o
       const block_move move = offer_block(k.moves, 4, set, buffered_side::none).move;
       REQUIRE(!move.are_runs);
       CHECK(move.by_destination == k.by_destination);
+    }
+  }
+}
+
+TEST_CASE("runs cost more if lines evict each other before their rest is read") {
+  const auto cost = [](std::int64_t apart, buffered_side buffer) {
+    layout l;  // a line has two runs: the second one comes after ten lines
+    l.add({128, 64, 8960});
+    l.add({14, 10 * apart, 640});
+    l.add({2, 32, 320});
+    l.add({10, apart, 32});
+    const offered_layout of(l, 32, detect_instruction_set());
+    return runs_offer(of).offer(buffer).cost;
+  };
+  CHECK(cost(8192, buffered_side::none) > 1.2 * cost(8192 + 64, buffered_side::none));
+  CHECK(cost(8192, buffered_side::source) == cost(8192 + 64, buffered_side::source));
+}
+
+TEST_CASE("columns are separated in the order of the output where their lines would evict each other") {
+  for (const instruction_set set : all_instruction_sets()) {
+    if (set < instruction_set::ssse3) continue;
+    INFO("instruction set ", std::string(name_of(set)));
+    for (const std::int64_t apart : {std::int64_t{12288}, std::int64_t{12480}}) {
+      layout l;  // the blocks of an image: four columns of seven rows become planes
+      l.add({7, 96, 4 * apart});
+      l.add({4, 2, apart});
+      l.add({apart / 24, 672, 24});
+      l.add({12, 8, 2});
+      const offered_layout of(l, 2, set);
+      const block_offer offer = streams_offer(of).offer_few();
+      REQUIRE(std::isfinite(offer.cost));
+      REQUIRE(offer.move.repeated == 2);
+      CHECK(offer.move.axes[1].source_stride == (apart == 12288 ? 672 : 96));
     }
   }
 }

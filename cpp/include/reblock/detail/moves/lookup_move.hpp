@@ -95,42 +95,43 @@ constexpr bool take_siblings(layout& moves, const sibling_axis& siblings) noexce
   return true;
 }
 
-/// Counts the bytes of the source's lines that a piece reads and the piece before, `advance` bytes away, does not.
-constexpr std::int64_t lines_read(const layout& piece, std::size_t first, std::int64_t element_size,
-                                  std::int64_t advance) noexcept {
-  constexpr std::int64_t line = cache_sizes::line;
-  std::int64_t rows = 1;
-  std::int64_t row = element_size;
-  for (std::size_t i = first; i < piece.rank; ++i) {
-    const std::int64_t stride = magnitude(piece.axes[i].source_stride);
-    if (stride >= line) {
-      rows *= piece.axes[i].extent;
-    } else {
-      row += stride * (piece.axes[i].extent - 1);
+/// read_rows are the parts of the source that a piece reads, with its siblings. Rows are at least a line apart.
+class read_rows {
+ public:
+  /// The piece has the axes from `first` on.
+  read_rows(const layout& piece, std::size_t first, std::int64_t element_size,
+            const sibling_axis& siblings) noexcept
+      : row_(element_size + siblings.source_stride * (static_cast<std::int64_t>(siblings.extent) - 1)) {
+    const axis_order order = order_of(piece, &layout_axis::source_stride);
+    for (std::size_t k = 0; k < order.count; ++k) {
+      const layout_axis& axis = piece.axes[order.axes[k]];
+      if (order.axes[k] < first) continue;
+      if (const std::int64_t stride = magnitude(axis.source_stride); stride < cache_sizes::line) {
+        row_ += stride * (axis.extent - 1);
+      } else {
+        rows_ *= axis.extent;
+        lines_.repeat(axis.extent, stride);
+      }
     }
   }
-  return rows * std::min(advance, ceil_divide(row, line) * line);
-}
 
-/// Tells whether lines that a call reads in part evict each other from the first-level cache before their rest is read. A call
-/// has `pieces`, `advance` bytes apart.
-inline bool evicts_lines(const layout& piece, std::size_t first, std::int64_t element_size,
-                         std::int64_t pieces, std::int64_t advance) noexcept {
-  near_lines lines;
-  std::int64_t row = element_size;
-  const axis_order order = order_of(piece, &layout_axis::source_stride);
-  for (std::size_t k = 0; k < order.count; ++k) {
-    const layout_axis& axis = piece.axes[order.axes[k]];
-    if (order.axes[k] < first) continue;
-    if (const std::int64_t stride = magnitude(axis.source_stride); stride < cache_sizes::line) {
-      row += stride * (axis.extent - 1);
-    } else {
-      lines.repeat(axis.extent, stride);
-    }
+  /// Counts the bytes of the lines that the piece before, `advance` bytes away, does not read.
+  std::int64_t bytes(std::int64_t advance) const noexcept {
+    return rows_ * std::min(advance, ceil_divide(row_, cache_sizes::line) * cache_sizes::line);
   }
-  if (advance >= cache_sizes::line) lines.repeat(pieces, advance);
-  return (row < cache_sizes::line || advance < cache_sizes::line) && lines.collide();
-}
+
+  /// Tells whether lines that a call reads in part evict each other from the first-level cache before their rest is read. A
+  /// call has `pieces`, `advance` bytes apart.
+  bool evict_lines(std::int64_t pieces, std::int64_t advance) noexcept {
+    if (advance >= cache_sizes::line) lines_.repeat(pieces, advance);
+    return (row_ < cache_sizes::line || advance < cache_sizes::line) && lines_.collide();
+  }
+
+ private:
+  near_lines lines_;
+  std::int64_t rows_ = 1;
+  std::int64_t row_;  ///< bytes from its first to its last element
+};
 
 inline double lookup_move::plan(const layout& moves, std::int64_t element_size,
                                 instruction_set set) noexcept {
@@ -150,7 +151,7 @@ inline double lookup_move::plan(const layout& moves, std::int64_t element_size,
   sibling_axis siblings = width == 64 ? find_siblings(ordered, along) : sibling_axis{};
   if (!recent_patterns().make(table_, width, repeated, along, element_size, siblings)) return never;
   const std::int64_t reach = source_reach(repeated, along, element_size);
-  const std::size_t first = along;
+  read_rows rows(repeated, along, element_size, siblings);
   if (siblings.extent > 1 && take_siblings(ordered, siblings)) {
     --along;
     --inner;
@@ -159,9 +160,7 @@ inline double lookup_move::plan(const layout& moves, std::int64_t element_size,
   constexpr std::int64_t at_once_bytes = 32768;
   const std::int64_t piece_bytes = bytes * static_cast<std::int64_t>(siblings.extent);
   const std::int64_t advance = magnitude(wrapping_multiply(ordered.axes[along].source_stride, piece));
-  const std::int64_t read = reach <= 2 * advance
-                                ? advance
-                                : std::max(piece_bytes, lines_read(repeated, along, element_size, advance));
+  const std::int64_t read = reach <= 2 * advance ? advance : std::max(piece_bytes, rows.bytes(advance));
   constexpr std::int64_t least_at_once = 8;  // fewer pieces take less time than a call
   std::int64_t at_once = std::max(least_at_once, at_once_bytes / wrapping_add(piece_bytes, read)) * piece;
   // Axes that reach into the source of a pattern come next to it.
@@ -185,11 +184,12 @@ inline double lookup_move::plan(const layout& moves, std::int64_t element_size,
   const mover_costs costs = mover_costs::of(set);
   const auto all = static_cast<double>(cut_moves::bytes());
   const double lookups = all / static_cast<double>(piece_bytes) * static_cast<double>(table_.cost()) / 10;
-  const bool collides = evicts_lines(repeated, first, element_size, pieces_.extent, advance);
+  const bool collides = rows.evict_lines(pieces_.extent, advance);
   const double factor = costs.lookup_factor * (element_size >= 8 ? costs.lookup_word : 1);
   const double lookup_byte = costs.lookup_byte + (collides ? costs.lookup_collision : 0);
   const double written = goes_past_caches(moves, element_size) ? costs.cached_byte * all : 0;
-  return factor * lookups + lookup_byte * all + costs.lookup_call * calls + written;
+  const double call = costs.lookup_call + costs.lookup_register * static_cast<double>(table_.registers());
+  return factor * lookups + lookup_byte * all + call * calls + written;
 }
 
 /// Cuts the axes into the pieces of a call: the axis of the pieces, and the axis before the pattern.

@@ -55,6 +55,8 @@ class pattern {
 
   /// Returns the estimated cost of one move of the pattern and its siblings, in tenths of a cycle.
   std::size_t cost() const noexcept { return cost_; }
+  /// Counts the registers of the destination, each with its own table.
+  std::size_t registers() const noexcept { return target_count_; }
 
   /// Moves the pattern and its siblings for each index of two axes. Elements outside become those of the register `outside`, or
   /// 0 if it is null.

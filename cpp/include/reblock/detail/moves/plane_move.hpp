@@ -22,10 +22,10 @@
 #include <reblock/detail/instruction_set.hpp>
 #include <reblock/detail/layout.hpp>
 #include <reblock/detail/movers/runs.hpp>
-#include <reblock/detail/moves/box_copy.hpp>
 #include <reblock/detail/moves/padded_axis.hpp>
 #include <reblock/detail/simd/instruction_sets.hpp>
 #include <reblock/detail/simplify.hpp>
+#include <reblock/detail/with_word.hpp>
 #include <reblock/padding_mode.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
@@ -85,7 +85,7 @@ class plane_move {
   std::size_t walked_ = 0;  ///< axes before the planes
   std::size_t dense_ = 0;   ///< the axes from this one on have no gaps in the destination
   bool is_streamed_ = false;
-  void (*copy_long_)(std::byte*, const std::byte*, std::size_t) noexcept = nullptr;
+  long_copier copy_long_ = nullptr;
   std::array<std::byte, widest> outside_{};  ///< what the constant mode finds, as often as it fits
   std::size_t filled_ = widest;              ///< bytes of `outside_` in use
   bool has_equal_bytes_ = true;              ///< whether they all are equal
@@ -146,11 +146,7 @@ inline double plane_move::plan(const layout& moves, std::int64_t element_size, i
   }
   const std::int64_t row_bytes = moves.axes[rows()].destination_stride;
   is_streamed_ = goes_past_caches(moves, size_) && row_bytes >= costs.least_streamed_row;
-  copy_long_ = baseline::copy_long;
-#if defined(__GNUC__) && defined(__x86_64__)
-  if (set >= instruction_set::avx2) copy_long_ = avx2::copy_long;
-  if (set >= instruction_set::avx512) copy_long_ = avx512::copy_long;
-#endif
+  copy_long_ = long_copier_of(set);
   return cost_of(1 / costs.plane_bytes, costs.plane, costs.border);
 }
 

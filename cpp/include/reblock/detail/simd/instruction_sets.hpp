@@ -14,6 +14,7 @@
 
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/costs.hpp>
+#include <reblock/detail/instruction_set.hpp>
 #include <reblock/detail/movers/runs.hpp>
 #include <reblock/detail/movers/stream_block.hpp>
 #include <reblock/detail/moves/added_zero.hpp>
@@ -298,5 +299,17 @@ template <class Row>
 #endif
 
 #endif
+
+/// A long_copier copies at least as many bytes as any register has.
+using long_copier = void (*)(std::byte* to, const std::byte* from, std::size_t size) noexcept;
+
+/// Returns the one with the widest registers of the set.
+inline long_copier long_copier_of([[maybe_unused]] instruction_set set) noexcept {
+#if defined(__GNUC__) && defined(__x86_64__)
+  if (set >= instruction_set::avx512) return avx512::copy_long;
+  if (set >= instruction_set::avx2) return avx2::copy_long;
+#endif
+  return baseline::copy_long;
+}
 
 }  // namespace reblock::inline REBLOCK_NAMESPACE::detail

@@ -117,7 +117,8 @@ template <class T>
     using word = std::conditional_t<sizeof(T) == 2, std::uint16_t,
                                     std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>;
     constexpr auto negative_zero = static_cast<word>(word{1} << (8 * sizeof(word) - 1));
-    using words = lanes<word, 32 / sizeof(word)>;
+    constexpr std::size_t wide = 32;  // bytes of a register of AVX2
+    using words = lanes<word, wide / sizeof(word)>;
     words any{};
     words next;
     std::size_t i = 0;

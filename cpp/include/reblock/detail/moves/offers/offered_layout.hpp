@@ -117,6 +117,21 @@ class offered_layout {
     }
   }
 
+  /// Tells whether lines of one side evict each other from the first-level cache before a move comes to their next parts. The
+  /// move visits the first `listed_axes` of the axes behind the repeated ones, the innermost first, then the repeated ones.
+  bool evicts_parts(const block_move& move, std::size_t listed_axes,
+                    std::int64_t tile_axis::* stride) const noexcept {
+    if (bytes <= cache_sizes::both_sides) return false;
+    near_lines lines;
+    for (std::size_t k = 0; k < listed_axes + move.repeated; ++k) {
+      const cut_axis& axis =
+          move.axes[k < listed_axes ? move.repeated + k : listed_axes + move.repeated - 1 - k];
+      if (magnitude(axis.*stride) < cache_sizes::line) return lines.collide();
+      lines.repeat(k < listed_axes ? axis.at_once : axis.extent, axis.*stride);
+    }
+    return false;
+  }
+
   /// Lets blocks whose columns follow each other in the source follow each other in time, so that the source is read from
   /// begin to end.
   void follow_columns(block_move& move) const noexcept {

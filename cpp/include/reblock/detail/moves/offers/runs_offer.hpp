@@ -53,7 +53,7 @@ class runs_offer {
                          offered_layout::rows_of(move) >= 2 * exact;
     move.exact = is_over ? exact : std::uint8_t{0};
     move.writes_lines = of_.is_large && buffer == buffered_side::none && !of_.adds_zero() &&
-                        (is_streamed || of_.size >= least_streamed_run);
+                        (is_streamed || of_.size >= block_costs::least_streamed_run);
     move.mover = is_streamed         ? stream_words_mover(streamed)
                  : move.writes_lines ? stream_runs
                                      : choose_run_mover(is_over);
@@ -62,17 +62,21 @@ class runs_offer {
                                                  : of_.costs.long_run;
     made.cost =
         of_.bytes * (each / static_cast<double>(of_.size) + of_.costs.run_byte) + of_.cost_of_calls(move);
+    if (buffer == buffered_side::none && of_.size < cache_sizes::line &&
+        of_.evicts_parts(move, move.row_axes, &tile_axis::source_stride)) {
+      const auto& line = of_.costs.read_line;
+      made.cost += of_.bytes / static_cast<double>(of_.size) *
+                   (of_.bytes > cache_sizes::second_level ? line.far : line.evicted);
+    }
     return made;
   }
 
  private:
-  /// Bytes of the shortest run that goes past the caches wherever it is: the ends of shorter runs cost more than it saves.
-  static constexpr std::int64_t least_streamed_run = 512;
-
   /// Returns the bytes of the words in which shorter runs may go past the caches, or 0 if there are none.
   std::int64_t streamed_width() const noexcept {
-    constexpr std::int64_t least_run = 16;  // bytes
-    if (!of_.is_large || of_.adds_zero() || of_.size < least_run || of_.size >= least_streamed_run) return 0;
+    if (!of_.is_large || of_.adds_zero() || of_.size < block_costs::least_run_of_words ||
+        of_.size >= block_costs::least_streamed_run)
+      return 0;
     std::int64_t places = of_.size;
     for (std::size_t i = 0; i < of_.moves.rank; ++i) places |= of_.moves.axes[i].destination_stride;
     for (std::int64_t width = 16; width >= 4; width /= 2) {
@@ -99,10 +103,9 @@ class runs_offer {
   /// Lets runs that follow each other in the source follow each other in time, if they go to few places of the output.
   /// Otherwise each part of the source would be read once for each place.
   void join_runs(axis_order& order) const noexcept {
-    constexpr std::int64_t most_places = 16;
     for (std::size_t k = 1; k < order.count; ++k) {
       const layout_axis& axis = of_.moves.axes[order.axes[k]];
-      if (axis.source_stride != of_.size || axis.extent > most_places) continue;
+      if (axis.source_stride != of_.size || axis.extent > block_costs::most_joined_runs) continue;
       std::rotate(order.axes.begin(), order.axes.begin() + k, order.axes.begin() + k + 1);
       return;
     }

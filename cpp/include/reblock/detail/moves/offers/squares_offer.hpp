@@ -52,8 +52,7 @@ inline double steps_of(std::int64_t count, std::int64_t step) noexcept {
   block_offer offer;
   if (of.rows.elements < of.side || of.columns.elements < of.side) return offer;
   block_move& move = offer.move;
-  constexpr std::int64_t most_rows = 96;  // so that a line of each row fits into the first-level cache
-  of.set_out(move, of.columns, most_streams, of.rows, most_rows);
+  of.set_out(move, of.columns, most_streams, of.rows, block_costs::most_square_rows);
   if (buffer != buffered_side::source) of.follow_columns(move);
   const std::int64_t rows = offered_layout::rows_of(move);
   const auto log = static_cast<std::size_t>(log2(static_cast<std::size_t>(of.size)));

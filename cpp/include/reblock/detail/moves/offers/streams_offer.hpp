@@ -70,7 +70,8 @@ class streams_offer {
         find_streams(ceil_divide(least_row, of_.size), [](std::int64_t count) { return count <= 16; });
     if (streams.count == 0) return offer;
     const auto count = static_cast<std::size_t>(streams.count);
-    const auto bytes = static_cast<std::size_t>(std::min(streams.length, most_along) * of_.size);
+    const auto bytes =
+        static_cast<std::size_t>(std::min(streams.length, block_costs::most_along_streams) * of_.size);
     offer.move.mover = choose_wide_mover<>(count, bytes, static_cast<std::size_t>(of_.size));
     if (offer.move.mover == nullptr) return offer;
     offer.move.has_picks = true;
@@ -107,9 +108,6 @@ class streams_offer {
     return of_.costs.stream_shuffle * shuffles + stores;
   }
 
-  /// Indices in a piece of the long axis of streams, which has no list.
-  static constexpr std::int64_t most_along = 8192;
-
   /// dense_streams are rows whose columns follow each other in the destination without gaps, or columns whose rows do so in
   /// the source.
   struct dense_streams {
@@ -133,10 +131,13 @@ class streams_offer {
     axis_chain along;
     along.push(streams.are_rows ? of_.columns.axes[0] : of_.rows.axes[0], streams.length);
     if (streams.are_rows) {
-      of_.set_out(move, along, most_along, of_.rows, most_streams);
+      of_.set_out(move, along, block_costs::most_along_streams, of_.rows, most_streams);
     } else {
-      of_.set_out(move, of_.columns, most_streams, along, most_along);
+      of_.set_out(move, of_.columns, most_streams, along, block_costs::most_along_streams);
       offered_layout::order_repeats_by_source(move);
+      const bool are_short = streams.length * of_.size < cache_sizes::line;
+      if (are_short && of_.evicts_parts(move, move.column_axes, &tile_axis::destination_stride))
+        of_.set_out(move, of_.columns, most_streams, along, block_costs::most_along_streams);
     }
     move.dense_columns = streams.are_rows;
     move.dense_rows = !streams.are_rows;
