@@ -182,8 +182,8 @@ class remembered_moves {
     blocks.run(source, destination);
   }
 
-  static constexpr std::size_t most_plans = 24;
-  static constexpr std::size_t bytes_of_plans = std::size_t{8} * 1024;
+  static constexpr std::size_t most_plans = 8;
+  static constexpr std::size_t bytes_of_plans = 2432;
 
   std::array<std::uint32_t, most_plans> hashes_{};
   std::array<std::uint16_t, most_plans> places_{};  ///< in the memory, bytes
