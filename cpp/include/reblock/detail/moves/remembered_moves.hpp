@@ -22,8 +22,8 @@
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
 /// It plans a layout without bounds only if it does not remember the plan. A plan has only the axes in use, and takes a
-/// sixth of a staged_move. If there is no room for another one, it forgets all. A thread has more plans than a call needs in
-/// most cases: boxes at the edges of a tensor have other extents than those between them, and a box has several moves.
+/// sixth of a staged_move. If there is no room for another one, it forgets all. Few calls need more than six plans,
+/// although boxes at the edges of a tensor have other extents, and a box has several moves.
 class remembered_moves {
  public:
   constexpr remembered_moves() noexcept = default;
@@ -183,6 +183,7 @@ class remembered_moves {
   }
 
   static constexpr std::size_t most_plans = 8;
+  /// About six plans. More would not leave room enough on stacks of 128 KiB, from which some C libraries take these bytes.
   static constexpr std::size_t bytes_of_plans = 2432;
 
   std::array<std::uint32_t, most_plans> hashes_{};
