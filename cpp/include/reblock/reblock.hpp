@@ -15,10 +15,10 @@
 // caller makes sure that the memory that a view describes exists.
 //
 // Threads. Any number of threads may call anything at once, also on the same objects, as long as no thread changes an
-// object, or writes to elements, that other threads use. Each thread keeps its last two tables between calls, in 17 KiB
-// of thread_local memory, until the thread ends. A process keeps the instruction set of its processor. In a program,
-// each thread has these 17 KiB from its start; glibc takes them from the thread's stack. In a library that is loaded
-// later, the loader allocates them at a thread's first call with a table. Two libraries that are built from these
+// object, or writes to elements, that other threads use. Each thread keeps its last two tables and the last plans of
+// boxes between calls, in 20 KiB of thread_local memory, until the thread ends. A process keeps the instruction set of
+// its processor. In a program, each thread has these 20 KiB from its start; glibc takes them from the thread's stack. In a
+// library that is loaded later, the loader allocates them at a thread's first call with a table or boxes. Two libraries that are built from these
 // headers share nothing of this.
 //
 // Stack. A call takes up to 108 KiB of stack. Threads with 128 KiB, the default of musl, can call everything.

@@ -262,6 +262,16 @@ struct sum_costs {
   static constexpr double swept_byte = 0.069;
   static constexpr double swept_box = 130;
   static constexpr double swept_plan = 1900;
+  /// Sums of chunks whose rows are no runs: an element, and each of its terms.
+  static constexpr double swept_element = 5;
+  static constexpr double swept_element_term = 1;
+  /// A line of the columns that comes into a buffer from the second level of the caches, or from farther away. Of runs that
+  /// follow each other within so many bytes, and behind the first line of a run, processors predict lines: they take this
+  /// part of the time.
+  static constexpr double near_line = 4;
+  static constexpr double far_line = 14;
+  static constexpr std::int64_t most_followed = 1024;
+  static constexpr double predicted_line = 0.4;
 };
 
 }  // namespace reblock::inline REBLOCK_NAMESPACE::detail

@@ -3,6 +3,7 @@
 // list_places() lists places along the axes of a block.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -16,9 +17,14 @@ namespace reblock::inline REBLOCK_NAMESPACE::detail {
 inline std::size_t list_places(std::int64_t indices, std::int64_t stride, std::int64_t* places,
                                std::size_t filled) noexcept {
   const std::size_t before = filled;
-  for (std::int64_t index = 1; index < indices; ++index) {
+  for (std::int64_t index = 1;
+       index < indices;) {  // all indices so far come again behind them: few long loops
+    const std::int64_t again = std::min(index, indices - index);
     const std::int64_t offset = wrapping_multiply(index, stride);
-    for (std::size_t k = 0; k < before; ++k) places[filled++] = wrapping_add(places[k], offset);
+    const std::size_t count = static_cast<std::size_t>(again) * before;
+    for (std::size_t k = 0; k < count; ++k) places[filled + k] = wrapping_add(places[k], offset);
+    filled += count;
+    index += again;
   }
   return filled;
 }

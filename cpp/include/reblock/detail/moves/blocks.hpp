@@ -29,12 +29,8 @@ namespace reblock::inline REBLOCK_NAMESPACE::detail {
 /// A call of a mover takes at most this many streams of either side.
 inline constexpr std::size_t most_streams = 256;
 
-/// A block_move says which axes of a layout are rows and which are columns. The mover is repeated for the other axes.
-/// Trivially copyable.
-struct block_move {
-  /// First the repeated axes, the outermost first. Then the axes of the columns, then the axes of the rows, each with the
-  /// innermost first. Runs use rows alone.
-  std::array<cut_axis, max_axes> axes;
+/// A block_shape has what a block_move knows beside its axes. Trivially copyable.
+struct block_shape {
   std::uint8_t repeated = 0;
   std::uint8_t column_axes = 0;
   std::uint8_t row_axes = 0;
@@ -53,8 +49,8 @@ struct block_move {
   bool dense_columns = false;
   bool dense_rows = false;
   std::uint8_t exact = 0;
-  std::int64_t element_size = 0;  ///< bytes
   bool has_picks = false;         ///< whether the mover is one of wide streams
+  std::int64_t element_size = 0;  ///< bytes
   lane_places places{};           ///< of few streams
   block_mover mover = nullptr;
 
@@ -66,10 +62,21 @@ struct block_move {
   constexpr std::size_t rank() const noexcept { return std::size_t{repeated} + column_axes + row_axes; }
 };
 
+/// A block_move says which axes of a layout are rows and which are columns. The mover is repeated for the other axes.
+/// Trivially copyable.
+struct block_move : block_shape {
+  /// First the repeated axes, the outermost first. Then the axes of the columns, then the axes of the rows, each with the
+  /// innermost first. Runs use rows alone.
+  std::array<cut_axis, max_axes> axes;
+};
+
 /// A block_runner runs a block_move. It lists the places of rows and columns once for all blocks.
 class block_runner {
  public:
-  [[gnu::noinline]] explicit block_runner(const block_move& move) noexcept : move_(move) {
+  explicit block_runner(const block_move& move) noexcept : block_runner(move, move.axes.data()) {}
+  /// Runs a move whose axes lie elsewhere.
+  [[gnu::noinline]] block_runner(const block_shape& move, const cut_axis* axes) noexcept
+      : move_(move), axes_(axes) {
     if (move.are_shuffled()) {
       set_out_shuffled();
     } else {
@@ -83,13 +90,13 @@ class block_runner {
                              const std::byte* readable_end) noexcept {
     if (move_.are_shuffled()) return run_shuffled(source, destination);
     block_.readable_end = readable_end;
-    walk(std::span(move_.axes).first(walked_), 0, 0,
+    walk(std::span(axes_, walked_), 0, 0,
          [&](std::int64_t from, std::int64_t to) { move_.mover(block_, source + from, destination + to); });
   }
   /// Does the same, and asks for the lines of the next block while it moves one. Processors do not predict where they are.
   void run_far(const std::byte* source, std::byte* destination, const std::byte* readable_end) noexcept {
     block_.readable_end = readable_end;
-    const std::span<const cut_axis> axes = std::span(move_.axes).first(walked_);
+    const std::span<const cut_axis> axes = std::span(axes_, walked_);
     const block_lines read(axes, move_.element_size, &tile_axis::source_stride);
     const block_lines written(axes, move_.element_size, &tile_axis::destination_stride);
     const std::byte* from = nullptr;
@@ -129,7 +136,7 @@ class block_runner {
   };
 
   void set_out_lists() noexcept {
-    const cut_axis* columns = move_.axes.data() + move_.repeated;
+    const cut_axis* columns = axes_ + move_.repeated;
     const cut_axis* rows = columns + move_.column_axes;
     auto& [sources, destinations, picks] = *new (&lists_) listed_places;
     block_.sources = sources.data();
@@ -157,14 +164,14 @@ class block_runner {
     walked_ = move_.rank();
     bool has_pieces = false;
     for (std::size_t i = move_.repeated; i < move_.rank(); ++i)
-      has_pieces = has_pieces || move_.axes[i].pieces() > 1;
+      has_pieces = has_pieces || axes_[i].pieces() > 1;
     if (move_.is_far) {
-      if (move_.repeated > 0) block_.repeats = piece_of(move_.axes[move_.repeated - std::size_t{1}]);
-      if (move_.repeated > 1) block_.outer_repeats = piece_of(move_.axes[move_.repeated - std::size_t{2}]);
+      if (move_.repeated > 0) block_.repeats = piece_of(axes_[move_.repeated - std::size_t{1}]);
+      if (move_.repeated > 1) block_.outer_repeats = piece_of(axes_[move_.repeated - std::size_t{2}]);
     } else if (!has_pieces) {
       walked_ = move_.repeated;
-      if (walked_ > 0) block_.repeats = move_.axes[--walked_];
-      if (walked_ > 0) block_.outer_repeats = move_.axes[--walked_];
+      if (walked_ > 0) block_.repeats = axes_[--walked_];
+      if (walked_ > 0) block_.outer_repeats = axes_[--walked_];
     }
     block_.element_size = static_cast<std::size_t>(move_.element_size);
     block_.places = move_.places;
@@ -174,7 +181,7 @@ class block_runner {
 
   /// If a run has only some indices of its outermost axis, the runs along this axis are the innermost repeated axis.
   void set_out_shuffled() noexcept {
-    const std::span run(move_.axes.data() + move_.repeated, move_.row_axes);
+    const std::span run(axes_ + move_.repeated, move_.row_axes);
     new (&shuffles_) shuffle_table;
     shuffles_.make(run, move_.element_size, move_.shuffled_width);
     walked_ = move_.repeated;
@@ -184,16 +191,16 @@ class block_runner {
       block_.repeats = {pieces, outermost.source_stride * outermost.at_once,
                         outermost.destination_stride * outermost.at_once};
     } else if (walked_ > 0) {
-      block_.repeats = move_.axes[--walked_];
+      block_.repeats = axes_[--walked_];
     }
-    if (walked_ > 0) block_.outer_repeats = move_.axes[--walked_];
+    if (walked_ > 0) block_.outer_repeats = axes_[--walked_];
   }
 
   void run_shuffled(const std::byte* source, std::byte* destination) noexcept {
-    const cut_axis& outermost = move_.axes[move_.rank() - 1];
+    const cut_axis& outermost = axes_[move_.rank() - 1];
     const std::int64_t last = outermost.extent - outermost.at_once;
     const bool has_last = outermost.extent % outermost.at_once != 0;
-    walk(std::span(move_.axes).first(walked_), 0, 0, [&](std::int64_t from, std::int64_t to) {
+    walk(std::span(axes_, walked_), 0, 0, [&](std::int64_t from, std::int64_t to) {
       shuffles_.move(block_.outer_repeats, block_.repeats, source + from, destination + to);
       if (!has_last) return;
       shuffles_.move(block_.outer_repeats, {}, source + from + last * outermost.source_stride,
@@ -201,7 +208,8 @@ class block_runner {
     });
   }
 
-  const block_move& move_;
+  const block_shape& move_;
+  const cut_axis* axes_;
   stream_block block_{};
   std::size_t walked_;  ///< axes
   union {               // a move needs lists or a table
@@ -276,9 +284,10 @@ class staged_runner {
   block_runner second_;
 };
 
-[[gnu::noinline]] inline void run_direct(const block_move& move, const std::byte* source,
-                                         std::byte* destination, const std::byte* readable_end) noexcept {
-  block_runner(move).run(source, destination, readable_end);
+[[gnu::noinline]] inline void run_direct(const block_shape& move, const cut_axis* axes,
+                                         const std::byte* source, std::byte* destination,
+                                         const std::byte* readable_end) noexcept {
+  block_runner(move, axes).run(source, destination, readable_end);
 }
 [[gnu::noinline]] inline void run_far(const block_move& move, const std::byte* source, std::byte* destination,
                                       const std::byte* readable_end) noexcept {
@@ -299,7 +308,7 @@ inline void run_blocks(const staged_move& move, const std::byte* source, std::by
   const std::byte* const readable_end = move.readable > 0 ? source + move.readable : nullptr;
   if (move.is_staged) return run_staged(move, source, destination, buffer, readable_end);
   if (move.second.is_far) return run_far(move.second, source, destination, readable_end);
-  run_direct(move.second, source, destination, readable_end);
+  run_direct(move.second, move.second.axes.data(), source, destination, readable_end);
   if (move.second.is_streamed) finish_streams();
 }
 [[gnu::noinline]] inline void staged_move::run(const std::byte* source,

@@ -251,7 +251,7 @@ class padded_runner {
   std::int64_t channel_ = 0;  ///< the first one of a block
   std::array<factor_axis, 2> axes_in_run_;
   copied_box piece_;  ///< units of the part that follow each other evenly on both sides
-  remembered_moves<4> in_;
+  remembered_moves& in_ = recent_moves();
   alignas(64) std::array<std::byte, padded_buffer_bytes + readable_slack> buffer_;
 };
 

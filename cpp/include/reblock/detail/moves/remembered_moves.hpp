@@ -13,6 +13,7 @@
 #include <reblock/detail/checked.hpp>
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/layout.hpp>
+#include <reblock/detail/moves/added_zero.hpp>
 #include <reblock/detail/moves/blocks.hpp>
 #include <reblock/detail/moves/offers.hpp>
 #include <reblock/detail/moves/plan_blocks.hpp>
@@ -20,76 +21,182 @@
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
-/// It plans a layout without bounds only if it does not remember the plan. It remembers the last `Plans` plans: boxes at the
-/// edges of a tensor have other extents than those between them, and a box has several moves.
-template <std::size_t Plans = 6>
+/// It plans a layout without bounds only if it does not remember the plan. A plan has only the axes in use, and takes a
+/// sixth of a staged_move. If there is no room for another one, it forgets all. Few calls need more than six plans,
+/// although boxes at the edges of a tensor have other extents, and a box has several moves.
 class remembered_moves {
  public:
-  remembered_moves() noexcept = default;
+  constexpr remembered_moves() noexcept = default;
   remembered_moves(const remembered_moves&) = delete;
 
   /// Moves elements of `element_size` bytes. `side` says which side is a buffer.
   [[gnu::noinline]] void run(const layout& moves, std::int64_t element_size, buffered_side side,
                              const std::byte* source, std::byte* destination) noexcept {
     if (is_empty(moves, element_size)) return;
-    run_beside_buffer(plan_of(moves, element_size, side).blocks, source + moves.source_offset,
-                      destination + moves.destination_offset);
+    const key wanted(moves, element_size, side);
+    const plan& known = find(wanted, moves);
+    source += moves.source_offset + known.source_offset;
+    destination += moves.destination_offset + known.destination_offset;
+    const std::byte* const readable_end = known.readable > 0 ? source + known.readable : nullptr;
+    const block_shape& only = known.first_move();
+    if (known.is_staged) return run_staged(known, source, destination);
+    run_direct(only, axes_of(only), source, destination, readable_end);
   }
 
  private:
-  struct planned {
-    std::size_t rank = 0;  ///< axes with several indices
+  /// A key has all that a plan depends on but for the axes that have several indices.
+  struct key {
     std::int64_t element_size;
+    std::int64_t source_run;
+    std::int64_t whole_bytes;
     buffered_side side;
-    std::array<tile_axis, max_axes> axes;
-    staged_move blocks;
+    added_zero zero;
+    std::uint8_t rank = 0;  ///< axes with several indices
+    std::uint32_t hash = 0;
 
-    bool is_for(const layout& moves, std::int64_t size, buffered_side buffer) const noexcept {
-      if (element_size != size || side != buffer) return false;
-      std::size_t known = 0;
+    key(const layout& moves, std::int64_t size, buffered_side buffer) noexcept
+        : element_size(size),
+          source_run(moves.source_run),
+          whole_bytes(moves.whole_bytes),
+          side(buffer),
+          zero(moves.zero) {
+      auto mixed = static_cast<std::uint64_t>(size);
+      constexpr std::uint64_t factor = 0x9e3779b97f4a7c15;  // odd, without a pattern of bits
       for (std::size_t i = 0; i < moves.rank; ++i) {
         const layout_axis& axis = moves.axes[i];
         if (axis.extent == 1) continue;
-        if (known == rank || axes[known].extent != axis.extent ||
-            axes[known].source_stride != axis.source_stride ||
-            axes[known].destination_stride != axis.destination_stride)
-          return false;
-        ++known;
+        ++rank;
+        mixed = (mixed + static_cast<std::uint64_t>(axis.extent)) * factor ^
+                (static_cast<std::uint64_t>(axis.source_stride) +
+                 3 * static_cast<std::uint64_t>(axis.destination_stride));
       }
-      return known == rank;
+      hash = static_cast<std::uint32_t>(mixed * factor >> 32);
+    }
+    friend bool operator==(const key&, const key&) = default;
+  };
+
+  /// A plan is followed by the axes of its layout, the walked axes of a staged move, and one or two moves, each with its axes.
+  struct plan {
+    key of;
+    std::uint8_t staged_rank = 0;
+    bool is_staged = false;
+    std::int64_t source_offset = 0;
+    std::int64_t destination_offset = 0;
+    std::int64_t readable = 0;
+
+    const tile_axis* axes() const noexcept {
+      return std::launder(reinterpret_cast<const tile_axis*>(this + 1));
+    }
+    const cut_axis* walked() const noexcept {
+      return std::launder(reinterpret_cast<const cut_axis*>(axes() + of.rank));
+    }
+    const block_shape& first_move() const noexcept {
+      return *std::launder(reinterpret_cast<const block_shape*>(walked() + staged_rank));
     }
   };
-  static_assert(std::is_trivially_destructible_v<planned>);
-
-  const planned& plan_of(const layout& moves, std::int64_t element_size, buffered_side side) noexcept {
-    for (std::size_t i = 0; i < count_; ++i) {
-      const planned& known = *std::launder(reinterpret_cast<const planned*>(rooms_[i].data()));
-      if (known.is_for(moves, element_size, side)) return known;
-    }
-    planned& next = *new (rooms_[next_].data()) planned;
-    count_ = std::max(count_, next_ + 1);
-    next_ = (next_ + 1) % Plans;
-    next.element_size = element_size;
-    next.side = side;
-    for (std::size_t i = 0; i < moves.rank; ++i) {
-      const layout_axis& axis = moves.axes[i];
-      if (axis.extent > 1)
-        next.axes[next.rank++] = {axis.extent, axis.source_stride, axis.destination_stride};
-    }
-    plan_unbounded(next.blocks, moves, element_size, side);
-    // the plan is for any place
-    next.blocks.source_offset = wrapping_subtract(next.blocks.source_offset, moves.source_offset);
-    next.blocks.destination_offset =
-        wrapping_subtract(next.blocks.destination_offset, moves.destination_offset);
-    return next;
+  static const cut_axis* axes_of(const block_shape& move) noexcept {
+    return std::launder(reinterpret_cast<const cut_axis*>(&move + 1));
   }
 
-  struct alignas(planned) room : std::array<std::byte, sizeof(planned)> {};
+  const plan& find(const key& wanted, const layout& moves) noexcept {
+    for (std::size_t i = 0; i < count_; ++i) {
+      if (hashes_[i] != wanted.hash) continue;
+      const plan& known = *std::launder(reinterpret_cast<const plan*>(memory_.data() + places_[i]));
+      if (known.of == wanted && has_axes(known, moves)) return known;
+    }
+    return add(wanted, moves);
+  }
+  static bool has_axes(const plan& known, const layout& moves) noexcept {
+    const tile_axis* next = known.axes();
+    for (std::size_t i = 0; i < moves.rank; ++i) {
+      const layout_axis& axis = moves.axes[i];
+      if (axis.extent == 1) continue;
+      const tile_axis& other = *next++;
+      if (other.extent != axis.extent || other.source_stride != axis.source_stride ||
+          other.destination_stride != axis.destination_stride)
+        return false;
+    }
+    return true;
+  }
 
-  std::array<room, Plans>
-      rooms_;  // of which `count_` have plans: others have no values, since setting them takes long
-  std::size_t count_ = 0;
-  std::size_t next_ = 0;
+  [[gnu::noinline]] const plan& add(const key& wanted, const layout& moves) noexcept {
+    staged_move blocks;
+    plan_unbounded(blocks, moves, wanted.element_size, wanted.side);
+    plan next{wanted};
+    next.is_staged = blocks.is_staged;
+    next.staged_rank = blocks.is_staged ? blocks.staged_rank : std::uint8_t{0};
+    next.readable = blocks.readable;
+    // the plan is for any place
+    next.source_offset = wrapping_subtract(blocks.source_offset, moves.source_offset);
+    next.destination_offset = wrapping_subtract(blocks.destination_offset, moves.destination_offset);
+    const std::size_t bytes = sizeof(plan) + wanted.rank * sizeof(tile_axis) +
+                              next.staged_rank * sizeof(cut_axis) + bytes_of(blocks.second) +
+                              (blocks.is_staged ? bytes_of(blocks.first) : 0);
+    if (count_ == places_.size() || bytes > memory_.size() - used_) count_ = used_ = 0;
+    hashes_[count_] = wanted.hash;
+    places_[count_++] = static_cast<std::uint16_t>(used_);
+    std::byte* to = memory_.data() + used_;
+    used_ += bytes;
+    const plan& added = *put(to, next);
+    for (std::size_t i = 0; i < moves.rank; ++i) {
+      const layout_axis& axis = moves.axes[i];
+      if (axis.extent > 1) put(to, tile_axis{axis.extent, axis.source_stride, axis.destination_stride});
+    }
+    for (std::size_t i = 0; i < next.staged_rank; ++i) put(to, blocks.axes[i]);
+    if (blocks.is_staged) put_move(to, blocks.first);
+    put_move(to, blocks.second);
+    return added;
+  }
+
+  /// Makes a copy of a value at a place, and moves the place behind it.
+  template <class T>
+  static const T* put(std::byte*& to, const T& value) noexcept {
+    static_assert(std::is_trivially_copyable_v<T> && alignof(T) <= alignof(plan));
+    const T* made = new (to) T(value);
+    to += sizeof(T);
+    return made;
+  }
+  static void put_move(std::byte*& to, const block_move& move) noexcept {
+    put<block_shape>(to, move);
+    for (std::size_t i = 0; i < move.rank(); ++i) put(to, move.axes[i]);
+  }
+  static std::size_t bytes_of(const block_move& move) noexcept {
+    return sizeof(block_shape) + move.rank() * sizeof(cut_axis);
+  }
+  static void take(block_move& move, const block_shape& known) noexcept {
+    static_cast<block_shape&>(move) = known;
+    std::copy_n(axes_of(known), known.rank(), move.axes.begin());
+  }
+
+  /// Runs a staged move, which needs stack itself.
+  [[gnu::noinline]] static void run_staged(const plan& known, const std::byte* source,
+                                           std::byte* destination) noexcept {
+    staged_move blocks;
+    blocks.is_staged = true;
+    blocks.staged_rank = known.staged_rank;
+    blocks.readable = known.readable;
+    std::copy_n(known.walked(), known.staged_rank, blocks.axes.begin());
+    const block_shape& first = known.first_move();
+    take(blocks.first, first);
+    take(blocks.second, *std::launder(reinterpret_cast<const block_shape*>(axes_of(first) + first.rank())));
+    blocks.run(source, destination);
+  }
+
+  static constexpr std::size_t most_plans = 8;
+  /// About six plans. More would not leave room enough on stacks of 128 KiB, from which some C libraries take these bytes.
+  static constexpr std::size_t bytes_of_plans = 2432;
+
+  std::array<std::uint32_t, most_plans> hashes_{};
+  std::array<std::uint16_t, most_plans> places_{};  ///< in the memory, bytes
+  alignas(plan) std::array<std::byte, bytes_of_plans> memory_{};
+  std::size_t count_ = 0;  ///< of plans
+  std::size_t used_ = 0;   ///< bytes of the memory
 };
+
+/// Returns this thread's plans. No two runners of a thread run moves at the same time. Hidden, as recent_patterns() is.
+[[gnu::visibility("hidden")]] inline remembered_moves& recent_moves() noexcept {
+  static thread_local constinit remembered_moves moves;
+  return moves;
+}
 
 }  // namespace reblock::inline REBLOCK_NAMESPACE::detail

@@ -66,7 +66,7 @@ constexpr axis_values choose_box(const axis_values& places, std::int64_t size, s
 }
 
 /// The moves between the buffer and the image.
-using sum_moves = remembered_moves<2>;
+using sum_moves = remembered_moves;
 
 /// A gather plans and runs the sums of fold. It is trivially copyable.
 class gather {
@@ -494,7 +494,7 @@ inline void gather::fill_part(const box& part, const std::byte* columns, const b
 
 [[gnu::noinline]] inline void fill_boxes(const gather& sums, const index_range& boxes,
                                          const std::byte* columns, std::byte* image) noexcept {
-  sum_moves moves;
+  sum_moves& moves = recent_moves();
   for (std::int64_t box = boxes.begin; box < boxes.end; ++box) sums.fill_box(box, columns, image, moves);
 }
 

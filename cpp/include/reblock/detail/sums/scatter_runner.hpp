@@ -219,7 +219,7 @@ class scatter_runner {
   std::int64_t row_bytes_ = 0;
   std::int64_t repeated_ = 1;  ///< extent of the additional axis of the rows
   bool has_rows_ = false;      ///< whether the list is for the parts' rows
-  remembered_moves<> moves_;
+  remembered_moves& moves_ = recent_moves();
   alignas(64) std::array<std::byte, scattered_bytes + readable_slack> buffer_;
 };
 

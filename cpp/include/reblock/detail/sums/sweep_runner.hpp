@@ -384,7 +384,7 @@ class sweep_runner {
   std::array<part, max_rank> parts_;
   std::int64_t filled_bytes_ = 0;  ///< of the buffer
   bool is_clean_ = false;          ///< whether the planes have no terms beside these windows
-  remembered_moves<> moves_;
+  remembered_moves& moves_ = recent_moves();
   alignas(64) std::array<std::byte, chunk_bytes + readable_slack> buffer_;
 };
 

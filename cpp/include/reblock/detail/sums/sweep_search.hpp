@@ -27,15 +27,17 @@ namespace reblock::inline REBLOCK_NAMESPACE::detail {
 /// all chunks if they take long.
 class sweep_search {
  public:
-  sweep_search(sum_sweep& sweep, const sum_request& sums) noexcept : sweep_(sweep), sums_(sums) {}
+  sweep_search(sum_sweep& sweep, const sum_request& sums) noexcept
+      : sweep_(sweep),
+        sums_(sums),
+        bytes_(static_cast<double>(total_bytes(sums.moves, sweep.element_size_))) {}
 
   /// Returns the cost in cycles.
   double run() noexcept {
     const std::size_t innermost = sweep_.order_by_image();
     try_rows(innermost);
     // rows of another axis of the image may be longer, or nearer to the order of the columns
-    const auto bytes = static_cast<double>(total_bytes(sums_.moves, sweep_.element_size_));
-    const bool is_long = mover_costs{}.is_worth_search(cost_, bytes);
+    const bool is_long = mover_costs{}.is_worth_search(cost_, bytes_);
     for (std::size_t i = sweep_.places_.size(); is_long && i-- > 1;) {
       if (i != innermost && sweep_.extent(i) > 1) try_rows(i);
     }
@@ -65,9 +67,11 @@ class sweep_search {
   /// Keeps a way if it costs less than others, by the plans of its moves.
   void plan(const way& next) noexcept {
     take(next);
-    const double planned = sweep_cost(sweep_).cycles();
-    if (planned >= cost_) return;
-    cost_ = planned;
+    sweep_cost planned(sweep_, bytes_);
+    const double cycles = planned.cycles();
+    if (cycles + planned.fetched() >= least_) return;
+    least_ = cycles + planned.fetched();
+    cost_ = cycles;
     best_ = next;
   }
 
@@ -112,6 +116,8 @@ class sweep_search {
 
   sum_sweep& sweep_;
   const sum_request& sums_;
+  double bytes_;          ///< of the columns
+  double least_ = never;  ///< cost_, and cycles in which the columns are fetched
   double cost_ = never;
   way best_;
 };

@@ -47,6 +47,11 @@ class tile_list {
     walk(calls, t, count_, taken, source, destination);
   }
 
+  /// Tells whether rows are contiguous on both sides.
+  bool has_runs(std::int64_t element_size) const noexcept {
+    return count_ > 0 && axes_[0].source_stride == element_size &&
+           axes_[0].destination_stride == element_size;
+  }
   /// Counts the rows of all tiles, and the tiles.
   std::int64_t rows() const noexcept { return extents_from(1); }
   std::int64_t tiles() const noexcept { return extents_from(4); }
