@@ -268,8 +268,8 @@ struct sum_costs {
   /// A line of the columns that comes into a buffer from the second level of the caches, or from farther away. Of runs that
   /// follow each other within so many bytes, and behind the first line of a run, processors predict lines: they take this
   /// part of the time.
-  static constexpr double near_line = 4;
-  static constexpr double far_line = 14;
+  static constexpr double near_line = 2;
+  static constexpr double far_line = 7;
   static constexpr std::int64_t most_followed = 1024;
   static constexpr double predicted_line = 0.4;
 };
