@@ -21,8 +21,8 @@
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
-/// It plans a layout without bounds only if it does not remember the plan. A plan has only the axes in use, and takes a
-/// sixth of a staged_move. If there is no room for another one, it forgets all. Few calls need more than six plans,
+/// A remembered_moves plans a layout without bounds only if it does not remember the plan. A plan has only the axes in use, and
+/// takes a sixth of a staged_move. If there is no room for another plan, all are forgotten. Few calls need more than six plans,
 /// although boxes at the edges of a tensor have other extents, and a box has several moves.
 class remembered_moves {
  public:

@@ -303,7 +303,7 @@ template <class Row>
 /// A long_copier copies at least as many bytes as any register has.
 using long_copier = void (*)(std::byte* to, const std::byte* from, std::size_t size) noexcept;
 
-/// Returns the one with the widest registers of the set.
+/// Returns the long_copier with the widest registers of the set.
 inline long_copier long_copier_of([[maybe_unused]] instruction_set set) noexcept {
 #if defined(__GNUC__) && defined(__x86_64__)
   if (set >= instruction_set::avx512) return avx512::copy_long;
