@@ -18,8 +18,8 @@
 // object, or writes to elements, that other threads use. Each thread keeps its last two tables and the last plans of
 // boxes between calls, in 20 KiB of thread_local memory, until the thread ends. A process keeps the instruction set of
 // its processor. In a program, each thread has these 20 KiB from its start; glibc takes them from the thread's stack. In a
-// library that is loaded later, the loader allocates them at a thread's first call with a table or boxes. Two libraries that are built from these
-// headers share nothing of this.
+// library that is loaded later, the loader allocates them at a thread's first call with a table or boxes. Two libraries
+// that are built from these headers share nothing of this.
 //
 // Stack. A call takes up to 108 KiB of stack. Threads with 128 KiB, the default of musl, can call everything.
 #pragma once

@@ -172,6 +172,12 @@ struct conversion_costs {
   double filled_factor = 1.5;
   double run = 9;
   double apart_run = 1;
+  /// From so many elements on with the same factors, a stretch, one factor is faster than a table of all.
+  static constexpr std::int64_t least_stretch = 32;
+  /// Runs of fewer elements are not worth a look for a table of results.
+  static constexpr std::int64_t least_lookups = 64;
+  /// From so many elements on, a table of results takes less time than it saves.
+  static constexpr std::int64_t least_table = 2048;
 };
 
 /// Windows of a padded image, in cycles. By way of a buffer: a block; a factor for all estimates of blocks, because those at

@@ -325,12 +325,12 @@ class converted_move {
       }
     }
     const auto all = static_cast<double>(elements);
-    if (same == run || same >= factor_table::least_stretch) {
+    if (same == run || same >= conversion_costs::least_stretch) {
       even_runs runs{static_cast<std::size_t>(same)};
       if (is_spaced) runs.spacing = most_spacing;
-      const bool looks_up = conversion_.can_look_up(runs) && together >= factor_table::least_lookups &&
+      const bool looks_up = conversion_.can_look_up(runs) && together >= conversion_costs::least_lookups &&
                             factors <= result_tables::most &&
-                            total_bytes(axes_, 1) >= 2 * factors * result_tables::least_elements;
+                            total_bytes(axes_, 1) >= 2 * factors * conversion_costs::least_table;
       return all * (!looks_up   ? costs.element
                     : is_spaced ? costs.quick
                                 : costs.lookup) +
@@ -340,7 +340,7 @@ class converted_move {
     const double filled = !fits ? all : differ ? static_cast<double>(period) : 0;
     even_runs runs{static_cast<std::size_t>(run)};
     const bool is_quick = conversion_.can_be_quick(runs) && period <= result_tables::most &&
-                          total_bytes(axes_, 1) >= 2 * factors * result_tables::least_elements;
+                          total_bytes(axes_, 1) >= 2 * factors * conversion_costs::least_table;
     return all * ((is_quick ? costs.quick : costs.element) + costs.factor) + filled * costs.filled_factor +
            all / static_cast<double>(run) * costs.run;
   }

@@ -14,6 +14,7 @@
 #include <reblock/detail/conversions/conversion_request.hpp>
 #include <reblock/detail/conversions/result_tables.hpp>
 #include <reblock/detail/conversions/run_conversion.hpp>
+#include <reblock/detail/costs.hpp>
 #include <reblock/detail/sums/tile.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
@@ -57,10 +58,6 @@ using factor_places = std::array<std::int64_t, 2>;
 /// first. The factor of an element is values[first + run * run_steps + index * step], with its index on the factor's axis.
 class factor_table {
  public:
-  /// From so many elements on with the same factors, a stretch, one factor is faster than a table of all.
-  static constexpr std::int64_t least_stretch = 32;
-  /// Runs of fewer elements are not worth a look for a table of results.
-  static constexpr std::int64_t least_lookups = 64;
   static constexpr std::int64_t room = 4096;  ///< bytes of the factors in a table
   /// Returns how many factors a table holds.
   static constexpr std::int64_t most_factors(const run_conversion& conversion) noexcept {
@@ -76,7 +73,7 @@ class factor_table {
       period_ = std::max(period_, f.inner * f.extent);
       same_ = std::min(same_, f.inner);
     }
-    if (same_ >= least_stretch) kept_ = std::min(period_ / same_, most_kept);
+    if (same_ >= conversion_costs::least_stretch) kept_ = std::min(period_ / same_, most_kept);
   }
 
   /// Converts a run. `first` has the places of its first element's factors in their values.
@@ -92,11 +89,11 @@ class factor_table {
     const auto count = static_cast<std::int64_t>(runs.count);
     const std::int64_t limit = room / value_size();
     const std::int64_t whole = period_ > limit ? limit : limit / period_ * period_;
-    if (same_ < least_stretch && !differ && (count <= whole || whole % period_ != 0))
+    if (same_ < conversion_costs::least_stretch && !differ && (count <= whole || whole % period_ != 0))
       return convert_batches_of_runs(conversion, source, destination, runs, whole, first);
     for (each_run at(source, destination, runs); at; ++at) {
       const factor_places places = run_places(first, static_cast<std::int64_t>(at.run()));
-      if (same_ >= least_stretch) {
+      if (same_ >= conversion_costs::least_stretch) {
         convert_stretches(conversion, at.source(), at.destination(), count, places);
       } else {
         convert_batches(conversion, at.source(), at.destination(), count, whole, places);
@@ -145,7 +142,7 @@ class factor_table {
     if (are_quick_ || !conversion.can_be_quick(runs) || period_ > result_tables::most) return are_quick_;
     const std::int64_t different = std::min(period_, held_[0].count);
     const auto same = static_cast<std::int64_t>(runs.count * runs.runs * runs.rows) / different;
-    if (same < least_lookups || !results_.are_useful()) return false;
+    if (same < conversion_costs::least_lookups || !results_.are_useful()) return false;
     are_quick_ = true;
     for (std::int64_t i = 0; i < different; ++i) {
       const byte_results* const results = results_.find(conversion, factors_at(i * value_size()), same);
@@ -244,7 +241,7 @@ class factor_table {
   /// Tells whether results are looked up for runs with `same` elements that have the same factors.
   bool may_look_up(const run_conversion& conversion, const even_runs& runs,
                    std::int64_t same) const noexcept {
-    return conversion.can_look_up(runs) && same >= least_lookups && results_.are_useful();
+    return conversion.can_look_up(runs) && same >= conversion_costs::least_lookups && results_.are_useful();
   }
   /// Converts runs with `same` elements that have the same factors, by their results if these are known.
   void convert_by_results(const run_conversion& conversion, const std::byte* source, std::byte* destination,

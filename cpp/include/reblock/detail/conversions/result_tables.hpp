@@ -10,6 +10,7 @@
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/conversions/run_conversion.hpp>
 #include <reblock/detail/conversions/run_steps.hpp>
+#include <reblock/detail/costs.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
@@ -18,8 +19,6 @@ class result_tables {
  public:
   /// Results of so many factors are kept.
   static constexpr std::int64_t most = 16;
-  /// From so many elements on, a table takes less time than it saves.
-  static constexpr std::int64_t least_elements = 2048;
 
   /// Tells whether tables have been worth their search: not if many factors have followed each other, each for few elements.
   bool are_useful() const noexcept { return in_vain_ < 2 * entries_.size(); }
@@ -51,9 +50,9 @@ class result_tables {
 
   const byte_results* use(entry& of, const run_conversion& conversion, const run_factors& factors,
                           std::int64_t count) noexcept {
-    const bool is_made = of.elements >= least_elements;
+    const bool is_made = of.elements >= conversion_costs::least_table;
     of.elements += count;
-    if (of.elements < least_elements) return nullptr;
+    if (of.elements < conversion_costs::least_table) return nullptr;
     if (!is_made) of.is_right = conversion.make_results(of.results, factors);
     in_vain_ = of.is_right ? 0 : in_vain_ + 1;
     return of.is_right ? &of.results : nullptr;

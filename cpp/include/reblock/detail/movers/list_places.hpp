@@ -17,8 +17,8 @@ namespace reblock::inline REBLOCK_NAMESPACE::detail {
 inline std::size_t list_places(std::int64_t indices, std::int64_t stride, std::int64_t* places,
                                std::size_t filled) noexcept {
   const std::size_t before = filled;
-  for (std::int64_t index = 1;
-       index < indices;) {  // all indices so far come again behind them: few long loops
+  // All indices so far come again behind them: few long loops.
+  for (std::int64_t index = 1; index < indices;) {
     const std::int64_t again = std::min(index, indices - index);
     const std::int64_t offset = wrapping_multiply(index, stride);
     const std::size_t count = static_cast<std::size_t>(again) * before;
