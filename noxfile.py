@@ -423,6 +423,7 @@ def run_fuzzer(
         *(*command, str(found), f"tests/fuzz/corpus/{target}"),
         *(f"-max_total_time={seconds}", "-len_control=0", "-timeout=30"),
         *("-artifact_prefix=build/fuzz/", "-print_final_stats=1", "-verbosity=0"),
+        "-print_funcs=0",  # a log has room for what fails
         env=env,
         external=True,
     )

@@ -19,6 +19,7 @@
 #include <reblock/detail/moves/move_plan.hpp>
 #include <reblock/detail/moves/padded_windows.hpp>
 #include <reblock/detail/moves/window_plan.hpp>
+#include <reblock/detail/place_plan.hpp>
 #include <reblock/detail/reductions/place_reduction.hpp>
 #include <reblock/detail/sums/find_functions.hpp>
 #include <reblock/detail/sums/place_sums.hpp>

@@ -6,12 +6,12 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <new>
 
 #include <reblock/detail/arguments_impl.hpp>
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/engine.hpp>
 #include <reblock/detail/engine_impl.hpp>
+#include <reblock/detail/kept_plan.hpp>
 #include <reblock/detail/reductions/check_fold_options.hpp>
 #include <reblock/detail/reductions/reduction.hpp>
 #include <reblock/fold_options.hpp>
@@ -90,18 +90,25 @@ REBLOCK_ENGINE_FUNCTION [[gnu::noinline]] status plan_fold(const window_call& ca
   sum_request request = geometry->sums(columns.strides_in_bytes(), output.strides_in_bytes(), call.sum,
                                        call.options, is_sum ? nullptr : &how);
   request.ways = call.types.ways;
-  new (room) operation(request);
+  engine::plan_sums(room, &request);
   return success{};
 }
 
 REBLOCK_ENGINE_FUNCTION status run_fold(const window_call& call) noexcept {
   reducer how{call.types, call.options.reduction, call.options.weights, call.options.accumulate};
-  alignas(operation) std::byte room[sizeof(operation)];
-  const status planned = plan_fold(call, how, room);
-  if (!planned) return planned;
-  std::launder(reinterpret_cast<const operation*>(room))
-      ->run_by(call.views.input.data, call.views.destination(), call.executor);
-  return success{};
+  const auto run = [&](const void* plan) {
+    engine::run(plan, call.views.input.data, call.views.destination(), &call.executor);
+  };
+  status planned = success{};
+  kept_plan plan;
+  plan.make(
+      [&](void* room) {
+        planned = plan_fold(call, how, room);
+        return static_cast<bool>(planned);
+      },
+      run);
+  if (plan.is_kept()) run(plan.address());
+  return planned;
 }
 
 }  // namespace reblock::inline REBLOCK_NAMESPACE::detail

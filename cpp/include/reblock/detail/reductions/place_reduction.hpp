@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <cstddef>
 
-#include <reblock/detail/any_plan.hpp>
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/engine.hpp>
 #include <reblock/detail/moves/move_plan.hpp>
+#include <reblock/detail/place_plan.hpp>
 #include <reblock/detail/reductions/find_reduction.hpp>
 #include <reblock/detail/reductions/reduction.hpp>
 #include <reblock/detail/reductions/weighed_terms.hpp>

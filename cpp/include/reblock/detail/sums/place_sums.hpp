@@ -9,12 +9,12 @@
 #include <limits>
 
 #include <reblock/axis_values.hpp>
-#include <reblock/detail/any_plan.hpp>
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/engine.hpp>
 #include <reblock/detail/layout.hpp>
 #include <reblock/detail/moves/added_zero.hpp>
 #include <reblock/detail/moves/move_plan.hpp>
+#include <reblock/detail/place_plan.hpp>
 #include <reblock/detail/reductions/find_reduction.hpp>
 #include <reblock/detail/simplify.hpp>
 #include <reblock/detail/sums/accumulated_move.hpp>

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <new>
 #include <utility>
 
 #include <reblock/detail/checked.hpp>
@@ -14,34 +13,56 @@
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/engine.hpp>
 #include <reblock/detail/executor_reference.hpp>
-#include <reblock/detail/layout.hpp>
+#include <reblock/detail/kept_plan.hpp>
 #include <reblock/detail/sums/padded_sums.hpp>
 #include <reblock/executor.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
-// Plans and requests are large, so each function has at most one of them on the stack while another one runs.
+/// inside_sums sums channels at the positions without terms from the padding. It keeps the plan of equally many channels.
+class inside_sums {
+ public:
+  explicit inside_sums(const padded_sums& sums) noexcept : sums_(sums) {}
 
-/// Plans, in the bytes of an operation, the sums of some channels at the positions without terms from the padding. Returns
-/// the offset of the first of these positions in bytes.
-REBLOCK_ENGINE_FUNCTION [[gnu::noinline]] std::int64_t plan_inside(void* room, const padded_sums& sums,
-                                                                   std::int64_t channels) noexcept {
-  sum_request plain = sums.inner();
-  const std::int64_t offset = std::exchange(plain.output_offset, 0);
-  if (channels < sums.channels()) sums.keep_channels(plain, channels);
-  new (room) operation(plain);
-  // without such positions, a stride may lead anywhere
-  const bool is_empty = std::count(plain.extents.begin(), plain.extents.end(), 0) != 0;
-  return is_empty ? 0 : offset;
-}
+  /// Sums `channels` channels, which begin at both pointers.
+  void run(std::int64_t channels, const std::byte* source, std::byte* destination,
+           const executor_reference& by) noexcept {
+    if (channels != channels_ || !plan_.is_kept()) {
+      channels_ = channels;
+      plan_.make([&](void* room) { return plan(room); },
+                 [&](const void* plan) { run(plan, source, destination, by); });
+    }
+    if (plan_.is_kept()) run(plan_.address(), source, destination, by);
+  }
+
+ private:
+  /// A request is large. It is not on the stack while a plan runs.
+  [[gnu::noinline]] bool plan(void* room) noexcept {
+    sum_request plain = sums_.inner();
+    offset_ = std::exchange(plain.output_offset, 0);
+    if (channels_ < sums_.channels()) sums_.keep_channels(plain, channels_);
+    engine::plan_sums(room, &plain);
+    // without such positions, a stride may lead anywhere
+    if (std::count(plain.extents.begin(), plain.extents.end(), 0) != 0) offset_ = 0;
+    return true;
+  }
+
+  void run(const void* plan, const std::byte* source, std::byte* destination,
+           const executor_reference& by) const noexcept {
+    engine::run(plan, source, destination + offset_, &by);
+  }
+
+  const padded_sums& sums_;
+  kept_plan plan_;
+  std::int64_t channels_ = 0;
+  std::int64_t offset_ = 0;  ///< of the first position, bytes
+};
 
 /// Sums all channels at the positions without terms from the padding.
 REBLOCK_ENGINE_FUNCTION [[gnu::noinline]] void run_inside(const padded_sums& sums, const std::byte* source,
                                                           std::byte* destination,
                                                           const executor_reference& by) noexcept {
-  alignas(operation) std::byte room[sizeof(operation)];
-  const std::int64_t offset = plan_inside(room, sums, sums.channels());
-  std::launder(reinterpret_cast<const operation*>(room))->run_by(source, destination + offset, by);
+  inside_sums(sums).run(sums.channels(), source, destination, by);
 }
 
 /// Sums some groups of channels with a padding mode, all positions of each group.
@@ -50,18 +71,13 @@ REBLOCK_ENGINE_FUNCTION [[gnu::noinline]] void run_groups(const padded_sums& sum
                                                           std::byte* destination) noexcept {
   serial_executor serial;
   held_executor held(serial);
-  alignas(operation) std::byte room[sizeof(operation)];
-  std::int64_t planned = 0;
-  std::int64_t offset = 0;
+  inside_sums inside(sums);
   for (std::int64_t i = groups.begin; i < groups.end; ++i) {
     const index_range channels = sums.group(i);
     const std::int64_t count = channels.end - channels.begin;
     if (count == 0) continue;
-    if (count != planned) offset = plan_inside(room, sums, count);
-    planned = count;
     const auto [from, to] = sums.offsets_of(channels.begin);
-    std::launder(reinterpret_cast<const operation*>(room))
-        ->run_by(source + from, destination + wrapping_add(to, offset), held.reference());
+    inside.run(count, source + from, destination + to, held.reference());
     sums.run(sums, channels, source, destination);
   }
 }
