@@ -35,7 +35,7 @@ inline constexpr std::size_t box_bytes = 16 * 1024;
 
 /// Bytes of a box that is reduced, with a buffer and without: its pieces cost more than those of sums. A box of short rows has
 /// at least so many places, even if they have many phases: each phase then fills the accumulators.
-inline constexpr std::size_t reduced_buffer_bytes = 24 * 1024;
+inline constexpr std::size_t reduced_buffer_bytes = 48 * 1024;
 inline constexpr std::int64_t reduced_box_bytes = 64 * 1024;
 inline constexpr std::int64_t least_reduced_places{most_accumulators};
 
