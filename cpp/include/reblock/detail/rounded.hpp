@@ -21,4 +21,10 @@ T rounded(T value) noexcept {
   }
 }
 
+/// Rounds a number that may have more digits than its type. Lanes have none.
+template <class V>
+[[gnu::always_inline]] inline void round_one(V& value) noexcept {
+  if constexpr (std::is_floating_point_v<V>) value = rounded(value);
+}
+
 }  // namespace reblock::inline REBLOCK_NAMESPACE::detail

@@ -85,13 +85,6 @@ struct adding_with_errors {
     errors = errors + lost;
     round_one(errors);
   }
-
- private:
-  /// Rounds a number that may have more digits than its type. Lanes have none.
-  template <class V>
-  [[gnu::always_inline]] static void round_one(V& value) noexcept {
-    if constexpr (std::floating_point<V>) value = rounded(value);
-  }
 };
 
 /// A long_integer has 128 bits, as two's complement.
