@@ -181,7 +181,8 @@ struct conversion_costs {
 };
 
 /// Windows of a padded image, in cycles. By way of a buffer: a block; a factor for all estimates of blocks, because those at
-/// edges differ; another one if the buffer has channels first, because its pieces at edges are planned apart. Windows at edges
+/// edges differ; another one if the buffer has channels first, because its pieces at edges are planned apart; a line of a large
+/// image that blocks of single lines bring into the caches, each of them again. Windows at edges
 /// that move without a buffer: a box and a unit. Elements of fewer bytes that more windows read than some take so many times
 /// as long as estimated without a buffer. Shifted planes with other padding than zeros: a byte, a plane, a row, and
 /// each column of a row that may be outside.
@@ -189,6 +190,7 @@ struct padding_costs {
   static constexpr double block = 250;
   static constexpr double factor = 1.15;
   static constexpr double channels_first = 1.3;
+  static constexpr double far_line = 7;
   static constexpr double edge_box = 80;
   static constexpr double edge_unit = 2;
   static constexpr std::int64_t least_shared = 4;

@@ -68,6 +68,18 @@ TEST_CASE("a box copies its units, in runs, from one place or from any places") 
   CHECK(runs >= test::enough(100));
 }
 
+TEST_CASE("a box is worth a plan if it has many units and no long runs") {
+  const auto is_worth = [](std::int64_t run, std::int64_t count) {
+    copied_box box;
+    box.add({run, 1, 1});
+    box.add({count, 2 * run, run});
+    return box.is_worth_planning();
+  };
+  CHECK(is_worth(3, 1000));
+  CHECK(!is_worth(3, 100));
+  CHECK(!is_worth(64, 1000));
+}
+
 TEST_CASE("an element's units are the largest that fill it, up to 16 bytes") {
   CHECK(unit_of(1) == 1);
   CHECK(unit_of(6) == 2);

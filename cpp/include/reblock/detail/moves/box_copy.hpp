@@ -54,6 +54,22 @@ struct copied_box {
     return rank == 0 || (axes[0].source_stride == unit && axes[0].destination_stride == unit);
   }
 
+  /// Tells whether a mover that is planned copies the box faster: it has many units, and no long runs.
+  bool is_worth_planning() const noexcept {
+    constexpr std::int64_t least_units = 1024;
+    constexpr std::int64_t long_run = 32;  // bytes
+    if (rank == 0 || (has_runs() && axes[0].count * unit >= long_run)) return false;
+    return units() >= least_units;
+  }
+  /// Describes the copies for such a mover, which may read what the image has within `source_run` bytes.
+  layout moves(std::int64_t source_run) const noexcept {
+    layout all;
+    all.source_run = source_run;
+    for (std::size_t k = 0; k < rank; ++k)
+      all.add({axes[k].count, axes[k].source_stride, axes[k].destination_stride});
+    return all;
+  }
+
   /// Copies runs, or else units along the longest axis.
   void copy(const std::byte* source, std::byte* destination) noexcept {
     if (rank == 0) axes[rank++] = {1, unit, unit};

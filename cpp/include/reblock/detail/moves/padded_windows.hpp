@@ -121,10 +121,14 @@ class padded_move {
   std::size_t list_part(buffered_axes& part, part_order order) const noexcept;
   double cost_of_part(const buffered_axes& part, std::size_t rank, instruction_set set) const noexcept;
   double offer_order(part_order order, instruction_set set, double limit) noexcept;
+  double blocks() const noexcept;
+  double cost_of_far_lines() const noexcept;
+  double offer_blocks(instruction_set set, double limit) noexcept;
+  void offer_single_lines(instruction_set set) noexcept;
   void grow_runs(std::int64_t layout_axis::* stride, const std::array<bool, max_axes>& singles,
                  std::int64_t bytes) noexcept;
   void grow(std::size_t i, std::int64_t limit, std::int64_t room) noexcept;
-  void choose_blocks() noexcept;
+  void choose_blocks(bool single_lines) noexcept;
   layout into_buffer() const noexcept;
   layout out_of_buffer(const buffered_axes& part, std::size_t rank) const noexcept;
 
@@ -251,7 +255,7 @@ inline void padded_move::grow_runs(std::int64_t layout_axis::* stride,
 
 /// Makes blocks as large as the buffer. First of all they have whole windows, then runs of the destination, then windows
 /// that overlap, because neighbouring blocks read what they share twice.
-inline void padded_move::choose_blocks() noexcept {
+inline void padded_move::choose_blocks(bool single_lines) noexcept {
   constexpr std::int64_t any = std::numeric_limits<std::int64_t>::max();
   constexpr std::int64_t good_run = 1024;  // bytes
   constexpr std::int64_t least_read = cache_sizes::line;
@@ -275,7 +279,10 @@ inline void padded_move::choose_blocks() noexcept {
       const std::size_t shorter = reach(i) < reach(k) ? i : k;
       const std::size_t longer = shorter == i ? k : i;
       offsets[shorter] = true;
-      singles[i] = static_cast<double>(whole_.axes[longer].bound_step) >= 2 * reach(shorter);
+      const bool are_lines =
+          magnitude(whole_.bounds[whole_.axes[i].bound].source_stride) >= cache_sizes::line;
+      singles[i] = (single_lines && are_lines) ||
+                   static_cast<double>(whole_.axes[longer].bound_step) >= 2 * reach(shorter);
     }
   }
   for (std::size_t i = whole_.rank; i-- > 0;) {
@@ -407,15 +414,68 @@ inline void padded_move::set_out(const padded_request& request, instruction_set 
   empty_ = detail::is_empty(request.moves, request.element_size);
   if (empty_) return;
   split_elements(request);
-  choose_blocks();
-  double of_block = offer_order(part_order::by_destination, set, std::numeric_limits<double>::infinity());
+  choose_blocks(false);
+  cost_ = offer_blocks(set, std::numeric_limits<double>::infinity());
+  if (!converts() && mover_costs::of(set).is_worth_search(cost_, static_cast<double>(bytes())))
+    offer_single_lines(set);
+}
+
+/// Counts the blocks.
+inline double padded_move::blocks() const noexcept {
+  double all = 1;
+  for (std::size_t i = 0; i < whole_.rank; ++i)
+    all *= static_cast<double>(ceil_divide(whole_.axes[i].extent, at_once_[i]));
+  return all;
+}
+
+/// Estimates the cycles of the lines that all blocks bring into the first-level cache, if moves are large.
+inline double padded_move::cost_of_far_lines() const noexcept {
+  if (static_cast<double>(bytes()) <= cache_sizes::second_level) return 0;
+  buffered_axes part;
+  const std::size_t rank = list_part(part, part_order::by_source);
+  std::int64_t run = unit_;
+  double runs = 1;
+  for (std::size_t k = 0; k < rank; ++k) {
+    if (magnitude(wrapping_multiply(part[k].source_stride, part[k].step)) == run) {
+      run *= part[k].extent;
+    } else {
+      runs *= static_cast<double>(part[k].extent);
+    }
+  }
+  const double lines = static_cast<double>(run - 1) / double{cache_sizes::line} + 1;
+  return blocks() * runs * lines * padding_costs::far_line;
+}
+
+/// Offers the chosen blocks. Returns the cycles of all of them, or `limit` if they would need as many: then it takes nothing.
+inline double padded_move::offer_blocks(instruction_set set, double limit) noexcept {
+  const double times = padding_costs::factor * blocks();
+  const double most = limit / times - padding_costs::block;
+  double of_block = offer_order(part_order::by_destination, set, most);
   for (const part_order order : {part_order::by_source, part_order::channels_first}) {
     if (!converts()) of_block = offer_order(order, set, of_block);
   }
-  double blocks = 1;
-  for (std::size_t i = 0; i < whole_.rank; ++i)
-    blocks *= static_cast<double>(ceil_divide(whole_.axes[i].extent, at_once_[i]));
-  cost_ = padding_costs::factor * blocks * (of_block + padding_costs::block);
+  return of_block < most ? times * (of_block + padding_costs::block) : limit;
+}
+
+/// Takes blocks that have one index of the outer axis of each bound whose positions lie lines apart, if they are faster. They
+/// read what windows share again, but have longer runs of the destination.
+[[gnu::noinline]] inline void padded_move::offer_single_lines(instruction_set set) noexcept {
+  const std::array<std::int64_t, max_axes> at_once = at_once_;
+  const buffered_axes part = part_;
+  const std::size_t part_rank = part_rank_;
+  choose_blocks(true);
+  if (!std::equal(at_once.begin(), at_once.begin() + whole_.rank, at_once_.begin())) {
+    const double of_lines = cost_of_far_lines();
+    part_rank_ = 0;
+    const double cost = offer_blocks(set, cost_ - of_lines);
+    if (cost < cost_ - of_lines) {
+      cost_ = cost + of_lines;
+      return;
+    }
+  }
+  at_once_ = at_once;
+  part_ = part;
+  part_rank_ = part_rank;
 }
 static_assert(std::is_trivially_copyable_v<padded_move>);
 
