@@ -30,9 +30,9 @@ struct [[gnu::visibility("hidden")]] cache_sizes {
   static constexpr double outer_level = 8 * 1024 * 1024;
   /// Shifted planes of a page come in the order of the output if the output has so many bytes.
   static constexpr std::int64_t near_planes = 4 * 1024 * 1024;
-  /// Squares and few rows of more bytes ask for the lines of the next block. Larger elements than some bytes are faster
+  /// Squares, few rows and lookups of more bytes ask for the lines of the next block. Larger elements than some bytes are faster
   /// without. A block has at most so many bytes, unless a call has more.
-  static constexpr double far_moves = 6 * 1024 * 1024;
+  static constexpr double far_moves = 4 * 1024 * 1024;
   static constexpr std::int64_t far_element = 2;
   static constexpr std::int64_t far_block = 24 * 1024;
 };

@@ -46,6 +46,9 @@ class block_lines {
   /// Whether processors predict the lines after all: runs are longer than pages.
   bool are_predicted() const noexcept { return run_ > cache_sizes::page; }
 
+  /// Whether the block has more runs than processors predict at a time.
+  bool are_many() const noexcept { return runs_ > most_predicted && !are_predicted(); }
+
   /// Asks for the lines of the block whose first element is at this place, up to the first or the second level of the caches.
   template <int Level>
   void prefetch_at(const std::byte* place) const noexcept {
@@ -61,6 +64,7 @@ class block_lines {
 
  private:
   static constexpr std::size_t most_runs = 512;
+  static constexpr std::size_t most_predicted = 16;
 
   std::int64_t run_;  ///< bytes
   std::size_t runs_ = 1;
