@@ -35,6 +35,8 @@ struct [[gnu::visibility("hidden")]] cache_sizes {
   static constexpr double far_moves = 4 * 1024 * 1024;
   static constexpr std::int64_t far_element = 2;
   static constexpr std::int64_t far_block = 24 * 1024;
+  /// Processors predict the lines of at most so many runs at a time.
+  static constexpr std::size_t predicted_runs = 16;
 };
 
 /// Limits of blocks, measured in the same way.
@@ -191,6 +193,9 @@ struct padding_costs {
   static constexpr double factor = 1.15;
   static constexpr double channels_first = 1.3;
   static constexpr double far_line = 7;
+  /// Copies into the buffer are planned from so many units on, unless they have runs of some bytes.
+  static constexpr std::int64_t least_planned_units = 1024;
+  static constexpr std::int64_t long_run = 32;
   static constexpr double edge_box = 80;
   static constexpr double edge_unit = 2;
   static constexpr std::int64_t least_shared = 4;

@@ -47,7 +47,7 @@ class block_lines {
   bool are_predicted() const noexcept { return run_ > cache_sizes::page; }
 
   /// Whether the block has more runs than processors predict at a time.
-  bool are_many() const noexcept { return runs_ > most_predicted && !are_predicted(); }
+  bool are_many() const noexcept { return runs_ > cache_sizes::predicted_runs && !are_predicted(); }
 
   /// Asks for the lines of the block whose first element is at this place, up to the first or the second level of the caches.
   template <int Level>
@@ -64,7 +64,6 @@ class block_lines {
 
  private:
   static constexpr std::size_t most_runs = 512;
-  static constexpr std::size_t most_predicted = 16;
 
   std::int64_t run_;  ///< bytes
   std::size_t runs_ = 1;

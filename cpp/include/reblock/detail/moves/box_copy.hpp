@@ -11,6 +11,7 @@
 
 #include <reblock/detail/checked.hpp>
 #include <reblock/detail/configuration.hpp>
+#include <reblock/detail/costs.hpp>
 #include <reblock/detail/layout.hpp>
 #include <reblock/detail/movers/runs.hpp>
 #include <reblock/detail/with_word.hpp>
@@ -56,10 +57,8 @@ struct copied_box {
 
   /// Tells whether a mover that is planned copies the box faster: it has many units, and no long runs.
   bool is_worth_planning() const noexcept {
-    constexpr std::int64_t least_units = 1024;
-    constexpr std::int64_t long_run = 32;  // bytes
-    if (rank == 0 || (has_runs() && axes[0].count * unit >= long_run)) return false;
-    return units() >= least_units;
+    if (rank == 0 || (has_runs() && axes[0].count * unit >= padding_costs::long_run)) return false;
+    return units() >= padding_costs::least_planned_units;
   }
   /// Describes the copies for such a mover, which may read what the image has within `source_run` bytes.
   layout moves(std::int64_t source_run) const noexcept {
