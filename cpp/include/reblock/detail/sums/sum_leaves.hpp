@@ -117,15 +117,12 @@ template <class T>
   }
 }
 
-/// Returns the fastest sums of rows of `size` bytes for this type, or null.
+/// Returns the fastest sums of rows of this type, or null.
 template <class T>
-row_sum find_row_sum(instruction_set set, std::size_t size) noexcept {
+row_sum find_row_sum([[maybe_unused]] instruction_set set) noexcept {
 #if defined(__GNUC__) && defined(__x86_64__)
-  if (set >= instruction_set::avx512 && size >= avx512::width) return avx512::sum_rows<T>;
   if (set >= instruction_set::avx2) return avx2::sum_rows<T>;
 #endif
-  static_cast<void>(set);
-  static_cast<void>(size);
   return nullptr;
 }
 
@@ -161,7 +158,7 @@ void sum_tile(const tile& t, term_list& terms, const std::byte* source, std::byt
     if constexpr (has_row_sums<part>) {
       const bool may_sum = runs && row > sizeof(part) && !(masked && terms.accumulates());
       const row_sum sum = may_sum && terms.size() <= term_list::limit
-                              ? find_row_sum<part>(usable_instruction_set(), row)
+                              ? find_row_sum<part>(usable_instruction_set())
                               : nullptr;
       if (sum != nullptr) return sum(t, {terms.from(0), terms.accumulates()}, source, destination);
     }
