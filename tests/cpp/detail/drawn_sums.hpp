@@ -19,6 +19,7 @@
 
 #include <reblock/data_type.hpp>
 #include <reblock/detail/engine.hpp>
+#include <reblock/detail/half.hpp>
 #include <reblock/detail/layout.hpp>
 #include <reblock/detail/simplify.hpp>
 #include <reblock/detail/sums/find_functions.hpp>

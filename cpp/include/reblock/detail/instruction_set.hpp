@@ -7,9 +7,12 @@
 #include <cstdlib>
 #include <string_view>
 
+#if defined(__GNUC__) && defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/simd/wide_lookups.hpp>
-#include <reblock/detail/simd/wide_sums.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
@@ -42,13 +45,31 @@ constexpr std::string_view name_of(instruction_set set) noexcept {
 #endif
 }
 
+/// Tells whether a processor that looks bytes up has what the sets from avx2 on have beside that.
+inline bool detect_more_than_lookups() noexcept {
+#if defined(__GNUC__) && defined(__x86_64__)
+  unsigned a = 0;
+  unsigned b = 0;
+  unsigned features = 0;
+  unsigned d = 0;
+  // not __builtin_cpu_supports("f16c"), which Clang 14 does not know
+  constexpr unsigned wanted = bit_F16C | bit_FMA;
+  const bool has_others = __get_cpuid(1, &a, &b, &features, &d) != 0 && (features & wanted) == wanted;
+  return __builtin_cpu_supports("avx2") && has_others;
+#elif defined(__aarch64__)
+  return true;
+#else
+  return false;
+#endif
+}
+
 /// Returns the widest set of this processor.
 inline instruction_set detect_instruction_set() noexcept {
   const std::size_t width = detect_lookup_width();
-  return width == 0            ? instruction_set::baseline
-         : !detect_wide_sums() ? instruction_set::ssse3
-         : width == 64         ? instruction_set::avx512
-                               : instruction_set::avx2;
+  return width == 0                    ? instruction_set::baseline
+         : !detect_more_than_lookups() ? instruction_set::ssse3
+         : width == 64                 ? instruction_set::avx512
+                                       : instruction_set::avx2;
 }
 
 /// Returns the set that plans use: the processor's widest set. The environment variable REBLOCK_ISA may name a narrower

@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include <reblock/detail/configuration.hpp>
+#include <reblock/detail/instruction_set.hpp>
 #include <reblock/detail/simd/lanes.hpp>
 #include <reblock/detail/sums/tile.hpp>
 
@@ -104,5 +105,15 @@ struct reduction_functions {
   std::int64_t mean_limit;
   bool means_by_inverse;  ///< whether the inverse number of terms makes means exact
 };
+
+/// Returns the functions of one kind of accumulators for this processor. Rows of so many accumulators that fill no widest
+/// register have narrower ones.
+inline const accumulation& usable(const reduction_functions::by_set& sets,
+                                  std::int64_t row = most_accumulators) noexcept {
+  const instruction_set set = usable_instruction_set();
+  const bool is_widest =
+      set >= instruction_set::avx512 && row >= static_cast<std::int64_t>(sets[2].register_count);
+  return sets[is_widest ? 2 : set >= instruction_set::avx2 ? 1 : 0];
+}
 
 }  // namespace reblock::inline REBLOCK_NAMESPACE::detail

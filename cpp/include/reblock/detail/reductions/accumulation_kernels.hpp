@@ -42,7 +42,6 @@ struct adding {
   static constexpr bool in_lanes =
       has_lanes && !std::same_as<value, long double> &&
       (half<T> ? std::same_as<value, float> : std::floating_point<value> || sizeof(value) <= 2 * sizeof(T)) &&
-      !(std::same_as<T, bool> && sizeof(value) == 1) &&
       !(sizeof(T) >= 4 && std::integral<T> && std::floating_point<value>);
   template <class V>
   [[gnu::always_inline]] static void add(V& sum, const V& next) noexcept {

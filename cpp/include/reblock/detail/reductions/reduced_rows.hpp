@@ -12,7 +12,6 @@
 
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/element_type.hpp>
-#include <reblock/detail/instruction_set.hpp>
 #include <reblock/detail/layout.hpp>
 #include <reblock/detail/reductions/accumulation.hpp>
 #include <reblock/detail/reductions/reduction.hpp>
@@ -20,16 +19,6 @@
 #include <reblock/fold_options.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
-
-/// Returns the functions of one kind of accumulators for this processor. Rows of so many accumulators that fill no widest
-/// register have narrower ones.
-inline const accumulation& usable(const reduction_functions::by_set& sets,
-                                  std::int64_t row = most_accumulators) noexcept {
-  const instruction_set set = usable_instruction_set();
-  const bool is_widest =
-      set >= instruction_set::avx512 && row >= static_cast<std::int64_t>(sets[2].register_count);
-  return sets[is_widest ? 2 : set >= instruction_set::avx2 ? 1 : 0];
-}
 
 /// Returns the functions for elements of `terms` terms each, in rows of so many accumulators.
 inline const accumulation& functions_of(const reducer& how, std::int64_t terms,

@@ -118,7 +118,7 @@ constexpr reduction_functions::by_set plain_sums() noexcept {
   using sum = typename sum_traits<T>::accumulator;
   // integers have the same sums with a sign and without
   using summed_term = std::conditional_t<std::integral<T> && !std::same_as<T, bool>, sum, T>;
-  return accumulation_by<adding<summed_term, sum>, finishing::sums>();
+  return accumulation_by<adding<summed_term, sum>, finishing::sums, false, half<T>>();
 }
 
 /// Weighted sums whose weights allow faster accumulators with the same results.

@@ -24,8 +24,6 @@
 #include <reblock/detail/simd/lanes.hpp>
 #include <reblock/detail/simd/register_bytes.hpp>
 #include <reblock/detail/simd/registers.hpp>
-#include <reblock/detail/simd/wide_sums.hpp>
-#include <reblock/detail/sums/sum_leaves.hpp>
 #include <reblock/detail/sums/tile.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
@@ -114,7 +112,7 @@ inline constexpr bool multiplies_upper = true;  // whether multiply_upper has an
 template <std::size_t N>
 [[gnu::always_inline]] inline void load_halves(lanes<float, N>& to, const std::byte* from) noexcept {
   static_assert(N == 8);
-  eight_halves halves;
+  lanes<short, 8> halves;
   std::memcpy(&halves, from, sizeof(halves));
   to = __builtin_ia32_vcvtph2ps256(halves);
 }
@@ -159,7 +157,7 @@ inline constexpr bool multiplies_upper = true;
 template <std::size_t N>
 [[gnu::always_inline]] inline void load_halves(lanes<float, N>& to, const std::byte* from) noexcept {
   if constexpr (N == 8) {
-    eight_halves halves;
+    lanes<short, 8> halves;
     std::memcpy(&halves, from, sizeof(halves));
     to = __builtin_ia32_vcvtph2ps256(halves);
   } else {

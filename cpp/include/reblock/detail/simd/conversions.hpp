@@ -21,7 +21,6 @@
 #include <reblock/detail/simd/baseline_conversions.hpp>
 #include <reblock/detail/simd/look_up_results.hpp>
 #include <reblock/detail/simd/spaced_words.hpp>
-#include <reblock/detail/simd/wide_sums.hpp>
 
 #if defined(__GNUC__) && defined(__x86_64__)
 
@@ -91,7 +90,7 @@ template <class Register>
 #endif
 }
 [[gnu::always_inline]] inline floats widen_halves(const std::byte* source) noexcept {
-  return __builtin_ia32_vcvtph2ps256(load_as<eight_halves>(source));
+  return __builtin_ia32_vcvtph2ps256(load_as<half_shorts>(source));
 }
 [[gnu::always_inline]] inline void store_halves(std::byte* destination, floats values) noexcept {
   const auto halves = __builtin_ia32_vcvtps2ph256(values, 0);  // ties to even

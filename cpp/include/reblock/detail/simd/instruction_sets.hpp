@@ -288,7 +288,6 @@ template <class Row>
 #include <reblock/detail/simd/squares.inc>
 // the text of runs uses add_zero()
 #include <reblock/detail/simd/listed_runs.inc>
-#include <reblock/detail/simd/row_sums.inc>
 
 }  // namespace avx512
 

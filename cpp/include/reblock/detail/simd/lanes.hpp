@@ -17,11 +17,22 @@ namespace reblock::inline REBLOCK_NAMESPACE::detail {
 /// From what accumulators begin: zero, the first term, or what they hold.
 enum class beginning : std::uint8_t { zero, first_term, held };
 
+/// Masks that repeat have so many bytes behind their period.
+inline constexpr std::int64_t mask_overrun = 256;
+
 /// A list of masks tells which terms count: a mask for each term, whose bytes keep the bits of a row of terms or make them 0.
 struct mask_list {
   const std::byte* const* first = nullptr;  ///< null: all terms count
   std::size_t begin = 0;                    ///< where the masks of a row begin, bytes
   std::size_t period = 0;                   ///< bytes after which masks repeat, or 0
+
+  /// Returns where in the masks an element is that begins `at` bytes behind the first one of a row. Rows have less than 4 GiB:
+  /// processors divide smaller integers faster.
+  std::size_t place(std::size_t at) const noexcept {
+    const std::size_t from = begin + at;
+    if (period == 0 || from < period) return from;
+    return static_cast<std::uint32_t>(from) % static_cast<std::uint32_t>(period);
+  }
 };
 
 /// Terms of each element: `count` of them, at these offsets in bytes from the first element's first term.

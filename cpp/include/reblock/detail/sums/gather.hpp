@@ -107,9 +107,8 @@ class gather {
   box_target in_image() const noexcept;
   box_target image_of(const box& part, std::byte* image) const noexcept;
   static void sum(const columns_of_windows& from, const box& part, const std::byte* columns,
-                  const box_target& to, bool clears, bool may_mask) noexcept;
+                  const box_target& to, bool clears) noexcept;
   held_image held() const noexcept { return {columns_, output_strides_}; }
-  bool may_mask(const box& part, const box_target& places) const noexcept;
   void add_box(const box& part, const std::byte* columns, const box_target& places,
                sum_moves& moves) const noexcept;
   void fill_part(const box& part, const std::byte* columns, const box_target& places,
@@ -249,8 +248,7 @@ inline bool gather::has_masked_rows(const box_target& to) const noexcept {
   const gather_axis& axis = columns_.axes[spatial_axes() - 1];
   const std::size_t i = places_.size() - 1;
   return axis.block_stride == columns_.element_size && to.place_strides[i] == columns_.element_size &&
-         columns_.readable.begin != columns_.readable.end && box_[i] == places_[i] &&
-         columns_.sum->least_masked != 0 && places_[i] * columns_.element_size >= columns_.sum->least_masked;
+         columns_.readable.begin != columns_.readable.end && box_[i] == places_[i] && columns_.sum->may_mask;
 }
 
 /// Estimates the groups of phases along an axis.
@@ -439,9 +437,9 @@ inline std::int64_t gather::whole_places(const box& part, std::size_t d) const n
 
 /// Sums a box. It is a function of its own and not inlined, because it needs much of the stack.
 [[gnu::noinline]] inline void gather::sum(const columns_of_windows& from, const box& part,
-                                          const std::byte* columns, const box_target& to, bool clears,
-                                          bool may_mask) noexcept {
-  piecewise_sum sums(from, columns, part, to, may_mask);
+                                          const std::byte* columns, const box_target& to,
+                                          bool clears) noexcept {
+  piecewise_sum sums(from, columns, part, to);
   if (clears) sums.clear();
   sums.sum_phases();
 }
@@ -455,7 +453,7 @@ template <std::size_t Bytes>
   const box_target phases = buffer_of(part, buffer);
   if (has_gaps_) std::memset(buffer, 0, Bytes);
   if (columns_.accumulates) move_sums(part, phases, places, true, moves);
-  sum(columns_, part, columns, phases, false, may_mask(part, places));
+  sum(columns_, part, columns, phases, false);
   move_sums(part, phases, places, false, moves);
 }
 
@@ -469,14 +467,6 @@ template <std::size_t Bytes>
   image.add(part, sums, places);
 }
 
-/// Tells whether masks may leave out terms of a box: no sum begins from -0.
-[[gnu::noinline]] inline bool gather::may_mask(const box& part, const box_target& places) const noexcept {
-  if (!columns_.accumulates) return true;
-  const bool has_masks = columns_.reduce == nullptr && columns_.readable.begin != columns_.readable.end &&
-                         columns_.axes[spatial_axes() - 1].block_stride == columns_.element_size;
-  return has_masks && !held().may_hold_negative_zeros(part, places);
-}
-
 inline void gather::fill_box(std::int64_t number, const std::byte* columns, std::byte* image,
                              sum_moves& moves) const noexcept {
   const box part = box_of(number);
@@ -487,7 +477,7 @@ inline void gather::fill_box(std::int64_t number, const std::byte* columns, std:
 
 inline void gather::fill_part(const box& part, const std::byte* columns, const box_target& places,
                               sum_moves& moves) const noexcept {
-  if (!buffered_) return sum(columns_, part, columns, places, has_gaps_, may_mask(part, places));
+  if (!buffered_) return sum(columns_, part, columns, places, has_gaps_);
   if (columns_.reduce != nullptr) return fill_by_buffer<reduced_buffer_bytes>(part, columns, places, moves);
   fill_by_buffer<box_bytes>(part, columns, places, moves);
 }

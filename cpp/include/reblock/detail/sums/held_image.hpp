@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // A held_image is an image from whose values the sums of a gather begin. It walks the positions of a box in the order of
-// the image: it adds sums of integers from a buffer, and searches for the value -0.
+// the image and adds sums of integers from a buffer.
 #pragma once
 
 #include <algorithm>
@@ -65,23 +65,6 @@ class held_image {
   /// Adds the sums of a box to the image.
   void add(const box& part, const box_target& sums, const box_target& image) const noexcept {
     add_rows(rows_of(part, sums, image), *columns_.sum, columns_.element_size, sums.first, image.first);
-  }
-
-  /// Tells whether the image may hold -0 in a box. Does not look between elements.
-  bool may_hold_negative_zeros(const box& part, const box_target& image) const noexcept {
-    const std::int64_t size = columns_.element_size;
-    bool found = false;
-    const auto find = [&](const tile& t, const std::byte* first, std::byte* same) {
-      found = found || (t.inner.extent > 1 && t.inner.source_stride != size);
-      for_each_row(t, first, same, [&, t](const std::byte* rows, std::byte*) {
-        for (std::int64_t i = 0; i < t.outer.extent && !found; ++i) {
-          found = columns_.sum->has_negative_zeros(rows + i * t.outer.source_stride,
-                                                   static_cast<std::size_t>(t.inner.extent * size));
-        }
-      });
-    };
-    rows_of(part, image, image).for_each(find, image.first, image.first, size);
-    return found;
   }
 
  private:

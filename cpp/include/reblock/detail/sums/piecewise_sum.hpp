@@ -19,8 +19,8 @@
 #include <reblock/detail/layout.hpp>
 #include <reblock/detail/reductions/reduced_piece.hpp>
 #include <reblock/detail/sums/gather_axis.hpp>
-#include <reblock/detail/sums/sum_leaves.hpp>
 #include <reblock/detail/sums/summation.hpp>
+#include <reblock/detail/sums/term_list.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
@@ -60,10 +60,9 @@ struct box_target {
 class piecewise_sum {
  public:
   /// `source` is the first element of the columns.
-  /// `may_mask`: no sum begins from -0, to which a term that is left out by a mask would add 0.
   piecewise_sum(const columns_of_windows& columns, const std::byte* source, const box& all,
-                const box_target& sums, bool may_mask) noexcept
-      : columns_(columns), source_(source), box_(all), sums_(sums), may_mask_(may_mask) {}
+                const box_target& sums) noexcept
+      : columns_(columns), source_(source), box_(all), sums_(sums) {}
 
   /// Sums the phases that have terms.
   void sum_phases() {
@@ -226,7 +225,7 @@ class piecewise_sum {
     const bool contiguous =
         dense && axis.block_stride == size && sums_.place_strides[2 + d] == columns_.result_size();
     const bool whole = box_.first[2 + d] == 0 && box_.extents[2 + d] >= places;
-    if (!contiguous || !whole || !may_mask_ || !may_mask(places * size)) return;
+    if (!contiguous || !whole || !may_mask(places * size)) return;
     // where all terms count
     const std::int64_t begin =
         std::clamp<std::int64_t>(last_.shift + (last_.terms - 1) * last_.advance, 0, places);
@@ -291,7 +290,7 @@ class piecewise_sum {
   /// Tells whether the terms of rows of so many bytes may have masks.
   bool may_mask(std::int64_t row) const noexcept {
     if (columns_.reduce != nullptr) return reduced_piece::may_mask(*columns_.reduce, last_.terms, row);
-    return columns_.sum->least_masked != 0 && row >= columns_.sum->least_masked;
+    return columns_.sum->may_mask;
   }
 
   void sum_piece(offsets at, term_masks masks) {
@@ -391,13 +390,12 @@ class piecewise_sum {
     }
   }
 
-  static constexpr std::int64_t most_mask_bytes = 4096;
+  static constexpr std::int64_t most_mask_bytes = 5120;
 
   const columns_of_windows& columns_;
   const std::byte* source_;
   const box& box_;
   const box_target& sums_;
-  bool may_mask_;
   /// The axes of the piece: n, c, and the phases and the places of each spatial axis.
   std::array<tile_axis, 2 + 2 * (max_rank - 2)> axes_;
   std::array<term_list::axis, max_rank - 2> terms_;

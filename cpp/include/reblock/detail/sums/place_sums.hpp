@@ -87,7 +87,7 @@ REBLOCK_ENGINE_FUNCTION void place_sums(void* room, const sum_request& request,
   if (std::count(request.extents.begin(), request.extents.end(), 0) != 0) {
     place<move_plan>(room, no_moves(), element_size);
   } else if (request.mode != padding_mode::constant) {
-    place<padded_sums>(room, padded_sums{request, sum_padded, &sum.sum_padded});
+    place<padded_sums>(room, padded_sums{request, sum_padded, &sum.accumulate});
   } else if (!request.accumulates && covers_once(request.moves, request.extents)) {
     if (sum.add_to_zero.add != nullptr) return place_single_terms(room, request, sum.add_to_zero);
     place<move_plan>(room, request.moves, element_size);

@@ -6,10 +6,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 
 #include <reblock/detail/configuration.hpp>
-#include <reblock/detail/simd/wide_sums.hpp>
+#include <reblock/detail/simd/lanes.hpp>
 #include <reblock/detail/sums/tile.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
@@ -17,7 +16,7 @@ namespace reblock::inline REBLOCK_NAMESPACE::detail {
 /// row_terms has the terms of each sum of a tile, in the order of addition. If they accumulate, a sum begins from the value
 /// in its place, else from zero.
 struct row_terms {
-  std::span<const term> list;
+  term_offsets list;
   bool accumulates;
 };
 

@@ -18,7 +18,6 @@
 #include <reblock/detail/instruction_set.hpp>
 #include <reblock/detail/moves/added_zero.hpp>
 #include <reblock/detail/reductions/reduction_functions.hpp>
-#include <reblock/detail/simd/in_wide_registers.hpp>
 #include <reblock/detail/simd/lanes.hpp>
 #include <reblock/detail/simd/register_bytes.hpp>
 #include <reblock/detail/simd/registers.hpp>
@@ -107,43 +106,6 @@ void fill_neutral(std::byte* first, std::size_t size) {
   }
 }
 
-/// Sets `found` if one of some contiguous terms is -0.
-template <class T>
-[[gnu::always_inline]] inline void find_negative_zeros(const std::byte* first, std::size_t size,
-                                                       bool* found) {
-  if constexpr (!sums_in_lanes<T> || !has_lanes) {
-    *found = true;
-  } else if constexpr (!std::is_integral_v<T>) {
-    using word = std::conditional_t<sizeof(T) == 2, std::uint16_t,
-                                    std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>;
-    constexpr auto negative_zero = static_cast<word>(word{1} << (8 * sizeof(word) - 1));
-    constexpr std::size_t wide = 32;  // bytes of a register of AVX2
-    using words = lanes<word, wide / sizeof(word)>;
-    words any{};
-    words next;
-    std::size_t i = 0;
-    for (; i + 2 * sizeof(words) <= size; i += 2 * sizeof(words)) {
-      load_lanes(next, first + i);
-      any |= (words)(next == negative_zero);
-      load_lanes(next, first + i + sizeof(words));
-      any |= (words)(next == negative_zero);
-    }
-    bool is_found = false;
-    for (; i < size; i += sizeof(word)) is_found = is_found || read<word>(first + i) == negative_zero;
-    for (std::size_t k = 0; k < sizeof(words) / sizeof(word); ++k) is_found = is_found || any[k] != 0;
-    if (is_found) *found = true;
-  }
-}
-
-/// Tells whether one of some contiguous terms is -0, or may be.
-template <class T>
-bool has_negative_zeros(const std::byte* first, std::size_t size) noexcept {
-  const bool is_wide = usable_instruction_set() >= instruction_set::avx2;
-  bool found = false;
-  (is_wide ? in_wide_registers<&find_negative_zeros<T>>::call : find_negative_zeros<T>)(first, size, &found);
-  return found;
-}
-
 template <class T>
 constexpr single_sums adder_to_zero() noexcept {
   using part = typename parts_of<T>::type;
@@ -162,11 +124,10 @@ template <class T>
 [[gnu::visibility("hidden")]] inline constexpr sum_functions sum_functions_of{
     sum_tile<T>,
     detail::fill_neutral<T>,
-    detail::has_negative_zeros<typename parts_of<T>::type>,
-    least_run<typename parts_of<T>::type>,
+    sums_in_lanes<typename parts_of<T>::type>,
     detail::find_added_rows<typename parts_of<T>::type>,
     adder_to_zero<T>(),
-    plain_sums<typename parts_of<T>::type>()};
+    plain_sums_of<typename parts_of<T>::type>};
 
 /// A pair_of_parts has two parts, like std::complex.
 template <class Part>

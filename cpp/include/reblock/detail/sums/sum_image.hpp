@@ -15,7 +15,6 @@
 #include <reblock/detail/costs.hpp>
 #include <reblock/detail/engine.hpp>
 #include <reblock/detail/layout.hpp>
-#include <reblock/detail/sums/sum_leaves.hpp>
 #include <reblock/detail/sums/tile.hpp>
 #include <reblock/detail/sums/tile_list.hpp>
 

@@ -11,7 +11,8 @@
 #include <reblock/detail/instruction_set.hpp>
 #include <reblock/detail/moves/added_zero.hpp>
 #include <reblock/detail/reductions/accumulation.hpp>
-#include <reblock/detail/sums/sum_leaves.hpp>
+#include <reblock/detail/sums/row_terms.hpp>
+#include <reblock/detail/sums/term_list.hpp>
 #include <reblock/detail/sums/tile.hpp>
 #include <reblock/detail/sums/tile_list.hpp>
 
@@ -21,14 +22,12 @@ namespace reblock::inline REBLOCK_NAMESPACE::detail {
 struct sum_functions {
   sum_function sum;
   void (*fill_neutral)(std::byte* first, std::size_t size);
-  bool (*has_negative_zeros)(const std::byte* first, std::size_t size) noexcept;
-  /// Bytes of the shortest run whose terms may have masks; 0: no run may have masks.
-  std::int64_t least_masked;
+  bool may_mask;  ///< whether terms may have masks
   /// Returns the function that adds rows of terms to rows of sums, or null.
   row_adder (*find_added_rows)(instruction_set set) noexcept;
   single_sums add_to_zero;
-  /// Adds the terms of positions with terms from the padding.
-  reduction_functions::by_set sum_padded;
+  /// Adds terms in accumulators.
+  reduction_functions::by_set accumulate;
 };
 
 /// Adds the elements of rows to what they hold.

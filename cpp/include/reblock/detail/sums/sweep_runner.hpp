@@ -19,9 +19,9 @@
 #include <reblock/detail/moves/offers.hpp>
 #include <reblock/detail/moves/phase_moves.hpp>
 #include <reblock/detail/moves/remembered_moves.hpp>
-#include <reblock/detail/sums/sum_leaves.hpp>
 #include <reblock/detail/sums/sum_sweep.hpp>
 #include <reblock/detail/sums/sweep_axis.hpp>
+#include <reblock/detail/sums/term_list.hpp>
 #include <reblock/detail/sums/tile_list.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {

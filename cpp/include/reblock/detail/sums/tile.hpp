@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <utility>
 
 #include <reblock/detail/configuration.hpp>
@@ -44,6 +45,30 @@ template <class Visit>
       visit(from + j * rows.source_stride, to + j * rows.destination_stride);
     }
   }
+}
+
+/// Makes sums without terms: sets all their bits to 0, one contiguous run at a time.
+inline void clear_tile(const tile& t, std::int64_t size, std::byte* destination) {
+  const tile_axis outer = t.outer;
+  const tile_axis inner = t.inner;
+  const bool are_runs = inner.destination_stride == size;
+  const bool are_joined = are_runs && outer.destination_stride == inner.extent * size;
+  const std::int64_t run = are_runs ? inner.extent * size : size;
+  for_each_row(t, destination, destination, [=](const std::byte*, std::byte* to) {
+    if (are_joined) {
+      std::memset(to, 0, static_cast<std::size_t>(outer.extent * run));
+      return;
+    }
+    for (std::int64_t i = 0; i < outer.extent; ++i) {
+      std::byte* const row = to + i * outer.destination_stride;
+      if (are_runs) {
+        std::memset(row, 0, static_cast<std::size_t>(run));
+        continue;
+      }
+      for (std::int64_t j = 0; j < inner.extent; ++j)
+        std::memset(row + j * inner.destination_stride, 0, static_cast<std::size_t>(size));
+    }
+  });
 }
 
 }  // namespace reblock::inline REBLOCK_NAMESPACE::detail
