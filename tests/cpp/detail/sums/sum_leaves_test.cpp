@@ -198,6 +198,31 @@ TEST_CASE_TEMPLATE("more terms than are listed at a time", T, std::uint8_t, floa
   }
 }
 
+TEST_CASE_TEMPLATE("rows of any length are added, and what lies behind them stays", T, std::uint8_t,
+                   std::int16_t, float, double) {
+  constexpr std::size_t rows = 3;
+  for (const instruction_set set : {instruction_set::baseline, usable_instruction_set()}) {
+    const row_adder add = find_added_rows<T>(set);
+    if (add == nullptr) continue;  // no function for this processor
+    for (std::size_t count = 1; count * sizeof(T) <= 160; ++count) {
+      // terms end where they may no longer be read, and rows of sums lie apart
+      const std::vector<T> terms(rows * count, T{3});
+      constexpr std::size_t apart = 160 / sizeof(T) + 16;
+      std::vector<T> sums(rows * apart, T{5});
+      tile t;
+      t.element_size = count * sizeof(T);
+      t.inner = {rows, static_cast<std::int64_t>(count * sizeof(T)), apart * sizeof(T)};
+      const auto* const first = reinterpret_cast<const std::byte*>(terms.data());
+      add(t, first, first + terms.size() * sizeof(T), reinterpret_cast<std::byte*>(sums.data()));
+      bool are_right = true;
+      for (std::size_t i = 0; i < sums.size(); ++i)
+        are_right = are_right && sums[i] == (i % apart < count ? T{8} : T{5});
+      CAPTURE(count);
+      CHECK(are_right);
+    }
+  }
+}
+
 TEST_CASE("a processor that converts float16 does so as it is defined") {
   const accumulation& by = usable(plain_sums_of<float16>);
   for (std::uint32_t first = 0; first < 0x10000; first += 8) {

@@ -29,10 +29,10 @@ using row_adder = void (*)(const tile&, const std::byte* source, const std::byte
                            std::byte* destination);
 inline constexpr std::int64_t row_slack = 16;
 
-/// 16 bytes with all bits, and 16 bytes without any: from any byte up to the 16th on, a mask for a part of a register.
-[[gnu::visibility("hidden")]] inline constexpr std::array<std::uint8_t, 32> ones_and_zeros = [] {
-  std::array<std::uint8_t, 32> bytes{};
-  for (std::size_t i = 0; i < 16; ++i) bytes[i] = 0xff;
+/// 32 bytes with all bits, and 32 bytes without any: from any byte of the first half on, a mask for a part of a register.
+[[gnu::visibility("hidden")]] inline constexpr std::array<std::uint8_t, 64> ones_and_zeros = [] {
+  std::array<std::uint8_t, 64> bytes{};
+  for (std::size_t i = 0; i < 32; ++i) bytes[i] = 0xff;
   return bytes;
 }();
 
