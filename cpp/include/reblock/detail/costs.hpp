@@ -30,13 +30,11 @@ struct [[gnu::visibility("hidden")]] cache_sizes {
   static constexpr double outer_level = 8 * 1024 * 1024;
   /// Shifted planes of a page come in the order of the output if the output has so many bytes.
   static constexpr std::int64_t near_planes = 4 * 1024 * 1024;
-  /// Squares, few rows and lookups of more bytes ask for the lines of the next block. Larger elements than some bytes are faster
+  /// Squares and few rows of more bytes ask for the lines of the next block. Larger elements than some bytes are faster
   /// without. A block has at most so many bytes, unless a call has more.
   static constexpr double far_moves = 4 * 1024 * 1024;
   static constexpr std::int64_t far_element = 2;
   static constexpr std::int64_t far_block = 24 * 1024;
-  /// Processors predict the lines of at most so many runs at a time.
-  static constexpr std::size_t predicted_runs = 16;
 };
 
 /// Limits of blocks, measured in the same way.
@@ -63,9 +61,8 @@ struct mover_costs {
   double call = 40;
   double block = 3;
   double place = 0.7;
-  /// Bytes per cycle in squares of elements of 1, 2, 4, 8 and 16 bytes, by registers of 16, 32 and 64 bytes. Rows of squares.
-  std::array<std::array<double, 5>, 3> squares = {
-      {{4.6, 6.1, 6.9, 6.4, 5}, {6.5, 7.5, 7.7, 7.2, 7}, {0, 0, 7.7, 8, 8}}};
+  /// Bytes per cycle in squares of elements of 1, 2, 4, 8 and 16 bytes, by registers of 16 and 32 bytes. Rows of squares.
+  std::array<std::array<double, 5>, 2> squares = {{{4.6, 6.1, 6.9, 6.4, 5}, {6.5, 7.5, 7.7, 7.2, 7}}};
   double square_rows = 2.5;
   /// Few streams: a row of each, a shuffle of a register, the shuffles of three streams of elements of 1, 2, 4 and 8 bytes,
   /// and loading and storing a register, or one of its lanes.

@@ -211,20 +211,6 @@ TEST_CASE("rows evict each other's lines if a call has several of them and sever
   CHECK(cost(36864) > 1.5 * cost(36864 + 320));
 }
 
-TEST_CASE("large moves, which ask for the lines of the next call, move the same") {
-  layout l;  // runs of seven bytes from 94 far rows
-  l.add({950, 49, 94 * 49});
-  l.add({7, 7, 94 * 7});
-  l.add({94, 950 * 49, 7});
-  l.add({7, 1, 1});
-  REQUIRE(static_cast<double>(total_bytes(l, 1)) > cache_sizes::far_moves);
-  test::moves drawn = test::in_tight_buffers(l, 1);
-  drawn.layout.source_run = static_cast<std::int64_t>(drawn.source_bytes);
-  std::mt19937 random(test::seeds(1, 1).front());
-  int cut = 0;
-  CHECK((test::check_way<lookup_move>(random, drawn, cut) > 0 || !has_lookups()));
-}
-
 TEST_CASE("siblings read the rest of a line together, so lines need not stay in a cache") {
   if (detect_instruction_set() < instruction_set::avx512) return;  // the others have no siblings
   const auto cost = [](std::int64_t apart) {

@@ -46,9 +46,6 @@ class block_lines {
   /// Whether processors predict the lines after all: runs are longer than pages.
   bool are_predicted() const noexcept { return run_ > cache_sizes::page; }
 
-  /// Whether the block has more runs than processors predict at a time.
-  bool are_many() const noexcept { return runs_ > cache_sizes::predicted_runs && !are_predicted(); }
-
   /// Asks for the lines of the block whose first element is at this place, up to the first or the second level of the caches.
   template <int Level>
   void prefetch_at(const std::byte* place) const noexcept {

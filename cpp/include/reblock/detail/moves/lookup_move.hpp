@@ -16,7 +16,6 @@
 #include <reblock/detail/instruction_set.hpp>
 #include <reblock/detail/layout.hpp>
 #include <reblock/detail/moves/axis_order.hpp>
-#include <reblock/detail/moves/block_lines.hpp>
 #include <reblock/detail/moves/cache_lines.hpp>
 #include <reblock/detail/moves/cut_moves.hpp>
 #include <reblock/detail/moves/pattern.hpp>
@@ -34,7 +33,6 @@ class lookup_move : public cut_moves {
   double plan(const layout& moves, std::int64_t element_size, instruction_set set) noexcept;
 
   void run(const std::byte* source, std::byte* destination) const noexcept {
-    if (is_far()) return run_far(source, destination);
     for_each_piece(source, destination, [&](const std::byte* from, std::byte* to) { call(from, to); });
   }
 
@@ -52,34 +50,11 @@ class lookup_move : public cut_moves {
  private:
   void set_out(const layout& ordered, std::size_t along, std::size_t inner, std::int64_t piece,
                std::int64_t at_once, std::int64_t index_bytes) noexcept;
-  void set_out_far(const layout& ordered, std::size_t inner, const sibling_axis& siblings,
-                   std::int64_t element_size) noexcept;
 
   void call(const std::byte* from, std::byte* to) const noexcept {
     const std::byte* const outside = has_outside_ ? outside_.data() : nullptr;
     table_.move(rows_, pieces_, from, to, outside);
     if (has_last_) table_.move(rows_, {}, from + last_source_, to + last_destination_, outside);
-  }
-
-  /// Tells whether it asks for the lines of the next call.
-  bool is_far() const noexcept { return called_axes_ > 0; }
-  /// Does the same, and asks for the lines of the next call while it makes one. Processors do not predict where they are.
-  [[gnu::noinline]] void run_far(const std::byte* source, std::byte* destination) const noexcept {
-    const std::span<const cut_axis> axes = std::span(axes_).first(called_axes_);
-    const block_lines read(axes, element_size_, &tile_axis::source_stride);
-    const block_lines written(axes, element_size_, &tile_axis::destination_stride);
-    const std::byte* next_from = nullptr;
-    std::byte* next_to = nullptr;
-    for_each_piece(source, destination, [&](const std::byte* from, std::byte* to) {
-      if (next_from != nullptr) {
-        if (read.are_many()) read.prefetch_at<2>(from);
-        if (written.are_many()) written.prefetch_at<2>(to);
-        call(next_from, next_to);
-      }
-      next_from = from;
-      next_to = to;
-    });
-    call(next_from, next_to);
   }
 
   /// Axes of one call: rows, and pieces. If the pieces leave a rest, a last piece ends where the rest ends.
@@ -88,9 +63,6 @@ class lookup_move : public cut_moves {
   bool has_last_ = false;
   std::int64_t last_source_ = 0;       ///< bytes
   std::int64_t last_destination_ = 0;  ///< bytes
-  /// The axes of a call, if it asks for the lines of the next one: the walked ones, then those of the pattern. Else 0.
-  std::size_t called_axes_ = 0;
-  std::int64_t element_size_ = 0;  ///< bytes
   bool has_outside_ = false;
   std::array<std::byte, 64> outside_;  ///< a register of elements, if there is one
   pattern table_;
@@ -213,9 +185,6 @@ inline double lookup_move::plan(const layout& moves, std::int64_t element_size,
   }
   set_out(ordered, along, inner, piece, at_once, piece_bytes / piece);
   begin(moves, element_size);
-  called_axes_ = 0;
-  if (static_cast<double>(cut_moves::bytes()) > cache_sizes::far_moves)
-    set_out_far(ordered, inner, siblings, element_size);
   double calls = has_last_ ? 2 : 1;
   for (std::size_t i = 0; i < rank_; ++i) calls *= static_cast<double>(axes_[i].pieces());
   const mover_costs costs = mover_costs::of(set);
@@ -227,20 +196,6 @@ inline double lookup_move::plan(const layout& moves, std::int64_t element_size,
   const double written = goes_past_caches(moves, element_size) ? costs.cached_byte * all : 0;
   const double call = costs.lookup_call + costs.lookup_register * static_cast<double>(table_.registers());
   return factor * lookups + lookup_byte * all + call * calls + written;
-}
-
-/// Lists the axes of a call.
-inline void lookup_move::set_out_far(const layout& ordered, std::size_t inner, const sibling_axis& siblings,
-                                     std::int64_t element_size) noexcept {
-  if (ordered.rank == axes_.size()) return;  // no room for siblings
-  element_size_ = element_size;
-  called_axes_ = inner;
-  const auto add = [&](const tile_axis& axis) { axes_[called_axes_++] = {axis, axis.extent}; };
-  for (std::size_t i = inner; i < ordered.rank; ++i) {
-    const layout_axis& axis = ordered.axes[i];
-    add({axis.extent, axis.source_stride, axis.destination_stride});
-  }
-  add({static_cast<std::int64_t>(siblings.extent), siblings.source_stride, siblings.destination_stride});
 }
 
 /// Cuts the axes into the pieces of a call: the axis of the pieces, and the axis before the pattern.

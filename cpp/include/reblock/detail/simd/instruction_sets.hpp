@@ -267,26 +267,7 @@ namespace narrower = avx2;
 inline constexpr std::size_t width = 64;
 using register_type [[gnu::vector_size(64)]] = std::uint8_t;
 
-#include <reblock/detail/simd/wide_lanes.inc>
-
-template <class Whole, class Part, int... K>
-[[gnu::always_inline]] inline Whole join_parts(Part low, Part high,
-                                               std::integer_sequence<int, K...>) noexcept {
-  return __builtin_shufflevector(low, high, K...);
-}
-template <class Row>
-[[gnu::always_inline]] inline register_type load_lanes(const Row& row, std::size_t first,
-                                                       std::size_t stride) noexcept {
-  using half [[gnu::vector_size(32)]] = std::uint8_t;
-  constexpr auto half_places = std::make_integer_sequence<int, 32>{};
-  const half low = join_parts<half>(load(row(first)), load(row(first + stride)), half_places);
-  const half high =
-      join_parts<half>(load(row(first + 2 * stride)), load(row(first + 3 * stride)), half_places);
-  return join_parts<register_type>(low, high, std::make_integer_sequence<int, 64>{});
-}
-
-#include <reblock/detail/simd/squares.inc>
-// the text of runs uses add_zero()
+#include <reblock/detail/simd/added_zero.inc>
 #include <reblock/detail/simd/listed_runs.inc>
 
 }  // namespace avx512

@@ -23,22 +23,21 @@ namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
 /// A square_width is a width of registers that transpose squares.
 struct square_width {
-  std::int64_t lanes;                      ///< of a register
-  std::size_t column;                      ///< in the table of costs
-  block_mover (*mover)(std::size_t size);  ///< may return null
+  std::int64_t lanes;  ///< of a register
+  std::size_t column;  ///< in the table of costs
+  block_mover (*mover)(std::size_t size);
 };
 
 [[gnu::visibility("hidden")]] inline constexpr square_width widths_of_squares[] = {
     {1, 0, baseline::square_mover<>},
 #if defined(__GNUC__) && defined(__x86_64__)
     {2, 1, avx2::square_mover<>},
-    {4, 2, avx512::square_mover<>},
 #endif
 };
 
 /// Returns the widths that a processor with this set can use.
 inline std::span<const square_width> squares_of(instruction_set set) noexcept {
-  const std::size_t usable = set >= instruction_set::avx512 ? 3 : set >= instruction_set::avx2 ? 2 : 1;
+  const std::size_t usable = set >= instruction_set::avx2 ? 2 : 1;
   return std::span(widths_of_squares).first(std::min(usable, std::size(widths_of_squares)));
 }
 
@@ -61,7 +60,7 @@ inline double steps_of(std::int64_t count, std::int64_t step) noexcept {
   for (const square_width& by : squares_of(of.set)) {
     const std::int64_t tall = of.side * by.lanes;
     const block_mover mover = by.mover(static_cast<std::size_t>(of.size));
-    if (mover == nullptr || rows < tall) continue;
+    if (rows < tall) continue;
     const auto& speeds = of.costs.squares;
     double cost = steps_of(rows, tall) / speeds[by.column][log];
     const std::int64_t rest = rows % tall;
