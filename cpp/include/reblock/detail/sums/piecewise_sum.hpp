@@ -18,6 +18,7 @@
 #include <reblock/detail/for_each_choice.hpp>
 #include <reblock/detail/layout.hpp>
 #include <reblock/detail/reductions/reduced_piece.hpp>
+#include <reblock/detail/simd/register_bytes.hpp>
 #include <reblock/detail/sums/gather_axis.hpp>
 #include <reblock/detail/sums/summation.hpp>
 #include <reblock/detail/sums/term_list.hpp>
