@@ -218,6 +218,9 @@ struct sum_costs {
   static constexpr std::int64_t least_phase = 16;
   /// Rows of fewer bytes are made along channels.
   static constexpr std::int64_t least_row = 32;
+  /// Rows of at least so many bytes are summed one by one, shorter ones four at a time. Four rows share their masks.
+  static constexpr std::size_t long_row = 128;
+  static constexpr std::size_t long_masked_row = 256;
   /// Chunks of a sweep grow by estimates in bytes that are brought into a buffer: a chunk, each sum of one of its offsets, and
   /// each run that is read or written take as long as so many bytes.
   static constexpr double chunk = 300;
