@@ -88,16 +88,17 @@ struct mover_costs {
   double long_run = 1.5;
   double run_byte = 0.075;
   /// A run of one word among runs at even distances, and a line that it brings into the first-level cache: for the first time,
-  /// again, again if all lines share a set of the cache, and again from many pages.
+  /// again, again if all lines share a set of the cache, from many pages, and again from the outer levels.
   struct line_costs {
     double next;
     double evicted;
     double same_set;
+    double paged;
     double far;
   };
   double spaced_run = 0.8;
-  line_costs read_line = {1, 2.2, 2.2, 9};
-  line_costs written_line = {1, 3, 9, 20};
+  line_costs read_line = {1, 0.7, 1.2, 0.7, 2.2};
+  line_costs written_line = {1, 3, 9, 20, 20};
   /// Shuffled runs: a table, a call for a register, a row of runs, a window of a register, storing a register, and a byte if
   /// neither side is a buffer.
   double shuffles = 300;

@@ -33,13 +33,15 @@ inline double cost_of_lines(const tile_axis& runs, const tile_axis* again, std::
   if (again == nullptr) return is_near ? 0 : each.next * lines;
   const std::int64_t apart = std::min(magnitude(runs.*stride), caches::page);
   const bool follow = apart < caches::line;  // a processor predicts lines that follow each other
-  if (!is_near && !follow && count * static_cast<double>(apart) > caches::near_pages * double{caches::page})
-    return lines * each.far;
+  const bool is_paged =
+      !is_near && !follow && count * static_cast<double>(apart) > caches::near_pages * double{caches::page};
   const std::int64_t step = magnitude(runs.*stride) | caches::page;
   const std::int64_t sets = std::min(caches::page / (step & -step), caches::line);
   const std::int64_t room = std::max(caches::near_lines * sets / caches::line, std::int64_t{1});
-  if (lines * count <= static_cast<double>(room)) return is_near ? 0 : each.next * lines * share(*again);
-  if (bytes > caches::second_level && !follow) return lines * each.far;
+  const bool fits = lines * count <= static_cast<double>(room);
+  if (!fits && bytes > caches::second_level && !follow) return lines * each.far;
+  if (is_paged) return lines * each.paged;
+  if (fits) return is_near ? 0 : each.next * lines * share(*again);
   return lines * (sets == 1 ? each.same_set : each.evicted);
 }
 
