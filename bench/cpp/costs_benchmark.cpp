@@ -107,7 +107,6 @@ constexpr std::string_view name_of_mover(mover_kind kind) {
     case mover_kind::runs: return "runs";
     case mover_kind::spaced_runs: return "spaced runs";
     case mover_kind::squares: return "squares";
-    case mover_kind::few_rows: return "few rows";
     case mover_kind::few_streams: return "few streams";
     default: return "wide streams";
   }

@@ -170,17 +170,12 @@ inline std::vector<cell> runs_of(const placed_block& placed) {
   return cells;
 }
 
-/// What a mover may read in addition to the cells.
-struct reading {
-  std::size_t bytes_on = 0;   ///< behind the last cell
-  bool reads_to_end = false;  ///< whether `readable_end` is the end of the source
-};
-
 /// Tells whether `mover` moves each cell to its place, for each repeat, and writes nothing else. The destination begins at a
-/// multiple of `destination_unit`, and at no other multiple of 16 if this is 1.
+/// multiple of `destination_unit`, and at no other multiple of 16 if this is 1. The mover may read `bytes_on` bytes behind the
+/// last cell.
 inline bool moves_cells(detail::block_mover mover, std::mt19937& random, placed_block& placed,
                         const std::vector<cell>& cells, const std::vector<std::byte>& bytes,
-                        const reading& allowed = {}) {
+                        std::size_t bytes_on = 0) {
   constexpr std::int64_t guard = 64;
   constexpr std::int64_t width = 16;
   const detail::stream_block& b = placed.block;
@@ -189,7 +184,7 @@ inline bool moves_cells(detail::block_mover mover, std::mt19937& random, placed_
 
   const std::int64_t source_first = draw(random, 0, width - 1) - source_reach.first;
   const std::int64_t source_end =
-      source_first + source_reach.second + placed.source_bytes + static_cast<std::int64_t>(allowed.bytes_on);
+      source_first + source_reach.second + placed.source_bytes + static_cast<std::int64_t>(bytes_on);
   REQUIRE(static_cast<std::size_t>(source_end) <= bytes.size());
   const std::vector<std::byte> source(bytes.data(), bytes.data() + source_end);
 
@@ -213,7 +208,6 @@ inline bool moves_cells(detail::block_mover mover, std::mt19937& random, placed_
       for (const cell& c : cells) std::copy_n(from + c.source, c.size, to + c.destination);
     }
   }
-  placed.block.readable_end = allowed.reads_to_end ? source.data() + source.size() : nullptr;
   mover(placed.block, source.data() + source_first, result.data() + destination_first);
   detail::finish_streams();
   return result == expected;

@@ -30,7 +30,7 @@ struct [[gnu::visibility("hidden")]] cache_sizes {
   static constexpr double outer_level = 8 * 1024 * 1024;
   /// Shifted planes of a page come in the order of the output if the output has so many bytes.
   static constexpr std::int64_t near_planes = 4 * 1024 * 1024;
-  /// Squares and few rows of more bytes ask for the lines of the next block. Larger elements than some bytes are faster
+  /// Squares of more bytes ask for the lines of the next block. Larger elements than some bytes are faster
   /// without. A block has at most so many bytes, unless a call has more.
   static constexpr double far_moves = 4 * 1024 * 1024;
   static constexpr std::int64_t far_element = 2;
@@ -76,12 +76,6 @@ struct mover_costs {
   double pick = 0.85;
   double wide_access = 1.2;
   double slot = 0.7;
-  /// Few rows at any places: each step, each register that is loaded or shuffled, and each column that is stored in one or two
-  /// pieces.
-  double few_rows_step = 3;
-  double few_rows_register = 0.8;
-  double one_store = 1;
-  double two_stores = 1.8;
   /// Runs: a run of one word, a run of some more bytes, any other run, and each byte.
   double word = 1.55;
   double short_run = 2.2;
@@ -99,14 +93,6 @@ struct mover_costs {
   double spaced_run = 0.8;
   line_costs read_line = {1, 0.7, 1.2, 0.7, 2.2};
   line_costs written_line = {1, 3, 9, 20, 20};
-  /// Shuffled runs: a table, a call for a register, a row of runs, a window of a register, storing a register, and a byte if
-  /// neither side is a buffer.
-  double shuffles = 300;
-  double shuffle_call = 25;
-  double shuffle_row = 5;
-  double shuffle_window = 0.9;
-  double shuffle_store = 1.2;
-  double shuffle_byte = 0.05;
   /// Shifted planes: bytes per cycle, a plane, the border of a row, and bytes of the shortest rows that go past the caches.
   double plane_bytes = 16;
   double plane = 35;
@@ -152,8 +138,6 @@ struct mover_costs {
     if (set == instruction_set::avx512) {
       costs.lookup_factor = 0.92;
       costs.lookup_byte = 0.033;
-      costs.shuffle_window = 1.8;
-      costs.shuffle_store = 2.4;
     } else if (set == instruction_set::avx2) {
       costs.lookup_factor = 0.62;
       costs.lookup_byte = 0.105;

@@ -39,7 +39,6 @@ struct compiled_movers {
   std::size_t lanes;  ///< of a register
   block_mover (*squares)(std::size_t size);
   block_mover (*few_streams)(std::size_t size, std::size_t few, bool are_rows);
-  block_mover (*few_rows)(std::size_t size, std::size_t few);
   block_mover (*runs)(std::size_t size, bool over);
   block_mover (*spaced)(std::size_t size);
   void (*long_runs)(std::byte* destination, const std::byte* source, std::size_t size);
@@ -48,22 +47,20 @@ struct compiled_movers {
 /// Those that this processor can run.
 std::vector<compiled_movers> all_compiled() {
   std::vector<compiled_movers> all = {{"baseline", 1, baseline::square_mover<>, baseline::few_streams_mover<>,
-                                       baseline::few_rows_mover<>, baseline::run_mover<>,
-                                       baseline::spaced_mover<>, baseline::copy_long}};
+                                       baseline::run_mover<>, baseline::spaced_mover<>, baseline::copy_long}};
 #if (defined(__GNUC__) && defined(__x86_64__)) || (defined(_MSC_VER) && defined(_M_X64))
   if (detect_instruction_set() >= instruction_set::ssse3) {
-    all.push_back({"ssse3", 1, ssse3::square_mover<>, ssse3::few_streams_mover<>, ssse3::few_rows_mover<>,
-                   nullptr, nullptr, nullptr});
+    all.push_back({"ssse3", 1, ssse3::square_mover<>, ssse3::few_streams_mover<>, nullptr, nullptr, nullptr});
   }
 #endif
 #if defined(__GNUC__) && defined(__x86_64__)
   if (detect_instruction_set() >= instruction_set::avx2) {
-    all.push_back({"avx2", 2, avx2::square_mover<>, avx2::few_streams_mover<>, avx2::few_rows_mover<>,
-                   avx2::run_mover<>, avx2::spaced_mover<>, avx2::copy_long});
+    all.push_back({"avx2", 2, avx2::square_mover<>, avx2::few_streams_mover<>, avx2::run_mover<>,
+                   avx2::spaced_mover<>, avx2::copy_long});
   }
   if (detect_instruction_set() >= instruction_set::avx512) {
-    all.push_back({"avx512", 4, nullptr, nullptr, nullptr, avx512::run_mover<>, avx512::spaced_mover<>,
-                   avx512::copy_long});
+    all.push_back(
+        {"avx512", 4, nullptr, nullptr, avx512::run_mover<>, avx512::spaced_mover<>, avx512::copy_long});
   }
 #endif
   return all;
@@ -194,23 +191,6 @@ TEST_CASE("rows without gaps become few columns") {
                        std::int64_t unit) { return test::draw_separated(random, size, count, few, unit); });
 }
 
-TEST_CASE("few rows at any places, read to their ends or along with what follows in the source") {
-  for_few_streams([](std::mt19937& random, const std::vector<std::byte>& bytes,
-                     const compiled_movers& compiled, std::size_t size, std::size_t few) {
-    if (few > lane / size) return;
-    for (const std::size_t columns : counts(1, lane / size, 0)) {
-      for (const bool reads_to_end : {false, true}) {
-        CAPTURE(columns);
-        CAPTURE(reads_to_end);
-        test::placed_block placed = test::draw_block(random, size, few, columns);
-        test::draw_repeats(random, placed);
-        REQUIRE(test::moves_cells(compiled.few_rows(size, few), random, placed, test::elements_of(placed),
-                                  bytes, {0, reads_to_end}));
-      }
-    }
-  });
-}
-
 /// Calls f(random, bytes, size) for sizes of runs: all up to some registers, and some that are stored at aligned places.
 template <class F>
 void for_run_sizes(const F& f) {
@@ -310,7 +290,7 @@ TEST_CASE("runs that follow each other reach into the next ones, but for the las
         placed.block.exact = static_cast<std::size_t>(draw(random, 1, 4));
         test::draw_repeats(random, placed);
         REQUIRE(test::moves_cells(compiled.runs(size, true), random, placed, test::runs_of(placed), bytes,
-                                  {bytes_over(size), false}));
+                                  bytes_over(size)));
       }
     }
   });

@@ -63,17 +63,10 @@ enum class mover_kind : std::uint8_t {
   long_runs,
   runs_over,
   squares,
-  few_rows,
   interleaved,
-  separated,
-  shuffled
+  separated
 };
-constexpr std::size_t mover_kinds = 10;
-
-template <class Movers>
-bool is_square_mover(const Movers& square_mover, const block_move& move) {
-  return move.mover == square_mover(static_cast<std::size_t>(move.element_size));
-}
+constexpr std::size_t mover_kinds = 8;
 
 mover_kind kind_of(const block_move& move) {
   if (move.are_runs) {
@@ -83,14 +76,9 @@ mover_kind kind_of(const block_move& move) {
     if (size <= 32 && (size & (size - 1)) == 0) return mover_kind::words;
     return size < 64 ? mover_kind::short_runs : mover_kind::long_runs;
   }
-  if (move.are_shuffled()) return mover_kind::shuffled;
   if (move.dense_columns) return mover_kind::interleaved;
   if (move.dense_rows) return mover_kind::separated;
-  bool is_square = is_square_mover([](std::size_t size) { return baseline::square_mover(size); }, move);
-#if defined(__GNUC__) && defined(__x86_64__)
-  is_square = is_square || is_square_mover([](std::size_t size) { return avx2::square_mover(size); }, move);
-#endif
-  return is_square ? mover_kind::squares : mover_kind::few_rows;
+  return mover_kind::squares;
 }
 
 /// What plans were made of.
@@ -153,11 +141,9 @@ TEST_CASE("large permutations are moved at once or by way of a buffer, by movers
   CHECK(all.of(mover_kind::long_runs) >= least);
   CHECK(all.of(mover_kind::runs_over) >= least);
   CHECK(all.of(mover_kind::squares) >= least);
-  CHECK(all.of(mover_kind::few_rows) >= least);
   const bool has_streams = detect_instruction_set() != instruction_set::baseline;
   CHECK((all.of(mover_kind::interleaved) >= least || !has_streams));
   CHECK((all.of(mover_kind::separated) >= least || !has_streams));
-  CHECK((all.of(mover_kind::shuffled) >= least || !has_streams));
 }
 
 #if defined(__GNUC__) && defined(__x86_64__)
@@ -168,8 +154,6 @@ bool needs_wide_registers(const block_move& move) {
   if (move.are_runs) return false;
   if (move.mover == avx2::square_mover(size)) return true;
   for (std::size_t few = 2; few <= 16 / size; ++few) {
-    const block_mover wide_rows = avx2::few_rows_mover(size, few);
-    if (move.mover == wide_rows && wide_rows != baseline::few_rows_mover(size, few)) return true;
     if (move.mover == avx2::few_streams_mover(size, few, false)) return true;
     if (move.mover == avx2::few_streams_mover(size, few, true)) return true;
   }

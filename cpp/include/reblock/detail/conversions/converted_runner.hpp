@@ -99,8 +99,7 @@ class converted_runner {
     const std::byte* from = box.source;
     std::byte* to = box.destination;
     if (move_.is_gathered_) {
-      move_.is_shuffled_ ? move_.shuffle_->run(from, gathered_.data())
-                         : gather_->run(from, gathered_.data(), readable_end_);
+      move_.is_shuffled_ ? move_.shuffle_->run(from, gathered_.data()) : gather_->run(from, gathered_.data());
       if (move_.swaps_source_) swap_bytes(gathered_.data(), move_.elements_, move_.conversion_.source_size());
       from = gathered_.data();
     }
@@ -110,7 +109,7 @@ class converted_runner {
     if (move_.swaps_destination_)
       swap_bytes(converted_.data(), move_.elements_, move_.conversion_.destination_size());
     if (move_.is_shuffled_) return move_.shuffle_->run(converted_.data(), box.destination);
-    scatter_->run(converted_.data(), box.destination, converted_.data() + buffer_bytes);
+    scatter_->run(converted_.data(), box.destination);
   }
 
   /// Walks the axes of a box that are not in a run, from axis `count` - 1 inwards. The table walks the innermost one.

@@ -36,8 +36,6 @@ struct stream_block {
   /// The block is moved for each index of two axes.
   tile_axis outer_repeats{};
   tile_axis repeats{};
-  /// The mover may read bytes behind the source's elements up to here; null: none.
-  const std::byte* readable_end = nullptr;
   lane_places places{};    ///< for few streams
   bool separates = false;  ///< of wide streams: whether columns are separated, or else rows interleaved
   const std::byte* picks = nullptr;  ///< for wide streams: see made_picks

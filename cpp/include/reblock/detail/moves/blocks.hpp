@@ -10,13 +10,11 @@
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
-#include <new>
 #include <span>
 
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/layout.hpp>
 #include <reblock/detail/movers/list_places.hpp>
-#include <reblock/detail/movers/shuffle_table.hpp>
 #include <reblock/detail/movers/stream_block.hpp>
 #include <reblock/detail/movers/wide_streams.hpp>
 #include <reblock/detail/moves/added_zero.hpp>
@@ -43,8 +41,6 @@ struct block_shape {
   /// axes are walked.
   bool is_far = false;
   bool are_spaced = false;  ///< whether runs are those of one axis, which needs no list
-  /// Bytes of the registers that a shuffle_table fills, if the rows are the bytes of a run. Else 0.
-  std::uint8_t shuffled_width = 0;
   /// Whether the columns, or the rows, are one axis and follow each other without gaps: then they need no list.
   bool dense_columns = false;
   bool dense_rows = false;
@@ -54,11 +50,8 @@ struct block_shape {
   lane_places places{};           ///< of few streams
   block_mover mover = nullptr;
 
-  constexpr bool are_shuffled() const noexcept { return shuffled_width != 0; }
-  /// Tells whether rows and columns may lie apart: those of squares and of few rows do.
-  constexpr bool are_apart() const noexcept {
-    return !are_runs && !dense_columns && !dense_rows && !are_shuffled();
-  }
+  /// Tells whether rows and columns may lie apart: those of squares do.
+  constexpr bool are_apart() const noexcept { return !are_runs && !dense_columns && !dense_rows; }
   constexpr std::size_t rank() const noexcept { return std::size_t{repeated} + column_axes + row_axes; }
 };
 
@@ -77,25 +70,55 @@ class block_runner {
   /// Runs a move whose axes lie elsewhere.
   [[gnu::noinline]] block_runner(const block_shape& move, const cut_axis* axes) noexcept
       : move_(move), axes_(axes) {
-    if (move.are_shuffled()) {
-      set_out_shuffled();
+    const cut_axis* columns = axes_ + move_.repeated;
+    const cut_axis* rows = columns + move_.column_axes;
+    block_.sources = sources_.data();
+    block_.destinations = destinations_.data();
+    block_.by_destination = move_.by_destination;
+    block_.is_streamed = move_.is_streamed;
+    block_.zero = move_.zero;
+    block_.exact = move_.exact;
+    sources_[0] = destinations_[0] = 0;
+    block_.rows = move_.dense_rows || move_.are_spaced
+                      ? static_cast<std::size_t>(rows->at_once)
+                      : list(rows, move_.row_axes, &tile_axis::source_stride, sources_.data());
+    if (move_.are_spaced) {
+      block_.spaced_runs = *rows;
+      block_.columns = static_cast<std::size_t>(move_.element_size);
+    } else if (move_.are_runs) {
+      list(rows, move_.row_axes, &tile_axis::destination_stride, destinations_.data());
+      block_.columns = static_cast<std::size_t>(move_.element_size);
+    } else if (move_.dense_columns) {
+      block_.columns = static_cast<std::size_t>(columns->at_once);
     } else {
-      set_out_lists();
+      block_.columns = list(columns, move_.column_axes, &tile_axis::destination_stride, destinations_.data());
     }
+    // the mover repeats the innermost repeated axes by itself, unless other axes are cut into pieces
+    walked_ = move_.rank();
+    bool has_pieces = false;
+    for (std::size_t i = move_.repeated; i < move_.rank(); ++i)
+      has_pieces = has_pieces || axes_[i].pieces() > 1;
+    if (move_.is_far) {
+      if (move_.repeated > 0) block_.repeats = piece_of(axes_[move_.repeated - std::size_t{1}]);
+      if (move_.repeated > 1) block_.outer_repeats = piece_of(axes_[move_.repeated - std::size_t{2}]);
+    } else if (!has_pieces) {
+      walked_ = move_.repeated;
+      if (walked_ > 0) block_.repeats = axes_[--walked_];
+      if (walked_ > 0) block_.outer_repeats = axes_[--walked_];
+    }
+    block_.element_size = static_cast<std::size_t>(move_.element_size);
+    block_.places = move_.places;
+    block_.separates = move_.dense_rows;
+    if (move_.has_picks) block_.picks = picks_.make(block_);
   }
   block_runner(const block_runner&) = delete;
 
-  /// The mover may read bytes behind source elements up to `readable_end`, unless it is null.
-  [[gnu::noinline]] void run(const std::byte* source, std::byte* destination,
-                             const std::byte* readable_end) noexcept {
-    if (move_.are_shuffled()) return run_shuffled(source, destination);
-    block_.readable_end = readable_end;
+  [[gnu::noinline]] void run(const std::byte* source, std::byte* destination) noexcept {
     walk(std::span(axes_, walked_), 0, 0,
          [&](std::int64_t from, std::int64_t to) { move_.mover(block_, source + from, destination + to); });
   }
   /// Does the same, and asks for the lines of the next block while it moves one. Processors do not predict where they are.
-  void run_far(const std::byte* source, std::byte* destination, const std::byte* readable_end) noexcept {
-    block_.readable_end = readable_end;
+  void run_far(const std::byte* source, std::byte* destination) noexcept {
     const std::span<const cut_axis> axes = std::span(axes_, walked_);
     const block_lines read(axes, move_.element_size, &tile_axis::source_stride);
     const block_lines written(axes, move_.element_size, &tile_axis::destination_stride);
@@ -128,94 +151,13 @@ class block_runner {
     return filled;
   }
 
-  struct listed_places {
-    listed_places() noexcept {}  // NOLINT(modernize-use-equals-default): a default one would be cleared
-    std::array<std::int64_t, most_streams> sources;
-    std::array<std::int64_t, most_streams> destinations;
-    made_picks picks;
-  };
-
-  void set_out_lists() noexcept {
-    const cut_axis* columns = axes_ + move_.repeated;
-    const cut_axis* rows = columns + move_.column_axes;
-    auto& [sources, destinations, picks] = *new (&lists_) listed_places;
-    block_.sources = sources.data();
-    block_.destinations = destinations.data();
-    block_.by_destination = move_.by_destination;
-    block_.is_streamed = move_.is_streamed;
-    block_.zero = move_.zero;
-    block_.exact = move_.exact;
-    sources[0] = destinations[0] = 0;
-    block_.rows = move_.dense_rows || move_.are_spaced
-                      ? static_cast<std::size_t>(rows->at_once)
-                      : list(rows, move_.row_axes, &tile_axis::source_stride, sources.data());
-    if (move_.are_spaced) {
-      block_.spaced_runs = *rows;
-      block_.columns = static_cast<std::size_t>(move_.element_size);
-    } else if (move_.are_runs) {
-      list(rows, move_.row_axes, &tile_axis::destination_stride, destinations.data());
-      block_.columns = static_cast<std::size_t>(move_.element_size);
-    } else if (move_.dense_columns) {
-      block_.columns = static_cast<std::size_t>(columns->at_once);
-    } else {
-      block_.columns = list(columns, move_.column_axes, &tile_axis::destination_stride, destinations.data());
-    }
-    // the mover repeats the innermost repeated axes by itself, unless other axes are cut into pieces
-    walked_ = move_.rank();
-    bool has_pieces = false;
-    for (std::size_t i = move_.repeated; i < move_.rank(); ++i)
-      has_pieces = has_pieces || axes_[i].pieces() > 1;
-    if (move_.is_far) {
-      if (move_.repeated > 0) block_.repeats = piece_of(axes_[move_.repeated - std::size_t{1}]);
-      if (move_.repeated > 1) block_.outer_repeats = piece_of(axes_[move_.repeated - std::size_t{2}]);
-    } else if (!has_pieces) {
-      walked_ = move_.repeated;
-      if (walked_ > 0) block_.repeats = axes_[--walked_];
-      if (walked_ > 0) block_.outer_repeats = axes_[--walked_];
-    }
-    block_.element_size = static_cast<std::size_t>(move_.element_size);
-    block_.places = move_.places;
-    block_.separates = move_.dense_rows;
-    if (move_.has_picks) block_.picks = picks.make(block_);
-  }
-
-  /// If a run has only some indices of its outermost axis, the runs along this axis are the innermost repeated axis.
-  void set_out_shuffled() noexcept {
-    const std::span run(axes_ + move_.repeated, move_.row_axes);
-    new (&shuffles_) shuffle_table;
-    shuffles_.make(run, move_.element_size, move_.shuffled_width);
-    walked_ = move_.repeated;
-    const cut_axis& outermost = run.back();
-    const std::int64_t pieces = outermost.extent / outermost.at_once;
-    if (outermost.extent != outermost.at_once) {
-      block_.repeats = {pieces, outermost.source_stride * outermost.at_once,
-                        outermost.destination_stride * outermost.at_once};
-    } else if (walked_ > 0) {
-      block_.repeats = axes_[--walked_];
-    }
-    if (walked_ > 0) block_.outer_repeats = axes_[--walked_];
-  }
-
-  void run_shuffled(const std::byte* source, std::byte* destination) noexcept {
-    const cut_axis& outermost = axes_[move_.rank() - 1];
-    const std::int64_t last = outermost.extent - outermost.at_once;
-    const bool has_last = outermost.extent % outermost.at_once != 0;
-    walk(std::span(axes_, walked_), 0, 0, [&](std::int64_t from, std::int64_t to) {
-      shuffles_.move(block_.outer_repeats, block_.repeats, source + from, destination + to);
-      if (!has_last) return;
-      shuffles_.move(block_.outer_repeats, {}, source + from + last * outermost.source_stride,
-                     destination + to + last * outermost.destination_stride);
-    });
-  }
-
   const block_shape& move_;
   const cut_axis* axes_;
   stream_block block_{};
   std::size_t walked_;  ///< axes
-  union {               // a move needs lists or a table
-    listed_places lists_;
-    shuffle_table shuffles_;
-  };
+  std::array<std::int64_t, most_streams> sources_;
+  std::array<std::int64_t, most_streams> destinations_;
+  made_picks picks_;
 };
 
 /// A staged_move moves blocks directly, or in two moves through a buffer.
@@ -225,8 +167,6 @@ struct staged_move {
   std::uint8_t staged_rank = 0;
   std::int64_t source_offset = 0;       ///< bytes
   std::int64_t destination_offset = 0;  ///< bytes
-  /// This many bytes of the source, from the first element on, are all elements. 0: unknown.
-  std::int64_t readable = 0;
   bool has_no_elements = false;
   bool is_staged = false;        ///< else there is only `second`
   block_move first;              ///< into the buffer
@@ -254,7 +194,6 @@ struct staged_move {
     cut.extent = range.end - range.begin;
     source_offset += range.begin * cut.source_stride;
     destination_offset += range.begin * cut.destination_stride;
-    if (readable > 0) readable -= range.begin * cut.source_stride;
   }
 };
 
@@ -266,37 +205,34 @@ inline constexpr std::int64_t readable_slack = 64;
 class staged_runner {
  public:
   /// `buffer` has block_buffer_bytes + readable_slack bytes.
-  staged_runner(const staged_move& move, std::byte* buffer, const std::byte* readable_end) noexcept
-      : move_(move), buffer_(buffer), readable_end_(readable_end), first_(move.first), second_(move.second) {}
+  staged_runner(const staged_move& move, std::byte* buffer) noexcept
+      : move_(move), buffer_(buffer), first_(move.first), second_(move.second) {}
 
   void run(const std::byte* source, std::byte* destination) noexcept {
     walk(std::span(move_.axes).first(move_.staged_rank), 0, 0, [&](std::int64_t from, std::int64_t to) {
-      first_.run(source + from, buffer_, readable_end_);
-      second_.run(buffer_, destination + to, buffer_ + block_buffer_bytes + readable_slack);
+      first_.run(source + from, buffer_);
+      second_.run(buffer_, destination + to);
     });
   }
 
  private:
   const staged_move& move_;
   std::byte* buffer_;
-  const std::byte* readable_end_;
   block_runner first_;
   block_runner second_;
 };
 
 [[gnu::noinline]] inline void run_direct(const block_shape& move, const cut_axis* axes,
-                                         const std::byte* source, std::byte* destination,
-                                         const std::byte* readable_end) noexcept {
-  block_runner(move, axes).run(source, destination, readable_end);
+                                         const std::byte* source, std::byte* destination) noexcept {
+  block_runner(move, axes).run(source, destination);
 }
-[[gnu::noinline]] inline void run_far(const block_move& move, const std::byte* source, std::byte* destination,
-                                      const std::byte* readable_end) noexcept {
-  block_runner(move).run_far(source, destination, readable_end);
+[[gnu::noinline]] inline void run_far(const block_move& move, const std::byte* source,
+                                      std::byte* destination) noexcept {
+  block_runner(move).run_far(source, destination);
 }
 [[gnu::noinline]] inline void run_staged(const staged_move& move, const std::byte* source,
-                                         std::byte* destination, std::byte* buffer,
-                                         const std::byte* readable_end) noexcept {
-  staged_runner(move, buffer, readable_end).run(source, destination);
+                                         std::byte* destination, std::byte* buffer) noexcept {
+  staged_runner(move, buffer).run(source, destination);
 }
 
 /// Runs a staged_move. `buffer` has block_buffer_bytes + readable_slack bytes, if the move is staged.
@@ -305,10 +241,9 @@ inline void run_blocks(const staged_move& move, const std::byte* source, std::by
   if (move.has_no_elements) return;
   source += move.source_offset;
   destination += move.destination_offset;
-  const std::byte* const readable_end = move.readable > 0 ? source + move.readable : nullptr;
-  if (move.is_staged) return run_staged(move, source, destination, buffer, readable_end);
-  if (move.second.is_far) return run_far(move.second, source, destination, readable_end);
-  run_direct(move.second, move.second.axes.data(), source, destination, readable_end);
+  if (move.is_staged) return run_staged(move, source, destination, buffer);
+  if (move.second.is_far) return run_far(move.second, source, destination);
+  run_direct(move.second, move.second.axes.data(), source, destination);
   if (move.second.is_streamed) finish_streams();
 }
 [[gnu::noinline]] inline void staged_move::run(const std::byte* source,

@@ -60,10 +60,9 @@ struct copied_box {
     if (rank == 0 || (has_runs() && axes[0].count * unit >= padding_costs::long_run)) return false;
     return units() >= padding_costs::least_planned_units;
   }
-  /// Describes the copies for such a mover, which may read what the image has within `source_run` bytes.
-  layout moves(std::int64_t source_run) const noexcept {
+  /// Describes the copies for such a mover.
+  layout moves() const noexcept {
     layout all;
-    all.source_run = source_run;
     for (std::size_t k = 0; k < rank; ++k)
       all.add({axes[k].count, axes[k].source_stride, axes[k].destination_stride});
     return all;

@@ -10,10 +10,8 @@
 #include <reblock/detail/costs.hpp>
 #include <reblock/detail/instruction_set.hpp>
 #include <reblock/detail/layout.hpp>
-#include <reblock/detail/moves/offers/few_rows_offer.hpp>
 #include <reblock/detail/moves/offers/offered_layout.hpp>
 #include <reblock/detail/moves/offers/runs_offer.hpp>
-#include <reblock/detail/moves/offers/shuffled_runs_offer.hpp>
 #include <reblock/detail/moves/offers/spaced_runs_offer.hpp>
 #include <reblock/detail/moves/offers/squares_offer.hpp>
 #include <reblock/detail/moves/offers/streams_offer.hpp>
@@ -21,15 +19,7 @@
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
 /// The enum names the movers of blocks.
-enum class mover_kind : std::uint8_t {
-  runs,
-  spaced_runs,
-  squares,
-  few_rows,
-  few_streams,
-  wide_streams,
-  shuffled_runs
-};
+enum class mover_kind : std::uint8_t { runs, spaced_runs, squares, few_streams, wide_streams };
 
 /// block_offers compares movers for one layout. The layout is simplified and has no bounds.
 class block_offers {
@@ -45,10 +35,8 @@ class block_offers {
     };
     take(mover_kind::runs, runs_offer(of_).offer(buffer));
     take(mover_kind::spaced_runs, offer_spaced_runs(of_));
-    take(mover_kind::shuffled_runs, shuffled_runs_offer(of_).offer(buffer));
     if (of_.rows.count == 0) return;  // the others need rows and columns
     take(mover_kind::squares, offer_squares(of_, buffer));
-    take(mover_kind::few_rows, offer_few_rows(of_, buffer));
     take(mover_kind::few_streams, streams_offer(of_).offer_few());
     take(mover_kind::wide_streams, streams_offer(of_).offer_wide());
   }

@@ -134,7 +134,7 @@ class padded_runner {
   /// known.
   void stage(std::size_t count, std::int64_t source, std::int64_t to) noexcept {
     const std::int64_t unit = move_.source_unit_;
-    if (count == 0) return copy(piece_, move_.whole_.source_run, source_ + source, staged() + to * unit);
+    if (count == 0) return copy(piece_, source_ + source, staged() + to * unit);
     const std::size_t k = count - 1;
     const auto& axis = move_.part_[k];
     piece_.rank = std::max(piece_.rank, count);
@@ -216,25 +216,24 @@ class padded_runner {
       const std::int64_t extent = move_.part_[k].extent;
       for (std::int64_t filled = stored_[k].end; filled < extent; filled += held.axes[k].count) {
         held.axes[k].count = std::min(filled, extent - filled);
-        copy(held, 0, buffer_.data(), buffer_.data() + filled * held.axes[k].destination_stride);
+        copy(held, buffer_.data(), buffer_.data() + filled * held.axes[k].destination_stride);
       }
       held.axes[k].count = extent;
     }
   }
 
-  void copy(const copied_box& whole, std::int64_t source_run, const std::byte* source,
-            std::byte* to) noexcept {
+  void copy(const copied_box& whole, const std::byte* source, std::byte* to) noexcept {
     copied_box merged;
     merged.unit = whole.unit;
     for (std::size_t k = 0; k < whole.rank; ++k) merged.add(whole.axes[k]);
-    if (merged.is_worth_planning()) return copy_as_planned(merged, source_run, source, to);
+    if (merged.is_worth_planning()) return copy_as_planned(merged, source, to);
     merged.copy(source, to);
   }
 
   /// Copies many units whose runs differ on both sides: the same mover as for any layout.
-  [[gnu::noinline]] void copy_as_planned(const copied_box& merged, std::int64_t source_run,
-                                         const std::byte* source, std::byte* to) noexcept {
-    in_.run(merged.moves(source_run), merged.unit, buffered_side::destination, source, to);
+  [[gnu::noinline]] void copy_as_planned(const copied_box& merged, const std::byte* source,
+                                         std::byte* to) noexcept {
+    in_.run(merged.moves(), merged.unit, buffered_side::destination, source, to);
   }
 
   const padded_move& move_;

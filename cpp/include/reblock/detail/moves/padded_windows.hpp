@@ -377,7 +377,6 @@ inline layout padded_move::out_of_buffer(const buffered_axes& part, std::size_t 
 inline double padded_move::cost_of_part(const buffered_axes& part, std::size_t rank,
                                         instruction_set set) const noexcept {
   layout in;
-  in.source_run = whole_.source_run;
   for (std::size_t k = 0; k < rank; ++k) {
     const buffered_axis& axis = part[k];
     std::int64_t extent = axis.extent;

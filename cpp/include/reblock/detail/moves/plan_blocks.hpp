@@ -105,7 +105,6 @@ inline double offer_staged(staged_move& staged, const layout& moves, std::int64_
     out.add({extent, stride, axis.destination_stride});
     stride *= extent;
   }
-  in.source_run = moves.source_run;
   in.zero = moves.zero;
   in.whole_bytes = out.whole_bytes = std::max(moves.whole_bytes, total_bytes(moves, element_size));
   const std::int64_t in_size = simplify_as_turned(in, element_size);
@@ -129,12 +128,6 @@ inline double plan_blocks(staged_move& best, const layout& moves, std::int64_t e
   best.total_bytes = total_bytes(moves, element_size);
   best.source_offset = moves.source_offset;
   best.destination_offset = moves.destination_offset;
-  best.readable = element_size;
-  for (std::size_t i = 0; i < moves.rank; ++i) {
-    const layout_axis& axis = moves.axes[i];
-    if (!moves.in_source_run(axis)) best.readable = 0;
-    if (best.readable > 0) best.readable += std::max<std::int64_t>(0, axis.source_stride) * (axis.extent - 1);
-  }
   best.is_staged = false;
   double cost = direct.cost;
   const auto bytes = static_cast<double>(best.total_bytes);
@@ -175,6 +168,7 @@ inline double plan_blocks(staged_move& best, const layout& moves, std::int64_t e
   if (blocks.has_no_elements) return 0;
   layout simple;
   simple.take(moves);
+  simple.source_run = 0;  // no mover of blocks reads between elements
   const std::int64_t size = simplify(simple, element_size);
   return plan_blocks(blocks, simple, size, usable_instruction_set(), buffer);
 }

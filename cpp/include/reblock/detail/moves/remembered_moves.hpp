@@ -37,17 +37,15 @@ class remembered_moves {
     const plan& known = find(wanted, moves);
     source += moves.source_offset + known.source_offset;
     destination += moves.destination_offset + known.destination_offset;
-    const std::byte* const readable_end = known.readable > 0 ? source + known.readable : nullptr;
     const block_shape& only = known.first_move();
     if (known.is_staged) return run_staged(known, source, destination);
-    run_direct(only, axes_of(only), source, destination, readable_end);
+    run_direct(only, axes_of(only), source, destination);
   }
 
  private:
   /// A key has all that a plan depends on but for the axes that have several indices.
   struct key {
     std::int64_t element_size;
-    std::int64_t source_run;
     std::int64_t whole_bytes;
     buffered_side side;
     added_zero zero;
@@ -55,11 +53,7 @@ class remembered_moves {
     std::uint32_t hash = 0;
 
     key(const layout& moves, std::int64_t size, buffered_side buffer) noexcept
-        : element_size(size),
-          source_run(moves.source_run),
-          whole_bytes(moves.whole_bytes),
-          side(buffer),
-          zero(moves.zero) {
+        : element_size(size), whole_bytes(moves.whole_bytes), side(buffer), zero(moves.zero) {
       auto mixed = static_cast<std::uint64_t>(size);
       constexpr std::uint64_t factor = 0x9e3779b97f4a7c15;  // odd, without a pattern of bits
       for (std::size_t i = 0; i < moves.rank; ++i) {
@@ -82,7 +76,6 @@ class remembered_moves {
     bool is_staged = false;
     std::int64_t source_offset = 0;
     std::int64_t destination_offset = 0;
-    std::int64_t readable = 0;
 
     const tile_axis* axes() const noexcept {
       return std::launder(reinterpret_cast<const tile_axis*>(this + 1));
@@ -125,7 +118,6 @@ class remembered_moves {
     plan next{wanted};
     next.is_staged = blocks.is_staged;
     next.staged_rank = blocks.is_staged ? blocks.staged_rank : std::uint8_t{0};
-    next.readable = blocks.readable;
     // the plan is for any place
     next.source_offset = wrapping_subtract(blocks.source_offset, moves.source_offset);
     next.destination_offset = wrapping_subtract(blocks.destination_offset, moves.destination_offset);
@@ -174,7 +166,6 @@ class remembered_moves {
     staged_move blocks;
     blocks.is_staged = true;
     blocks.staged_rank = known.staged_rank;
-    blocks.readable = known.readable;
     std::copy_n(known.walked(), known.staged_rank, blocks.axes.begin());
     const block_shape& first = known.first_move();
     take(blocks.first, first);

@@ -44,9 +44,9 @@ class stream_move : public cut_moves {
     const std::byte* from = nullptr;
     std::byte* to = nullptr;
     const auto finish = [&](const std::byte* next) {
-      fill.run(from, buffer.data(), nullptr);
+      fill.run(from, buffer.data());
       if (next != nullptr) lines.prefetch_at<1>(next);
-      write.run(buffer.data(), to, nullptr);
+      write.run(buffer.data(), to);
     };
     for_each_piece(source, destination, [&](const std::byte* next, std::byte* place) {
       if (from != nullptr) finish(next);
