@@ -109,6 +109,15 @@ def cpp(session: nox.Session) -> None:
 
 
 @nox.session
+def headers(session: nox.Session) -> None:
+    """Compile each header alone; warnings are errors."""
+    session.install(*CMAKE)
+    provide(session, *DOCTEST)
+    session.run("cmake", "--preset", "dev", "--fresh", "-B", "build/headers")
+    session.run("cmake", "--build", "build/headers", "--target", "reblock_headers")
+
+
+@nox.session
 def sanitize(session: nox.Session) -> None:
     """Build and run the C++ tests under AddressSanitizer and UndefinedBehaviorSanitizer."""
     session.install(*CMAKE)

@@ -24,8 +24,8 @@ using test::check_refused;
 using test::draw;
 using test::strided_tensor;
 
-constexpr auto dcr = depth_space_order::depth_column_row;
-constexpr auto crd = depth_space_order::column_row_depth;
+using test::crd;
+using test::dcr;
 
 static_assert(depth_to_space_extents({1, 8, 2, 3}, 2) == axis_values{1, 2, 4, 6});
 static_assert(space_to_depth_extents({1, 2, 4, 6}, 2) == axis_values{1, 8, 2, 3});

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <random>
 #include <vector>
 
@@ -14,6 +15,9 @@
 #include "oracle.hpp"
 
 namespace reblock::test {
+
+inline constexpr std::int64_t largest = std::numeric_limits<std::int64_t>::max();
+inline constexpr std::int64_t smallest = std::numeric_limits<std::int64_t>::min();
 
 /// From `low` to `high`, both included.
 inline std::int64_t draw(std::mt19937& random, std::int64_t low, std::int64_t high) {

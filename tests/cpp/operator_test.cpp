@@ -24,8 +24,8 @@ namespace {
 using test::check_refused;
 using test::draw;
 
-constexpr auto dcr = depth_space_order::depth_column_row;
-constexpr auto crd = depth_space_order::column_row_depth;
+using test::crd;
+using test::dcr;
 
 constexpr feature_level levels[] = {
     feature_level::level_1_0, feature_level::level_2_0, feature_level::level_2_1, feature_level::level_3_0,

@@ -15,6 +15,13 @@
 #include <reblock/depth_space.hpp>
 #include <reblock/window.hpp>
 
+namespace reblock::test {
+
+inline constexpr auto dcr = depth_space_order::depth_column_row;
+inline constexpr auto crd = depth_space_order::column_row_depth;
+
+}  // namespace reblock::test
+
 namespace reblock::oracle {
 
 /// The number of elements: 0 if an extent is 0, however large the others are.

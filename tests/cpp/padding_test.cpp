@@ -27,15 +27,15 @@ namespace {
 using test::draw;
 using test::strided_tensor;
 
-constexpr padding_mode modes[] = {padding_mode::constant, padding_mode::edge, padding_mode::reflection,
-                                  padding_mode::symmetric, padding_mode::wrap};
+constexpr padding_mode every_mode[] = {padding_mode::constant, padding_mode::edge, padding_mode::reflection,
+                                       padding_mode::symmetric, padding_mode::wrap};
 
-struct problem {
+struct padded_problem {
   axis_values image;
   reblock::window window;
 };
 
-problem draw_problem(std::mt19937& random) {
+padded_problem draw_padded_problem(std::mt19937& random) {
   const auto axes = static_cast<std::size_t>(draw(random, 1, 3));
   for (;;) {
     const axis_values spatial = test::draw_values(random, axes, 1, axes == 1 ? 20 : 6);
@@ -56,7 +56,7 @@ problem draw_problem(std::mt19937& random) {
 
 /// Calls f(column index, image index, whether there is one) for every element of the columns.
 template <class F>
-void for_each_padded_pair(const problem& p, F&& f) {
+void for_each_padded_pair(const padded_problem& p, F&& f) {
   oracle::for_each_window_pair(p.image, p.window, 1,
                                [&](const axis_values& in_columns, const axis_values& at, bool) {
                                  axis_values in_image = at;
@@ -75,9 +75,9 @@ TEST_CASE_TEMPLATE("unfold finds what the padding has", T, std::uint8_t, std::ui
   for (unsigned seed = 0; seed < (sizeof(T) > 100 ? 2 : 60); ++seed) {
     INFO("seed ", seed);
     std::mt19937 random(seed);
-    problem p = draw_problem(random);
+    padded_problem p = draw_padded_problem(random);
     if (sizeof(T) > 100) p = {{1, 1, 3}, {.sizes = 2, .start_padding = 4, .end_padding = 1}};
-    for (const padding_mode mode : modes) {
+    for (const padding_mode mode : every_mode) {
       p.window.padding_mode = mode;
       const auto values = test::draw_bits<T>(random, p.image);
       const strided_tensor<T> image(values, test::draw_strides(random, p.image));
@@ -101,8 +101,8 @@ TEST_CASE("fold is the adjoint of unfold with every mode") {
   for (unsigned seed = 0; seed < 100; ++seed) {
     INFO("seed ", seed);
     std::mt19937 random(seed);
-    problem p = draw_problem(random);
-    for (const padding_mode mode : modes) {
+    padded_problem p = draw_padded_problem(random);
+    for (const padding_mode mode : every_mode) {
       p.window.padding_mode = mode;
       const axis_values extents = unfold_extents(p.image, p.window);
       const auto values = test::draw_integers<std::int32_t>(random, extents);
@@ -122,8 +122,8 @@ TEST_CASE("reductions take the terms of the padding with every mode") {
   for (unsigned seed = 0; seed < 60; ++seed) {
     INFO("seed ", seed);
     std::mt19937 random(seed);
-    problem p = draw_problem(random);
-    for (const padding_mode mode : modes) {
+    padded_problem p = draw_padded_problem(random);
+    for (const padding_mode mode : every_mode) {
       p.window.padding_mode = mode;
       const axis_values extents = unfold_extents(p.image, p.window);
       const auto values = test::draw_integers<std::int16_t>(random, extents);

@@ -9,6 +9,7 @@
 #include <reblock/depth_space.hpp>
 #include <reblock/detail/arguments.hpp>
 
+#include "../draw.hpp"
 #include "../refusal.hpp"
 #include "../strided_tensor.hpp"
 
@@ -18,8 +19,8 @@ namespace {
 using namespace detail;
 using test::check_refused;
 
-constexpr std::int64_t largest = std::numeric_limits<std::int64_t>::max();
-constexpr std::int64_t smallest = std::numeric_limits<std::int64_t>::min();
+using test::largest;
+using test::smallest;
 
 static_assert(*check_channel_axis(1, 4) == 1 && *check_channel_axis(3, 4) == 3);
 static_assert(*check_channel_axis(-1, 4) == 3 && *check_channel_axis(-3, 4) == 1);

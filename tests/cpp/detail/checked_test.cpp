@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <cstdint>
-#include <limits>
 
 #include <doctest/doctest.h>
 
 #include <reblock/detail/checked.hpp>
+
+#include "../draw.hpp"
 
 namespace reblock {
 namespace {
 
 using namespace detail;
 
-constexpr std::int64_t largest = std::numeric_limits<std::int64_t>::max();
-constexpr std::int64_t smallest = std::numeric_limits<std::int64_t>::min();
+using test::largest;
+using test::smallest;
 
 static_assert((checked_size(6) * 7).value() == 42 && !(checked_size(6) * 7).overflow());
 static_assert((checked_size(6) + 7).value() == 13);

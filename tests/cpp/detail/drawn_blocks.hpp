@@ -21,6 +21,9 @@
 
 namespace reblock::test {
 
+/// Bytes of the elements that streams are made of.
+inline constexpr std::size_t stream_element_sizes[] = {1, 2, 4, 8};
+
 /// Where the bytes of a block lie, and how much of either buffer they take.
 struct placed_block {
   std::vector<std::int64_t> sources;

@@ -24,7 +24,7 @@ namespace {
 
 using namespace detail;
 
-constexpr std::array<double, 3> factors{0.5, 2, 4};
+constexpr std::array<double, 3> channel_factors{0.5, 2, 4};
 
 /// A conversion with a scale. Strides are those of elements.
 converted_move planned(std::initializer_list<layout_axis> axes, element_type from, element_type to,
@@ -38,7 +38,7 @@ converted_move planned(std::initializer_list<layout_axis> axes, element_type fro
   }
   request.from = from;
   request.to = to;
-  request.scale = {factors.data(), axis_of_scale};
+  request.scale = {channel_factors.data(), axis_of_scale};
   return converted_move(request);
 }
 
@@ -102,7 +102,7 @@ TEST_CASE("boxes fit their buffers, and a conversion without elements needs none
     request.moves = test::draw_moves(random, 0).layout;
     request.from = types[static_cast<std::size_t>(test::draw(random, 0, 3))];
     request.to = types[static_cast<std::size_t>(test::draw(random, 0, 3))];
-    request.scale = {factors.data(), one_factor};
+    request.scale = {channel_factors.data(), one_factor};
     const converted_move move(request);
     if (move.is_empty()) continue;
     CHECK(std::isfinite(move.cost()));

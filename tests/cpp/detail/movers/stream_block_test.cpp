@@ -29,7 +29,7 @@ namespace {
 using namespace detail;
 using test::draw;
 
-constexpr std::size_t element_sizes[] = {1, 2, 4, 8};
+using test::stream_element_sizes;
 constexpr std::size_t square_sizes[] = {1, 2, 4, 8, 16};
 constexpr std::size_t lane = 16;  // bytes
 
@@ -141,7 +141,7 @@ void for_few_streams(const F& f) {
     const std::vector<std::byte> bytes = test::draw_bytes(random, 1 << 16);
     for (const compiled_movers& compiled : all_compiled()) {
       if (compiled.few_streams == nullptr) continue;
-      for (const std::size_t size : element_sizes) {
+      for (const std::size_t size : stream_element_sizes) {
         for (std::size_t few = 2; few <= std::max<std::size_t>(3, lane / size); ++few) {
           CAPTURE(compiled.name);
           CAPTURE(size);

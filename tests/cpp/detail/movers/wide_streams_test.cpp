@@ -24,7 +24,7 @@ namespace {
 
 using namespace detail;
 
-constexpr std::size_t element_sizes[] = {1, 2, 4, 8};
+using test::stream_element_sizes;
 constexpr std::size_t stream_counts[] = {2, 3, 4, 5, 6, 7, 8, 9, 16};
 
 /// Bytes of the shortest and of the longest row: rows lie in quarters of registers, in halves, alone in registers that they do
@@ -49,7 +49,7 @@ void check_movers(bool separates, const Draw& draw_placed) {
     std::mt19937 random(seed);
     const std::vector<std::byte> bytes = test::draw_bytes(random, 1 << 17);
     for (const std::size_t streams : stream_counts) {
-      for (const std::size_t size : element_sizes) {
+      for (const std::size_t size : stream_element_sizes) {
         for (const auto& [shortest, longest] : row_ranges) {
           const auto unit = static_cast<std::int64_t>(size);
           for (const std::int64_t count : test::some_of((shortest + unit - 1) / unit, longest / unit, 2)) {

@@ -36,7 +36,7 @@ struct part {
   std::array<std::uint64_t, 6> sums;
 };
 /// -0, 0, the least number, a number that is -0 but for a bit, a quiet NaN, a signaling NaN. A half stays signaling.
-constexpr part parts[] = {
+constexpr part known_parts[] = {
     {added_zero::halves, 2, {0x8000, 0, 1, 0x8001, 0xfe12, 0x7c01}, {0, 0, 1, 0x8001, 0xfe12, 0x7c01}},
     {added_zero::singles,
      4,
@@ -72,7 +72,7 @@ TEST_CASE("moves add 0 to all parts of elements on their way") {
   for (const unsigned seed : test::seeds(4000, 400)) {
     INFO("seed ", seed);
     std::mt19937 random(seed);
-    const part& by = parts[draw(random, 0, 2)];
+    const part& by = known_parts[draw(random, 0, 2)];
     test::moves drawn = test::draw_permutation(random, std::int64_t{1} << draw(random, 8, 16));
     if (drawn.element_size % by.size != 0) continue;
     drawn.layout.zero = by.zero;

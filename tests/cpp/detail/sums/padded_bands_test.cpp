@@ -20,7 +20,7 @@ namespace {
 using namespace detail;
 using test::draw;
 
-padded_sum_axis draw_axis(std::mt19937& random) {
+padded_sum_axis draw_banded_axis(std::mt19937& random) {
   constexpr padding_mode modes[] = {padding_mode::edge, padding_mode::reflection, padding_mode::symmetric,
                                     padding_mode::wrap};
   const std::int64_t extent = draw(random, 1, 12);
@@ -49,7 +49,7 @@ TEST_CASE("runs have the terms of each position in the order of addition") {
   for (std::uint32_t trial = 0; trial < 3000; ++trial) {
     CAPTURE(trial);
     std::mt19937 random(trial);
-    const padded_sum_axis axis = draw_axis(random);
+    const padded_sum_axis axis = draw_banded_axis(random);
     const std::int64_t begin = draw(random, 0, axis.image.extent - 1);
     const index_range range{begin, draw(random, begin + 1, axis.image.extent)};
     for (std::int64_t o = 0; o < axis.size; ++o) {

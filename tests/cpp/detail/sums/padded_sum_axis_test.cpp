@@ -20,7 +20,7 @@ namespace {
 using namespace detail;
 using test::draw;
 
-padded_sum_axis draw_axis(std::mt19937& random) {
+padded_sum_axis draw_padded_axis(std::mt19937& random) {
   const std::int64_t extent = draw(random, 1, 9);
   const auto mode = static_cast<padding_mode>(draw(random, 1, 4));
   const std::int64_t dilation = draw(random, 1, 3);
@@ -46,15 +46,15 @@ std::int64_t source_of(std::int64_t p, const padded_axis& image) {
   return p;
 }
 
-struct term {
+struct padded_term {
   std::int64_t offset;
   std::int64_t window;
-  bool operator==(const term&) const = default;
+  bool operator==(const padded_term&) const = default;
 };
 
 /// Lists the terms of a position in the order of addition: through the position itself, the padding before, the padding behind.
-std::vector<term> terms_at(const padded_sum_axis& axis, std::int64_t q) {
-  std::vector<term> terms;
+std::vector<padded_term> terms_at(const padded_sum_axis& axis, std::int64_t q) {
+  std::vector<padded_term> terms;
   for (std::int64_t o = 0; o < axis.size; ++o) {
     for (const int part : {0, 1, 2}) {
       for (std::int64_t l = 0; l < axis.windows; ++l) {
@@ -67,8 +67,8 @@ std::vector<term> terms_at(const padded_sum_axis& axis, std::int64_t q) {
   return terms;
 }
 
-std::vector<term> found_at(const padded_sum_axis& axis, std::int64_t q) {
-  std::vector<term> terms;
+std::vector<padded_term> found_at(const padded_sum_axis& axis, std::int64_t q) {
+  std::vector<padded_term> terms;
   const position_terms all = axis.terms_of(q);
   axis.for_each_offset(all, [&](std::int64_t o, const terms_of_offset& found) {
     if (found.count > most_images) {
@@ -86,7 +86,7 @@ TEST_CASE(
   for (const unsigned seed : test::seeds(20'000, 2000)) {
     INFO("seed ", seed);
     std::mt19937 random(seed);
-    const padded_sum_axis axis = draw_axis(random);
+    const padded_sum_axis axis = draw_padded_axis(random);
     for (std::int64_t q = 0; q < axis.image.extent; ++q) {
       INFO("position ", q);
       CHECK(found_at(axis, q) == terms_at(axis, q));
@@ -98,7 +98,7 @@ TEST_CASE("inner positions have no terms from the padding") {
   for (const unsigned seed : test::seeds(20'000, 2000)) {
     INFO("seed ", seed);
     std::mt19937 random(seed);
-    const padded_sum_axis axis = draw_axis(random);
+    const padded_sum_axis axis = draw_padded_axis(random);
     const index_range inner = axis.inner();
     for (std::int64_t q = inner.begin; q < inner.end; ++q) {
       for (const auto& [offset, window] : terms_at(axis, q)) {
@@ -113,7 +113,7 @@ TEST_CASE("positions that are summed at once have the same terms, of neighbourin
   for (const unsigned seed : test::seeds(40'000, 4000)) {
     INFO("seed ", seed);
     std::mt19937 random(seed);
-    const padded_sum_axis axis = draw_axis(random);
+    const padded_sum_axis axis = draw_padded_axis(random);
     for (std::int64_t q = 0; q < axis.image.extent; ++q) {
       const position_terms all = axis.terms_of(q);
       offset_list list;
@@ -121,7 +121,7 @@ TEST_CASE("positions that are summed at once have the same terms, of neighbourin
       if (!list.has_all || list.count == 0) continue;
       const std::int64_t count = axis.positions_with_same_terms(all);
       several += count > 1 ? 1 : 0;
-      std::vector<term> expected = terms_at(axis, q);
+      std::vector<padded_term> expected = terms_at(axis, q);
       REQUIRE(expected.size() == list.begins[list.count]);
       for (std::int64_t i = 0; i < count; ++i) {
         INFO("position ", q, " and the next ", i);
@@ -138,15 +138,15 @@ TEST_CASE("inner positions that are summed at once have terms of the same offset
   for (const unsigned seed : test::seeds(20'000, 2000)) {
     INFO("seed ", seed);
     std::mt19937 random(seed);
-    const padded_sum_axis axis = draw_axis(random);
+    const padded_sum_axis axis = draw_padded_axis(random);
     const index_range inner = axis.inner();
     for (std::int64_t q = inner.begin; q < inner.end; ++q) {
-      std::vector<term> expected = terms_at(axis, q);
+      std::vector<padded_term> expected = terms_at(axis, q);
       const std::int64_t count = axis.positions_with_same_windows(q);
       for (std::int64_t i = 0; i < count && q + i * axis.stride < inner.end; ++i) {
         several += i > 0 && !expected.empty() ? 1 : 0;
         CHECK(terms_at(axis, q + i * axis.stride) == expected);
-        for (term& t : expected) ++t.window;
+        for (padded_term& t : expected) ++t.window;
       }
     }
   }

@@ -21,7 +21,7 @@ using namespace detail;
 using test::draw;
 using test::flip_coin;
 
-sweep_axis draw_axis(std::mt19937& random) {
+sweep_axis draw_sweep_axis(std::mt19937& random) {
   const std::int64_t dilation = flip_coin(random) ? 1 : draw(random, 2, 7);
   const layout_axis offsets(draw(random, 1, 12), 5, 0, 0, dilation);
   const layout_axis windows(draw(random, 1, 9), 70, 0, 0, draw(random, 1, 9));
@@ -32,14 +32,14 @@ sweep_axis draw_axis(std::mt19937& random) {
 }
 
 /// The term of an offset of a window.
-struct term {
+struct swept_term {
   std::int64_t window;
   std::int64_t offset;
   std::int64_t position;
 };
 
-std::vector<term> all_terms(const sweep_axis& axis) {
-  std::vector<term> terms;
+std::vector<swept_term> all_terms(const sweep_axis& axis) {
+  std::vector<swept_term> terms;
   for (std::int64_t l = 0; l < axis.windows; ++l) {
     for (std::int64_t o = 0; o < axis.offsets; ++o) {
       terms.push_back({l, o, l * axis.stride + o * axis.dilation - axis.padding});
@@ -52,10 +52,10 @@ TEST_CASE("the terms of a plane go to different positions, those of the same pos
   for (const unsigned seed : test::seeds(3000, 300)) {
     INFO("seed ", seed);
     std::mt19937 random(seed);
-    const sweep_axis axis = draw_axis(random);
+    const sweep_axis axis = draw_sweep_axis(random);
     std::set<std::pair<std::int64_t, std::int64_t>> met;
     std::set<std::int64_t> positions;
-    for (const term& t : all_terms(axis)) {
+    for (const swept_term& t : all_terms(axis)) {
       const std::int64_t plane = t.offset / axis.cycle;
       const std::int64_t rest = t.offset % axis.cycle;
       REQUIRE(plane < axis.planes);
@@ -77,7 +77,7 @@ TEST_CASE("the places of an axis are those that have positions of the image") {
   for (const unsigned seed : test::seeds(3000, 300)) {
     INFO("seed ", seed);
     std::mt19937 random(seed);
-    const sweep_axis axis = draw_axis(random);
+    const sweep_axis axis = draw_sweep_axis(random);
     std::set<std::int64_t> places;
     for (std::int64_t s = 0; s < axis.extent; ++s) {
       places.insert(floor_divide(s + axis.padding, axis.stride));
@@ -91,15 +91,15 @@ TEST_CASE("windows at positions are those that have terms there") {
   for (const unsigned seed : test::seeds(3000, 300)) {
     INFO("seed ", seed);
     std::mt19937 random(seed);
-    const sweep_axis axis = draw_axis(random);
+    const sweep_axis axis = draw_sweep_axis(random);
     const std::int64_t begin = draw(random, 0, axis.extent - 1);
     const index_range positions{begin, draw(random, begin + 1, axis.extent)};
-    const auto is_there = [&](const term& t) {
+    const auto is_there = [&](const swept_term& t) {
       return positions.begin <= t.position && t.position < positions.end;
     };
     const index_range any = axis.windows_at({0, axis.offsets}, positions);
     std::set<std::int64_t> reached;
-    for (const term& t : all_terms(axis)) {
+    for (const swept_term& t : all_terms(axis)) {
       const index_range windows = axis.windows_at(t.offset, positions);
       CHECK(is_there(t) == (windows.begin <= t.window && t.window < windows.end));
       if (!is_there(t)) continue;
@@ -117,7 +117,7 @@ TEST_CASE("rows of planes have the windows that the terms of their places need")
   for (const unsigned seed : test::seeds(3000, 300)) {
     INFO("seed ", seed);
     std::mt19937 random(seed);
-    const sweep_axis axis = draw_axis(random);
+    const sweep_axis axis = draw_sweep_axis(random);
     const std::int64_t first = axis.first_place() + draw(random, 0, axis.places() - 1);
     const std::int64_t count = draw(random, 1, axis.first_place() + axis.places() - first);
     const std::int64_t origin = first - axis.halo;
@@ -126,7 +126,7 @@ TEST_CASE("rows of planes have the windows that the terms of their places need")
     CHECK(planes.begin <= planes.end);
     CHECK(planes.end <= axis.planes);
     const auto width = static_cast<std::int64_t>(axis.width(count));
-    for (const term& t : all_terms(axis)) {
+    for (const swept_term& t : all_terms(axis)) {
       const std::int64_t place = floor_divide(t.position + axis.padding, axis.stride);
       const std::int64_t rest = t.offset % axis.cycle;
       if (origin <= t.window && t.window < first + count) {  // it is brought into the row
