@@ -81,19 +81,6 @@ struct padded_sums {
             along(request.output_strides[0], request.output_strides[i])};
   }
 
-  /// Counts groups of channels. All columns of a group stay in a cache, or there is one group for each image. With one
-  /// spatial axis, there is one group: positions with terms from the padding lie side by side, and to list their terms once
-  /// for all images is faster.
-  std::int64_t groups() const noexcept {
-    return channels() / request.extents[channel_axis()] * groups_of_image();
-  }
-  index_range group(std::int64_t i) const noexcept {
-    const std::int64_t all = request.extents[channel_axis()];
-    const std::int64_t each = (all - 1) / groups_of_image() + 1;
-    const std::int64_t first = i / groups_of_image() * all;
-    const std::int64_t begin = i % groups_of_image() * each;
-    return {first + std::min(begin, all), first + std::min(begin + each, all)};
-  }
   /// Counts the channels whose columns stay in a cache while all their bands are summed.
   std::int64_t cached_channels() const noexcept {
     constexpr std::int64_t cached = 512 * 1024;  // bytes
@@ -103,14 +90,6 @@ struct padded_sums {
     }
     return std::max<std::int64_t>(rest, 1);
   }
-  /// Keeps so many channels of one image.
-  void keep_channels(sum_request& part, std::int64_t count) const noexcept {
-    for (std::size_t i = 0; i < 2; ++i) {
-      const std::int64_t extent = i == channel_axis() ? count : 1;
-      part.extents[i] = part.moves.axes[i].extent = extent;
-    }
-  }
-
   /// Tells whether the plain sums are those of all positions, because whole rows are faster. Sums that accumulate would begin
   /// from these sums.
   bool sums_all_inside() const noexcept {
@@ -145,17 +124,6 @@ struct padded_sums {
       part.moves.destination_offset = wrapping_subtract(part.moves.destination_offset, before);
     }
     return part;
-  }
-
- private:
-  std::int64_t groups_of_image() const noexcept {
-    if (rank() == 1) return 1;
-    constexpr std::int64_t cached = 512 * 1024;  // bytes
-    std::int64_t rest = cached / request.sum.element_size;
-    for (std::size_t i = 2; i < request.moves.rank; ++i) {
-      rest /= std::max<std::int64_t>(request.moves.axes[i].extent, 1);
-    }
-    return rest == 0 ? 1 : (request.extents[channel_axis()] - 1) / rest + 1;
   }
 };
 static_assert(std::is_trivially_copyable_v<padded_sums>);
