@@ -227,8 +227,6 @@ struct sum_costs {
   static constexpr double written_run = 1.5;
   /// Cycles of a byte of a single term that becomes a sum after it has moved.
   static constexpr double added_byte = 0.1;
-  /// Bytes between two runs of positions without terms: fewer bytes are set to 0 together with these.
-  static constexpr std::int64_t least_kept_run = 1024;
   /// Bytes from row to row of an image: of nearer rows, those without terms are summed as well.
   static constexpr std::int64_t least_row_apart = 128;
   /// Single terms get their weights after they have moved if the image has rows of so many bytes.
