@@ -129,9 +129,8 @@ class gather {
   axis_values box_;                  ///< indices and places of a box
   std::int64_t phases_at_once_ = 1;  ///< phases of a box along the last axis
   bool buffered_ = false;            ///< whether a box is summed in a buffer
-  bool by_channels_ = false;  ///< whether registers hold neighbouring channels, else neighbouring windows
-  bool has_gaps_ = false;     ///< whether there are phases without terms
-  bool adds_ = false;         ///< whether a buffer has the sums of a box, which are added to the image
+  bool has_gaps_ = false;            ///< whether there are phases without terms
+  bool adds_ = false;                ///< whether a buffer has the sums of a box, which are added to the image
 };
 static_assert(std::is_trivially_copyable_v<gather>);
 
@@ -189,14 +188,8 @@ inline gather::gather(const sum_request& sums, const sum_functions* sum) noexcep
   if (adds_) columns_.accumulates = false;
   has_gaps_ = has_gaps_ && !columns_.accumulates;
   const gather_axis& last = columns_.axes[spatial - 1];
-  // Registers hold neighbouring channels if channels are contiguous and there are few windows, else windows or phases.
-  const std::int64_t register_size = 16;
   const bool reduces = sums.reduce != nullptr;
-  by_channels_ = !reduces && last.block_stride != element_size &&
-                 last.blocks * element_size < 2 * register_size && extents[1] > last.blocks &&
-                 columns_.strides[1] == element_size;
-  const bool is_spread =
-      by_channels_ ? output_strides_[1] != result_size : last.phases > 1 || last.output_stride != result_size;
+  const bool is_spread = last.phases > 1 || last.output_stride != result_size;
   const std::int64_t row = last.places() * result_size;
   const bool is_small =
       reduces ? size <= most_reduced_place && (result_size <= 2 || row <= reduced_piece::most_masked_row)
@@ -351,13 +344,12 @@ inline box_target gather::buffer_of(const box& part, std::byte* buffer) const no
     result.place_strides[i] = stride;
     stride *= part.extents[i];
   };
-  if (by_channels_) place(1);
   for (std::size_t i = part.extents.size(); i-- > 2;) place(i);
   for (std::size_t d = spatial_axes(); d-- > 0;) {
     result.phase_strides[d] = stride;
     stride *= whole_phases(d, part);
   }
-  if (!by_channels_) place(1);
+  place(1);
   place(0);
   return result;
 }

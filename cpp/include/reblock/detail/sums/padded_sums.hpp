@@ -81,19 +81,6 @@ struct padded_sums {
             along(request.output_strides[0], request.output_strides[i])};
   }
 
-  /// Counts groups of channels. All columns of a group stay in a cache, or there is one group for each image. With one
-  /// spatial axis, there is one group: positions with terms from the padding lie side by side, and to list their terms once
-  /// for all images is faster.
-  std::int64_t groups() const noexcept {
-    return channels() / request.extents[channel_axis()] * groups_of_image();
-  }
-  index_range group(std::int64_t i) const noexcept {
-    const std::int64_t all = request.extents[channel_axis()];
-    const std::int64_t each = (all - 1) / groups_of_image() + 1;
-    const std::int64_t first = i / groups_of_image() * all;
-    const std::int64_t begin = i % groups_of_image() * each;
-    return {first + std::min(begin, all), first + std::min(begin + each, all)};
-  }
   /// Counts the channels whose columns stay in a cache while all their bands are summed.
   std::int64_t cached_channels() const noexcept {
     constexpr std::int64_t cached = 512 * 1024;  // bytes
@@ -103,14 +90,6 @@ struct padded_sums {
     }
     return std::max<std::int64_t>(rest, 1);
   }
-  /// Keeps so many channels of one image.
-  void keep_channels(sum_request& part, std::int64_t count) const noexcept {
-    for (std::size_t i = 0; i < 2; ++i) {
-      const std::int64_t extent = i == channel_axis() ? count : 1;
-      part.extents[i] = part.moves.axes[i].extent = extent;
-    }
-  }
-
   /// Tells whether the plain sums are those of all positions, because whole rows are faster. Sums that accumulate would begin
   /// from these sums.
   bool sums_all_inside() const noexcept {
@@ -145,17 +124,6 @@ struct padded_sums {
       part.moves.destination_offset = wrapping_subtract(part.moves.destination_offset, before);
     }
     return part;
-  }
-
- private:
-  std::int64_t groups_of_image() const noexcept {
-    if (rank() == 1) return 1;
-    constexpr std::int64_t cached = 512 * 1024;  // bytes
-    std::int64_t rest = cached / request.sum.element_size;
-    for (std::size_t i = 2; i < request.moves.rank; ++i) {
-      rest /= std::max<std::int64_t>(request.moves.axes[i].extent, 1);
-    }
-    return rest == 0 ? 1 : (request.extents[channel_axis()] - 1) / rest + 1;
   }
 };
 static_assert(std::is_trivially_copyable_v<padded_sums>);
@@ -226,7 +194,6 @@ class padded_summer {
       if (is_in_[d] && (along_ == no_axis || longer(along_))) along_ = d;
     }
     choose_tile();
-    if (along_ == no_axis && sums_.rank() == 1 && !rows_.is_weighted()) return walk_line();
     walk(0);
   }
 
@@ -261,69 +228,8 @@ class padded_summer {
     }
   }
 
-  /// Walks the positions of the only axis. Neighbouring positions often have terms of neighbouring offsets. These positions
-  /// are summed at once, unless there are channels side by side.
-  void walk_line() noexcept {
-    const padded_sum_axis& axis = axes_[0];
-    constexpr std::int64_t many_channels = 16;
-    const bool has_channels = tile_.source_stride == how_.types.terms.size && tile_.extent >= many_channels;
-    for (std::int64_t q = region_[0].begin; q < region_[0].end;) {
-      take_terms(0, axis.terms_of(q));
-      std::int64_t count = 1;
-      if (!has_channels && lists_[0].has_all && lists_[0].count > 0) {
-        const std::int64_t limit = std::min(region_[0].end - q, rows_.most_elements());
-        count = std::min(limit, axis.positions_with_same_terms(terms_[0]));
-      }
-      if (count == 1) {
-        sum(1);
-      } else {
-        sum_line(count);
-      }
-      q += count;
-    }
-  }
-
-  /// Sums `count` neighbouring positions of the only axis, whose terms follow the directions in the list.
-  void sum_line(std::int64_t count) noexcept {
-    const padded_sum_axis& axis = axes_[0];
-    const offset_list& list = lists_[0];
-    const std::size_t terms = list.begins[list.count];
-    const auto term_count = static_cast<std::int64_t>(terms);
-    const bool is_mean = how_.by == fold_reduction::mean;
-    const accumulation& functions = functions_for(term_count);
-    const std::int64_t place =
-        wrapping_add(sums_.request.output_offset, wrapping_multiply(at_[0], axis.output_stride));
-    for_each_group(count, [&](const std::byte* source, std::byte* image, std::int64_t at_once) {
-      const auto choose_direction = [&](std::int64_t direction) {
-        rows_.set_steps({wrapping_multiply(direction, axis.size_stride), axis.output_stride},
-                        {tile_.source_stride, tile_.destination_stride});
-      };
-      choose_direction(1);
-      rows_.set_size(at_once, count);
-      rows_.begin(functions, image + place);
-      for (std::size_t t = 0; t < terms; ++t) {
-        choose_direction(list.directions[t]);
-        rows_.add(source, {&list.distances[t], 1}, weights_of_terms_, {});
-      }
-      rows_.finish(image + place, {is_mean ? term_count : 1, nullptr, true, is_mean});
-    });
-    choose_tile();
-  }
-
   const accumulation& functions_for(std::int64_t term_count) const noexcept {
     return sums_.sum != nullptr ? usable(*sums_.sum) : functions_of(how_, term_count);
-  }
-
-  /// Calls take(source, image, channels) for groups of channels, for sums of `count` positions each.
-  template <class Take>
-  void for_each_group(std::int64_t count, const Take& take) noexcept {
-    const std::int64_t all = tile_.extent;
-    const std::int64_t limit = rows_.most_elements() / count;
-    for (std::int64_t channel = channels_.begin, at_once = 0; channel < channels_.end; channel += at_once) {
-      at_once = std::min({channels_.end - channel, all - channel % all, limit});
-      const auto [from, at] = sums_.offsets_of(channel);
-      take(columns_ + wrapping_add(sums_.request.moves.source_offset, from), image_ + at, at_once);
-    }
   }
 
   /// Sums positions that lie a stride apart: with every step, each term comes from the next window.
@@ -371,10 +277,18 @@ class padded_summer {
     for (std::size_t d = 0; d < sums_.rank(); ++d) {
       place = wrapping_add(place, wrapping_multiply(at_[d], axes_[d].output_stride));
     }
-    for_each_group(count, [&](const std::byte* source, std::byte* image, std::int64_t at_once) {
-      std::byte* const to = image + place;
+    const std::int64_t all = tile_.extent;
+    const std::int64_t limit = rows_.most_elements() / count;
+    for (std::int64_t channel = channels_.begin, at_once = 0; channel < channels_.end; channel += at_once) {
+      at_once = std::min({channels_.end - channel, all - channel % all, limit});
+      const auto [from, at] = sums_.offsets_of(channel);
+      const std::byte* const source = columns_ + wrapping_add(sums_.request.moves.source_offset, from);
+      std::byte* const to = image_ + at + place;
       rows_.set_size(tile_is_row_ ? count : at_once, tile_is_row_ ? at_once : count);
-      if (term_count == 0) return rows_.clear(to);
+      if (term_count == 0) {
+        rows_.clear(to);
+        continue;
+      }
       rows_.begin(functions, to);
       const auto add = [&] { rows_.add(source, {offsets_, listed_}, weights_of_terms_, {}); };
       if (term_count <= std::int64_t{reduced_rows::most_terms}) {
@@ -383,7 +297,7 @@ class padded_summer {
         list_terms(taker(add));
       }
       rows_.finish(to, by_terms);
-    });
+    }
   }
 
   /// A taker calls a function that takes the listed terms. It is no template, so the terms are listed by one function.

@@ -192,7 +192,6 @@ class separate_windows {
   /// Sets positions to 0 that may have no term.
   void clear(std::byte* output) const noexcept {
     sum_image::box positions = image_.whole();
-    if (!has_long_runs()) return image_.clear(positions, output);
     for (std::size_t d = 0; d < parts_.spatial_axes(); ++d) {
       index_range& along = positions[2 + d];
       const index_range covered = parts_.axis(d).covered();
@@ -222,17 +221,6 @@ class separate_windows {
   }
 
  private:
-  /// Tells whether it takes less time to leave out the covered positions than to set them to 0, too.
-  bool has_long_runs() const noexcept {
-    for (std::size_t d = 0; d < parts_.spatial_axes(); ++d) {
-      const index_range covered = parts_.axis(d).covered();
-      const std::int64_t count = covered.end - covered.begin;
-      if (count == parts_.axis(d).extent) continue;
-      if (count == 0 || magnitude(image_.strides[2 + d]) < sum_costs::least_kept_run / count) return false;
-    }
-    return true;
-  }
-
   separate_parts parts_;
   sum_image image_;
   single_sums add_to_zero_;
