@@ -49,7 +49,7 @@ struct quotient {
 };
 
 /// The weights of rows of single terms. A row has one weight, a double, if `period` is 0, else the list of so many that
-/// list_weighing() has made. If rows are longer, lanes of any width divide it.
+/// list_weights() has made. If rows are longer, lanes of any width divide it.
 struct weight_list {
   const std::byte* first = nullptr;
   std::size_t period = 0;
@@ -79,9 +79,6 @@ struct accumulation {
   void (*add_single)(std::byte* row, const single_terms_of_rows&);
   /// Makes accumulators 0, or, for a first term, what changes no sum: -0 in floating point.
   void (*fill)(std::byte* row, std::size_t count, beginning from);
-  /// Makes a list for weigh() as list_weights() does. A list for pairs of terms has the weights of all even places, then those
-  /// of the odd ones.
-  bool (*list_weighing)(double* weights, std::size_t count, std::size_t period);
   /// Accumulators that have room in accumulators_bytes.
   std::size_t most;
   std::size_t weight_size;     ///< of a weight in a list, bytes

@@ -126,8 +126,7 @@ class piece_weigher {
         continue;
       }
       all = used_;
-      const std::size_t places = chosen_period_ + chosen_period_ % 2;  // list_pairs() fills both halves
-      const std::size_t bytes = chosen_period_ == 0 ? sizeof(double) : places * all->weight_size;
+      const std::size_t bytes = chosen_period_ == 0 ? sizeof(double) : chosen_period_ * all->weight_size;
       const std::size_t step = (bytes + kept_alignment - 1) / kept_alignment * kept_alignment;
       if (step > static_cast<std::size_t>(most_kept_bytes / lists)) return;
       std::memcpy(kept_ + static_cast<std::size_t>(number) * step, chosen_, bytes);
@@ -236,10 +235,10 @@ class piece_weigher {
   void use_weights(std::size_t count, std::size_t period) noexcept {
     if (exact_ != nullptr) {
       std::copy_n(weights_, period, listed_weights_);
-      if (exact_->list_weighing(listed_weights_, count, period)) return use(*exact_, count);
+      if (exact_->list_weights(listed_weights_, count, period)) return use(*exact_, count);
     }
     std::copy_n(weights_, period, listed_weights_);
-    if (row_ != nullptr) functions_.list_weighing(listed_weights_, count, period);
+    if (row_ != nullptr) functions_.list_weights(listed_weights_, count, period);
     use(functions_, count);
   }
   void use(const accumulation& functions, std::size_t count) noexcept {
