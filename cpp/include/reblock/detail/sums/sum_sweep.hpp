@@ -101,7 +101,6 @@ class sum_sweep {
   bool clears_ = false;                         ///< whether sums are set to 0 first
   bool in_any_order_ = false;                   ///< whether sums do not depend on the order of their terms
   std::array<std::int64_t, 2> column_strides_;  ///< of n and c, bytes
-  std::int64_t source_run_ = 0;                 ///< of the columns
   std::int64_t column_offset_ = 0;              ///< of the first element, bytes
   std::int64_t output_offset_ = 0;              ///< of the image in the output, bytes
   axis_values output_strides_;                  ///< of n, c and the spatial axes, bytes

@@ -29,7 +29,6 @@ class sweep_cost {
   /// Returns cycles.
   [[gnu::noinline]] double cycles() noexcept {
     for (std::size_t i = 0; i < sweep_.places_.size(); ++i) count_boxes(i);
-    in_.source_run = sweep_.source_run_;
     for (std::size_t i = 0; i < 2; ++i) {
       in_.add({sweep_.chunk_.box[i], sweep_.column_strides_[i], buffer_[i].stride});
     }

@@ -171,7 +171,6 @@ class sweep_runner {
   [[gnu::noinline]] void bring_part(const axis_values& rest, const std::byte* columns) noexcept {
     layout moves;
     moves.source_offset = sweep_.column_offset_;
-    moves.source_run = sweep_.source_run_;
     const auto skip = [&](std::int64_t index, std::int64_t stride) {
       moves.source_offset = wrapping_add(moves.source_offset, wrapping_multiply(index, stride));
     };

@@ -91,7 +91,6 @@ inline sum_sweep::sum_sweep(const sum_request& sums, const sum_functions& sum) n
   const layout& moves = sums.moves;
   const std::size_t spatial = spatial_axes();
   column_offset_ = moves.source_offset;
-  source_run_ = moves.source_run;
   for (std::size_t i = 0; i < 2; ++i) column_strides_[i] = moves.axes[i].source_stride;
   for (std::size_t d = 0; d < spatial; ++d) {
     axes_[d] = sweep_axis::of(moves.axes[2 + d], moves.axes[2 + spatial + d], -moves.bounds[d].offset,
