@@ -130,6 +130,39 @@ TEST_CASE_TEMPLATE("a mean whose weights are too small is 0", T, float16, bfloat
   }
 }
 
+TEST_CASE("elements without terms keep all their digits when weighted sums accumulate") {
+  std::mt19937 random(3);
+  const std::vector<double> along_height{1};
+  const std::vector<double> along_width{1, 0.5, 1};
+  int without_terms = 0;
+  for (int i = 0; i < 300; ++i) {
+    const window w{.sizes = {1, 3},
+                   .strides = {draw(random, 1, 3), draw(random, 1, 6)},
+                   .dilations = {1, draw(random, 1, 2)},
+                   .start_padding = draw(random, 0, 2),
+                   .end_padding = draw(random, 0, 2),
+                   .padding_mode = test::flip_coin(random) ? padding_mode::edge : padding_mode::constant};
+    const axis_values extents{2, 2, 3, draw(random, 7, 40)};
+    const axis_values shape = unfold_extents(extents, w);
+    const auto count = static_cast<std::size_t>(oracle::volume(extents));
+    const std::vector<std::int64_t> columns(static_cast<std::size_t>(oracle::volume(shape)), 4);
+    axis_values strides{shape[1] * shape[2], shape[2], 1};
+    if (test::flip_coin(random)) strides = {shape[1] * shape[2], 1, shape[1]};
+    const tensor_view<const std::int64_t> terms(columns.data(), shape, strides);
+    std::vector<std::int64_t> sums(count);
+    fold(terms, tensor_view<std::int64_t>(sums.data(), extents), w);
+    constexpr std::int64_t held = (std::int64_t{1} << 60) + 1;  // no double has this value
+    std::vector<std::int64_t> image(count, held);
+    fold(terms, tensor_view<std::int64_t>(image.data(), extents), w,
+         {.accumulate = true, .weights = {along_height, along_width}});
+    for (std::size_t k = 0; k < count; ++k) {
+      CHECK((sums[k] != 0 || image[k] == held));
+      without_terms += sums[k] == 0 ? 1 : 0;
+    }
+  }
+  CHECK(without_terms > 1000);
+}
+
 TEST_CASE("options that do not fit are refused, and nothing is written") {
   const float columns[16] = {};
   float image[9];

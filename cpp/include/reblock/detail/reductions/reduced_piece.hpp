@@ -58,7 +58,7 @@ class reduced_piece {
   /// are faster without masks.
   static bool may_mask(const reducer& how, std::int64_t terms, std::int64_t row) noexcept {
     return (how.by == fold_reduction::mean || !how.weights.empty()) && how.types.convert == nullptr &&
-           terms <= std::int64_t{most_terms} && row >= 4 && row <= most_masked_row;
+           how.holds_values() && terms <= std::int64_t{most_terms} && row >= 4 && row <= most_masked_row;
   }
   /// Adds the axis along which the masks of terms change. Its terms are contiguous.
   void add(const axis& row, const masks& of_terms) noexcept {

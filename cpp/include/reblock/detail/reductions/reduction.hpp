@@ -74,6 +74,11 @@ struct reducer {
   /// The largest weight, if all weights are small integers, else the largest number.
   double largest_weight = std::numeric_limits<double>::max();
 
+  /// Tells whether accumulators hold every value of the output, so that a position without terms keeps its value even if it is
+  /// summed like others. Weighted integers of 8 bytes are added in double, which has fewer digits.
+  constexpr bool holds_values() const noexcept {
+    return !accumulates || weights.empty() || !is_integer(types.results.part) || types.results.size < 8;
+  }
   /// Tells whether weights that add up to `sum` make a mean. Else the mean is 0.
   constexpr bool makes_mean(double sum) const noexcept {
     return sum >= two_to_the(-exponent_of_means(types.results.part));
