@@ -214,6 +214,11 @@ struct sum_costs {
   static constexpr double added_byte = 0.1;
   /// Bytes from row to row of an image: of nearer rows, those without terms are summed as well.
   static constexpr std::int64_t least_row_apart = 128;
+  /// Single terms are added to an image by way of a buffer if runs of the image have at least so many bytes.
+  static constexpr std::int64_t least_accumulated_run = 32;
+  /// Cycles that a byte of an image outside of the caches takes longer if terms are added in another way, which does not ask
+  /// for the image's lines.
+  static constexpr double asked_byte = 0.2;
   /// Single terms get their weights after they have moved if the image has rows of so many bytes.
   static constexpr std::int64_t least_weighed_row = 32;
   /// Sums that read the columns in their own order: a row, rows that wait for those before them, a byte of a row, rows that

@@ -63,6 +63,7 @@ struct sum_request {
   padding_mode mode = padding_mode::constant;
   /// How terms become results other than plain sums. It must outlive the plan, which may fill in its functions.
   reducer* reduce = nullptr;
+  const reduction_ways* ways = nullptr;  ///< as in reduction
 };
 
 /// Bytes of the largest element that a padding value may have.

@@ -18,6 +18,7 @@
 #include <reblock/detail/moves/split_windows.hpp>
 #include <reblock/detail/moves/window_plan.hpp>
 #include <reblock/detail/reductions/weighed_terms.hpp>
+#include <reblock/detail/sums/accumulated_move.hpp>
 #include <reblock/detail/sums/gather.hpp>
 #include <reblock/detail/sums/padded_sums.hpp>
 #include <reblock/detail/sums/run_padded_sums.hpp>
@@ -89,6 +90,11 @@ REBLOCK_ENGINE_FUNCTION void run_planned(const single_terms& terms, const run_re
 REBLOCK_ENGINE_FUNCTION void run_planned(const separate_windows& windows, const run_request& how) noexcept {
   windows.clear(how.destination);
   windows.for_each_part([&](const single_terms& part, const axis_values&) { run_planned(part, how); });
+}
+
+REBLOCK_ENGINE_FUNCTION void run_planned(const accumulated_windows& windows,
+                                         const run_request& how) noexcept {
+  windows.for_each_part([&](const accumulated_move& part) { run_way(part, how); });
 }
 
 REBLOCK_ENGINE_FUNCTION void run_planned(const weighed_windows& weighed, const run_request& how) noexcept {

@@ -87,8 +87,9 @@ REBLOCK_ENGINE_FUNCTION [[gnu::noinline]] status plan_fold(const window_call& ca
   if (!fits) return fits;
   const bool is_sum =
       how.by == fold_reduction::sum && how.weights.empty() && how.types.terms == how.types.results;
-  const sum_request request = geometry->sums(columns.strides_in_bytes(), output.strides_in_bytes(), call.sum,
-                                             call.options, is_sum ? nullptr : &how);
+  sum_request request = geometry->sums(columns.strides_in_bytes(), output.strides_in_bytes(), call.sum,
+                                       call.options, is_sum ? nullptr : &how);
+  request.ways = call.types.ways;
   engine::plan_sums(room, &request);
   return success{};
 }

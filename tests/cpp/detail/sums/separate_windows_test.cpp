@@ -11,6 +11,7 @@
 
 #include <reblock/detail/executor_reference.hpp>
 #include <reblock/detail/layout.hpp>
+#include <reblock/detail/sums/accumulated_move.hpp>
 #include <reblock/detail/sums/separate_windows.hpp>
 #include <reblock/detail/sums/single_terms.hpp>
 #include <reblock/detail/sums/sum_image.hpp>
@@ -183,7 +184,7 @@ void check_separate(unsigned seed, int& found, bool add_on_the_way) {
   CHECK(all.image == all.expected);
 }
 
-/// Adds the terms of separate windows to an image.
+/// Adds the terms of separate windows to an image, whatever this costs.
 template <class T>
 void check_accumulated(unsigned seed, int& found) {
   std::mt19937 random(seed);
@@ -193,9 +194,14 @@ void check_accumulated(unsigned seed, int& found) {
   ++found;
   sums.accumulates = true;
   summed_windows<T> all(random, drawn, true);
-  test::backward_executor executor{static_cast<std::size_t>(draw(random, 1, 4))};
-  operation(sums).run(all.columns.first(), all.image.first(), executor);
+  accumulated_windows(sums, test::functions_for<T>()).for_each_part([&](const accumulated_move& part) {
+    part.run(all.columns.first(), all.image.first());
+  });
   CHECK(all.image == all.expected);
+  summed_windows<T> again(random, drawn, true);
+  test::backward_executor executor{static_cast<std::size_t>(draw(random, 1, 4))};
+  operation(sums).run(again.columns.first(), again.image.first(), executor);
+  CHECK(again.image == again.expected);
 }
 
 TEST_CASE("the terms of windows that share no position are added to an image") {

@@ -19,16 +19,20 @@
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
+/// Plans sums of separate windows onto an image in `operation`.
+REBLOCK_ENGINE_FUNCTION double place_accumulated(void* operation, const sum_request& request,
+                                                 const sum_functions& sum) noexcept;
 /// Plans a reduction of fold in `operation`.
 REBLOCK_ENGINE_FUNCTION void place_reduction(void* operation, const sum_request& request) noexcept;
 
 /// It is a template, so only calls with options compile the functions.
 template <class = void>
-[[gnu::visibility("hidden")]] inline constexpr reduction_ways ways_of_reductions{place_reduction,
-                                                                                 reduce_piece};
+[[gnu::visibility("hidden")]] inline constexpr reduction_ways ways_of_reductions{
+    place_reduction, place_accumulated, reduce_piece};
 
 #if defined(REBLOCK_COMPILED)
 
+inline const reduction_ways& ways_of(const sum_request&) noexcept { return ways_of_reductions<>; }
 /// Fills in what a reduction does not have yet.
 inline void complete(reduction& types) noexcept {
   if (types.functions != nullptr) return;
@@ -45,6 +49,7 @@ constexpr reduction reduction_of() noexcept {
   return {format_of<In>(), format_of<T>(), &reduction_functions_of<part>, conversion_of<In, T>(),
           &ways_of_reductions<>};
 }
+inline const reduction_ways& ways_of(const sum_request& request) noexcept { return *request.ways; }
 inline void complete(reduction&) noexcept {}
 
 #endif

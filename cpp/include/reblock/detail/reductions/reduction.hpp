@@ -34,13 +34,16 @@ constexpr element_format format_of() noexcept {
 struct reduction_functions;
 using conversion_of_terms = void (*)(const std::byte* terms, std::byte* converted, std::size_t count);
 
+struct sum_functions;
 struct sum_request;
 class reduced_piece;
 
-/// The functions that plan and run reductions. Calls with options hand them in, so programs without
+/// The functions that plan and run reductions, and sums onto an image. Calls with options hand them in, so programs without
 /// options do not compile them.
 struct reduction_ways {
   void (*plan)(void* operation, const sum_request& request) noexcept;
+  /// Plans sums of separate windows onto an image, and returns their cost in cycles.
+  double (*plan_accumulated)(void* operation, const sum_request& request, const sum_functions& sum) noexcept;
   void (*reduce)(reduced_piece& piece, const std::byte* source, std::byte* destination) noexcept;
 };
 

@@ -15,7 +15,9 @@
 #include <reblock/detail/moves/added_zero.hpp>
 #include <reblock/detail/moves/move_plan.hpp>
 #include <reblock/detail/place_plan.hpp>
+#include <reblock/detail/reductions/find_reduction.hpp>
 #include <reblock/detail/simplify.hpp>
+#include <reblock/detail/sums/accumulated_move.hpp>
 #include <reblock/detail/sums/gather.hpp>
 #include <reblock/detail/sums/padded_sums.hpp>
 #include <reblock/detail/sums/scatter.hpp>
@@ -69,11 +71,11 @@ REBLOCK_ENGINE_FUNCTION [[gnu::noinline]] void place_overlapping(void* room, con
   }
 }
 
-/// Plans a fold whose windows share no position, if it is one and sums begin from 0. Returns the cost in cycles, or infinity.
+/// Plans a fold whose windows share no position, if it is one. Returns the cost in cycles, or infinity.
 REBLOCK_ENGINE_FUNCTION [[gnu::noinline]] double place_separate(void* room, const sum_request& request,
                                                                 const sum_functions& sum) noexcept {
-  if (request.accumulates || !separate_windows::can_make(request))
-    return std::numeric_limits<double>::infinity();
+  if (!separate_windows::can_make(request)) return std::numeric_limits<double>::infinity();
+  if (request.accumulates) return ways_of(request).plan_accumulated(room, request, sum);
   return place<separate_windows>(room, request, &sum).cost();
 }
 
@@ -92,6 +94,12 @@ REBLOCK_ENGINE_FUNCTION void place_sums(void* room, const sum_request& request,
   } else {
     place_overlapping(room, request, sum, place_separate(room, request, sum));
   }
+}
+
+/// Plans sums of windows that share no position onto an image. Returns the cost in cycles.
+REBLOCK_ENGINE_DEFINITION double place_accumulated(void* room, const sum_request& request,
+                                                   const sum_functions& sum) noexcept {
+  return place<accumulated_windows>(room, request, sum).cost();
 }
 
 }  // namespace reblock::inline REBLOCK_NAMESPACE::detail
