@@ -108,6 +108,31 @@ TEST_CASE("inner positions have no terms from the padding") {
   }
 }
 
+TEST_CASE("positions that are summed at once have the same terms, of neighbouring offsets") {
+  int several = 0;
+  for (const unsigned seed : test::seeds(40'000, 4000)) {
+    INFO("seed ", seed);
+    std::mt19937 random(seed);
+    const padded_sum_axis axis = draw_axis(random);
+    for (std::int64_t q = 0; q < axis.image.extent; ++q) {
+      const position_terms all = axis.terms_of(q);
+      offset_list list;
+      axis.list(all, list);
+      if (!list.has_all || list.count == 0) continue;
+      const std::int64_t count = axis.positions_with_same_terms(all);
+      several += count > 1 ? 1 : 0;
+      std::vector<term> expected = terms_at(axis, q);
+      REQUIRE(expected.size() == list.begins[list.count]);
+      for (std::int64_t i = 0; i < count; ++i) {
+        INFO("position ", q, " and the next ", i);
+        CHECK(terms_at(axis, q + i) == expected);
+        for (std::size_t t = 0; t < expected.size(); ++t) expected[t].offset += list.directions[t];
+      }
+    }
+  }
+  CHECK(several >= 100);
+}
+
 TEST_CASE("inner positions that are summed at once have terms of the same offsets, of neighbouring windows") {
   int several = 0;
   for (const unsigned seed : test::seeds(20'000, 2000)) {

@@ -27,6 +27,7 @@ struct image_terms {
   std::int64_t offset = 0;
   std::int64_t window = 0;
   std::int64_t count = 0;
+  std::int64_t direction = 1;  ///< 1 or -1: where the padded position of the next position is
 };
 
 /// All terms that a position of one axis has.
@@ -41,6 +42,7 @@ struct position_terms {
 struct terms_of_offset {
   std::size_t count = 0;
   std::array<std::int64_t, most_images> windows;
+  std::array<std::int64_t, most_images> directions;  ///< of the padded positions
 };
 
 /// An offset_list has the terms of a position of one axis, as distances in bytes from the columns' first element along the
@@ -53,6 +55,7 @@ struct offset_list {
   std::array<std::int64_t, most_terms> offsets;
   std::array<std::size_t, most_terms + 1> begins;  ///< where the terms of an offset begin
   std::array<std::int64_t, most_terms> distances;
+  std::array<std::int64_t, most_terms> directions;  ///< of the padded positions
 };
 
 /// A padded_sum_axis describes one spatial axis. Window l adds its term of offset o to the padded position
@@ -135,6 +138,47 @@ struct padded_sum_axis {
     return count;
   }
 
+  /// Returns how many positions from that of `all` on have the same terms, each with its offset one further, or one back, from
+  /// position to position. Their order stays. Returns 1 if that is not known.
+  constexpr std::int64_t positions_with_same_terms(const position_terms& all) const noexcept {
+    const std::int64_t q = all.position;
+    const std::int64_t period = image.period();
+    // Only then each padded position has terms.
+    const bool has_no_gaps = dilation == 1 && size >= stride;
+    // At both ends, a reflection is the position itself.
+    if (!all.is_listed || !has_no_gaps || period == 0 || q == 0 || q >= image.extent - 1) return 1;
+    std::int64_t count = image.extent - 1 - q;
+    const auto keep = [&](std::int64_t limit) { count = std::min(count, limit); };
+    if (q < first) keep(first - q);  // there, its own terms begin
+    // until the padding has a further position
+    for (const auto& [begin, end] : {index_range{first, std::min<std::int64_t>(last(), -1)},
+                                     index_range{std::max(first, image.extent), last()}}) {
+      if (begin > end) continue;
+      keep(period - floor_modulo(q - begin, period));
+      keep(period - floor_modulo(end - image.mirrored(q), period));
+    }
+    for (std::size_t i = 0; i < all.count; ++i) {
+      const image_terms& terms = all.images[i];
+      const std::int64_t last_offset = terms.offset + (terms.count - 1) * stride;
+      const std::int64_t last_window = terms.window - (terms.count - 1);
+      if (terms.direction > 0) {
+        keep(size - last_offset);
+        if (terms.window + 1 < windows) keep(stride - terms.offset);
+      } else {
+        keep(terms.offset + 1);
+        if (last_window > 0) keep(last_offset + stride - size + 1);
+      }
+      for (std::size_t k = 0; k < all.count && terms.direction > 0; ++k) {
+        if (all.images[k].direction > 0) continue;
+        // They come closer by two. Of equal offsets, the first image's comes first.
+        const std::int64_t apart = floor_modulo(all.images[k].offset - terms.offset, stride);
+        if (i < k) keep(apart / 2 + 1);
+        if (i > k) keep((apart == 0 ? stride - 1 : apart - 1) / 2 + 1);
+      }
+    }
+    return std::max<std::int64_t>(count, 1);
+  }
+
   /// Calls visit(o, windows) for each offset o that adds to a position, in ascending order.
   template <class Visit>
   constexpr void for_each_offset(const position_terms& all, const Visit& visit) const {
@@ -161,8 +205,9 @@ struct padded_sum_axis {
       found.count = 0;
       for (std::size_t i = 0; i < all.count; ++i) {
         if (next[i].count == 0 || next[i].offset != o) continue;
-        found.windows[found.count++] = next[i].window;
-        next[i] = {o + cycle, next[i].window - advance, next[i].count - 1};
+        found.windows[found.count] = next[i].window;
+        found.directions[found.count++] = next[i].direction;
+        next[i] = {o + cycle, next[i].window - advance, next[i].count - 1, next[i].direction};
       }
       visit(o, std::as_const(found));
     }
@@ -180,6 +225,7 @@ struct padded_sum_axis {
       if (!to.has_all) return;
       const std::int64_t first_distance = wrapping_multiply(o, size_stride);
       for (std::size_t i = 0; i < terms.count; ++i) {
+        to.directions[used] = terms.directions[i];
         to.distances[used++] =
             wrapping_add(first_distance, wrapping_multiply(terms.windows[i], window_stride));
       }
@@ -222,7 +268,8 @@ struct padded_sum_axis {
   }
 
   /// Adds the terms through padded position p.
-  constexpr void add_image(position_terms& all, std::int64_t position) const noexcept {
+  constexpr void add_image(position_terms& all, std::int64_t position,
+                           std::int64_t direction = 1) const noexcept {
     image_terms found;
     if (!find_first(position - first, found)) return;
     const std::int64_t skipped =
@@ -235,7 +282,7 @@ struct padded_sum_axis {
       return;
     }
     all.images[all.count++] = {found.offset + skipped * cycle, found.window - skipped * advance,
-                               end - skipped};
+                               end - skipped, direction};
   }
 
   /// Adds the terms through the padded positions from `begin` to `end` that stand for the position. `edge` is the
@@ -264,7 +311,7 @@ struct padded_sum_axis {
     if (own == mirrored) mirrored = end + 1;
     while (all.is_listed && (own <= end || mirrored <= end)) {
       std::int64_t& least = own < mirrored ? own : mirrored;
-      add_image(all, least);
+      add_image(all, least, own < mirrored ? 1 : -1);
       least = least <= end - period ? least + period : end + 1;
     }
   }

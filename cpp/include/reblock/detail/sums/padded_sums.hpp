@@ -194,6 +194,7 @@ class padded_summer {
       if (is_in_[d] && (along_ == no_axis || longer(along_))) along_ = d;
     }
     choose_tile();
+    if (along_ == no_axis && sums_.rank() == 1 && !rows_.is_weighted()) return walk_line();
     walk(0);
   }
 
@@ -228,8 +229,69 @@ class padded_summer {
     }
   }
 
+  /// Walks the positions of the only axis. Neighbouring positions often have terms of neighbouring offsets. These positions
+  /// are summed at once, unless there are channels side by side.
+  void walk_line() noexcept {
+    const padded_sum_axis& axis = axes_[0];
+    constexpr std::int64_t many_channels = 16;
+    const bool has_channels = tile_.source_stride == how_.types.terms.size && tile_.extent >= many_channels;
+    for (std::int64_t q = region_[0].begin; q < region_[0].end;) {
+      take_terms(0, axis.terms_of(q));
+      std::int64_t count = 1;
+      if (!has_channels && lists_[0].has_all && lists_[0].count > 0) {
+        const std::int64_t limit = std::min(region_[0].end - q, rows_.most_elements());
+        count = std::min(limit, axis.positions_with_same_terms(terms_[0]));
+      }
+      if (count == 1) {
+        sum(1);
+      } else {
+        sum_line(count);
+      }
+      q += count;
+    }
+  }
+
+  /// Sums `count` neighbouring positions of the only axis, whose terms follow the directions in the list.
+  void sum_line(std::int64_t count) noexcept {
+    const padded_sum_axis& axis = axes_[0];
+    const offset_list& list = lists_[0];
+    const std::size_t terms = list.begins[list.count];
+    const auto term_count = static_cast<std::int64_t>(terms);
+    const bool is_mean = how_.by == fold_reduction::mean;
+    const accumulation& functions = functions_for(term_count);
+    const std::int64_t place =
+        wrapping_add(sums_.request.output_offset, wrapping_multiply(at_[0], axis.output_stride));
+    for_each_group(count, [&](const std::byte* source, std::byte* image, std::int64_t at_once) {
+      const auto choose_direction = [&](std::int64_t direction) {
+        rows_.set_steps({wrapping_multiply(direction, axis.size_stride), axis.output_stride},
+                        {tile_.source_stride, tile_.destination_stride});
+      };
+      choose_direction(1);
+      rows_.set_size(at_once, count);
+      rows_.begin(functions, image + place);
+      for (std::size_t t = 0; t < terms; ++t) {
+        choose_direction(list.directions[t]);
+        rows_.add(source, {&list.distances[t], 1}, weights_of_terms_, {});
+      }
+      rows_.finish(image + place, {is_mean ? term_count : 1, nullptr, true, is_mean});
+    });
+    choose_tile();
+  }
+
   const accumulation& functions_for(std::int64_t term_count) const noexcept {
     return sums_.sum != nullptr ? usable(*sums_.sum) : functions_of(how_, term_count);
+  }
+
+  /// Calls take(source, image, channels) for groups of channels, for sums of `count` positions each.
+  template <class Take>
+  void for_each_group(std::int64_t count, const Take& take) noexcept {
+    const std::int64_t all = tile_.extent;
+    const std::int64_t limit = rows_.most_elements() / count;
+    for (std::int64_t channel = channels_.begin, at_once = 0; channel < channels_.end; channel += at_once) {
+      at_once = std::min({channels_.end - channel, all - channel % all, limit});
+      const auto [from, at] = sums_.offsets_of(channel);
+      take(columns_ + wrapping_add(sums_.request.moves.source_offset, from), image_ + at, at_once);
+    }
   }
 
   /// Sums positions that lie a stride apart: with every step, each term comes from the next window.
@@ -277,18 +339,10 @@ class padded_summer {
     for (std::size_t d = 0; d < sums_.rank(); ++d) {
       place = wrapping_add(place, wrapping_multiply(at_[d], axes_[d].output_stride));
     }
-    const std::int64_t all = tile_.extent;
-    const std::int64_t limit = rows_.most_elements() / count;
-    for (std::int64_t channel = channels_.begin, at_once = 0; channel < channels_.end; channel += at_once) {
-      at_once = std::min({channels_.end - channel, all - channel % all, limit});
-      const auto [from, at] = sums_.offsets_of(channel);
-      const std::byte* const source = columns_ + wrapping_add(sums_.request.moves.source_offset, from);
-      std::byte* const to = image_ + at + place;
+    for_each_group(count, [&](const std::byte* source, std::byte* image, std::int64_t at_once) {
+      std::byte* const to = image + place;
       rows_.set_size(tile_is_row_ ? count : at_once, tile_is_row_ ? at_once : count);
-      if (term_count == 0) {
-        rows_.clear(to);
-        continue;
-      }
+      if (term_count == 0) return rows_.clear(to);
       rows_.begin(functions, to);
       const auto add = [&] { rows_.add(source, {offsets_, listed_}, weights_of_terms_, {}); };
       if (term_count <= std::int64_t{reduced_rows::most_terms}) {
@@ -297,7 +351,7 @@ class padded_summer {
         list_terms(taker(add));
       }
       rows_.finish(to, by_terms);
-    }
+    });
   }
 
   /// A taker calls a function that takes the listed terms. It is no template, so the terms are listed by one function.
