@@ -201,6 +201,8 @@ struct sum_costs {
   /// rows have so many bytes.
   static constexpr std::int64_t least_joined_run = 6;
   static constexpr std::int64_t least_phase = 16;
+  /// Rows of fewer bytes are made along channels.
+  static constexpr std::int64_t least_row = 32;
   /// Rows of at least so many bytes are summed one by one, shorter ones four at a time. Four rows share their masks.
   static constexpr std::size_t long_row = 128;
   static constexpr std::size_t long_masked_row = 256;
@@ -210,6 +212,14 @@ struct sum_costs {
   static constexpr double call = 770;
   static constexpr double read_run = 7;
   static constexpr double written_run = 1.5;
+  /// To transpose an element takes so many times as long if no square fits. An element that moves alone takes as long as so
+  /// many bytes.
+  static constexpr double short_row = 1.5;
+  static constexpr double single_element = 3;
+  /// A sweep plans a chunk whose estimate is below so many times the least one.
+  static constexpr double planned_chunks = 2;
+  /// Bytes of a run of the image or of the columns up to which a chunk may grow along it first.
+  static constexpr std::int64_t first_run = 256;
   /// Cycles of a byte of a single term that becomes a sum after it has moved.
   static constexpr double added_byte = 0.1;
   /// Bytes from row to row of an image: of nearer rows, those without terms are summed as well.
@@ -251,6 +261,13 @@ struct sum_costs {
   /// Sums of chunks whose rows are no runs: an element, and each of its terms.
   static constexpr double swept_element = 5;
   static constexpr double swept_element_term = 1;
+  /// A line of the columns that comes into a buffer from the second level of the caches, or from farther away. Of runs that
+  /// follow each other within so many bytes, and behind the first line of a run, processors predict lines: they take this
+  /// part of the time.
+  static constexpr double near_line = 2;
+  static constexpr double far_line = 7;
+  static constexpr std::int64_t most_followed = 1024;
+  static constexpr double predicted_line = 0.4;
 };
 
 }  // namespace reblock::inline REBLOCK_NAMESPACE::detail

@@ -89,6 +89,7 @@ class sum_sweep {
   bool keeps_order(const sum_request& sums) const noexcept;
   void walk_axes(std::size_t mask) noexcept;
   bool should_be_apart(const sweep_axis& axis) const noexcept;
+  bool has_short_rows() const noexcept;
   double buffer_bytes(const sweep_chunk& chunk) const noexcept;
   std::int64_t lay_out(chunk_buffer& buffer) const noexcept;
   bool fits(const sweep_chunk& chunk, double bytes) const noexcept;
@@ -159,7 +160,21 @@ inline void sum_sweep::walk_axes(std::size_t mask) noexcept {
     axes_[d].is_apart = order_[inner] == 2 + d && !axes_[d].is_walked && should_be_apart(axes_[d]);
   }
   copies_ = is_walked(order_[inner]) || output_strides_[order_[inner]] != element_size_ ||
-            (order_[inner] >= 2 && axes_[order_[inner] - 2].is_apart);
+            (order_[inner] >= 2 && axes_[order_[inner] - 2].is_apart) ||
+            (!begins_from_image_ && has_short_rows());
+}
+
+/// Tells whether the image has rows that are short, and longer in a buffer.
+inline bool sum_sweep::has_short_rows() const noexcept {
+  std::int64_t run = element_size_;
+  for (std::size_t k = 0; k < places_.size() && run < sum_costs::least_row; ++k) {
+    const std::size_t i = order_[k];
+    if (extent(i) == 1) continue;
+    if (is_walked(i)) return false;
+    if (output_strides_[i] != run) return true;
+    run *= extent(i);
+  }
+  return false;
 }
 
 /// Tells whether the phases of the image's innermost axis should have rows of their own: it takes long to bring short runs

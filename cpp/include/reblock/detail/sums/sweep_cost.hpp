@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
 #include <reblock/detail/checked.hpp>
 #include <reblock/detail/configuration.hpp>
@@ -24,7 +25,10 @@ namespace reblock::inline REBLOCK_NAMESPACE::detail {
 /// the sums are right.
 class sweep_cost {
  public:
-  explicit sweep_cost(const sum_sweep& sweep) noexcept : sweep_(sweep) { sweep.lay_out(buffer_); }
+  /// The columns have `columns` bytes.
+  sweep_cost(const sum_sweep& sweep, double columns) noexcept : sweep_(sweep), columns_(columns) {
+    sweep.lay_out(buffer_);
+  }
 
   /// Returns cycles.
   [[gnu::noinline]] double cycles() noexcept {
@@ -40,9 +44,14 @@ class sweep_cost {
       }
     }
     double cost = chunks_ * (moves(in_, buffered_side::destination) * moved_ + sums());
+    fetched_ = chunks_ * moved_ * lines();
     if (sweep_.copies_) cost += boxes_ * moves(out(), buffered_side::source);
     return cost + boxes_ * sum_costs::swept_box + sum_costs::swept_plan;
   }
+
+  /// Returns the cycles in which lines of the columns come into the first-level cache, in addition. Other ways to sum also
+  /// read the columns, so these cycles only compare sweeps.
+  double fetched() const noexcept { return fetched_; }
 
  private:
   const sweep_axis& axis_of(std::size_t i) const noexcept { return sweep_.axes_[i - 2]; }
@@ -95,6 +104,37 @@ class sweep_cost {
   double moves(const layout& some, buffered_side side) const noexcept {
     staged_move blocks;
     return plan_unbounded(blocks, some, sweep_.element_size_, side);
+  }
+
+  /// Estimates the cycles in which the lines of a chunk come into the first-level cache. The costs of moves into a buffer
+  /// assume that they are there.
+  double lines() const noexcept {
+    const double each_first =
+        columns_ > cache_sizes::second_level ? sum_costs::far_line : sum_costs::near_line;
+    if (columns_ <= cache_sizes::both_sides) return 0;
+    std::int64_t run = sweep_.element_size_;
+    double bytes = static_cast<double>(run);
+    std::int64_t next = std::numeric_limits<std::int64_t>::max();  // bytes from run to run
+    for (bool grows = true; grows;) {
+      grows = false;
+      next = std::numeric_limits<std::int64_t>::max();
+      for (std::size_t i = 0; i < in_.rank; ++i) {
+        const layout_axis& axis = in_.axes[i];
+        const std::int64_t step = magnitude(axis.source_stride);
+        if (axis.extent > 1 && step > run) next = std::min(next, step);
+        if (axis.extent <= 1 || step != run) continue;
+        run = wrapping_multiply(run, axis.extent);
+        grows = true;
+      }
+    }
+    for (std::size_t i = 0; i < in_.rank; ++i) bytes *= static_cast<double>(in_.axes[i].extent);
+    const auto line = static_cast<double>(cache_sizes::line);
+    const double all = bytes / static_cast<double>(run);
+    const bool follow = next <= sum_costs::most_followed;
+    double of_run = (static_cast<double>(run) + line - 1) / line;
+    if (follow) of_run = std::min(of_run, static_cast<double>(next) / line);
+    const double first = follow ? 0 : std::min(of_run, 2 - 1 / line);
+    return all * (first * each_first + (of_run - first) * each_first * sum_costs::predicted_line);
   }
 
   /// Returns the cycles of the sums of a chunk.
@@ -157,6 +197,8 @@ class sweep_cost {
   }
 
   const sum_sweep& sweep_;
+  double columns_;
+  double fetched_ = 0;
   chunk_buffer buffer_;
   layout in_;  ///< moves of a chunk into the buffer
   double boxes_ = 1;

@@ -56,9 +56,7 @@ class sweep_runner {
     if (sweep_.copies_) {
       copy_sums(columns, image);
     } else {
-      const target to{image, sweep_.output_strides_, 0};
-      if (sweep_.clears_) clear(to);
-      add_along(2, columns, to);
+      add_to_image(columns, {image, sweep_.output_strides_, 0});
     }
   }
 
@@ -102,6 +100,29 @@ class sweep_runner {
     const std::int64_t origin = own.first - axis.halo;
     own.windows.begin = std::clamp<std::int64_t>(origin, 0, axis.windows);
     own.windows.end = std::clamp<std::int64_t>(own.first + own.count, own.windows.begin, axis.windows);
+  }
+
+  /// Adds all terms of a box to the image, which has any values before.
+  void add_to_image(const std::byte* columns, const target& to) noexcept {
+    std::size_t first = 2;
+    while (first < rank_ && !sweep_.is_walked(first)) ++first;
+    if (first == rank_ || !sweep_.clears_) return add_along(2, columns, to);
+    // sets sums to 0 shortly before the first terms are added
+    const index_range all = parts_[first].positions;
+    const std::int64_t step = sweep_.chunk_.windows[first - 2];
+    const sweep_axis& axis = axis_of(first);
+    const index_range offsets{0, axis.offsets};
+    const index_range windows = axis.windows_at(offsets, all);
+    index_range rest = all;
+    for (std::int64_t end = windows.end; end > windows.begin; end -= step) {
+      const std::int64_t begin = std::max(windows.begin, end - step);
+      const std::int64_t reached = std::clamp(begin * axis.stride - axis.padding, rest.begin, rest.end);
+      clear(first, {reached, rest.end}, to);
+      rest.end = reached;
+      parts_[first].windows = {begin, end};
+      add_offsets(first, offsets, columns, to);
+    }
+    clear(first, rest, to);
   }
 
   /// Adds the terms of all windows of the axes from `i` on, the last windows first.
@@ -284,13 +305,14 @@ class sweep_runner {
                   buffer_.data() + from, to.first + place, sweep_.element_size_);
   }
 
-  /// Sets the sums of a box to 0.
-  [[gnu::noinline]] void clear(const target& to) noexcept {
+  /// Sets the sums of a box to 0, at the positions `positions` of axis `along`.
+  [[gnu::noinline]] void clear(std::size_t along, const index_range& positions, const target& to) noexcept {
+    if (positions.begin >= positions.end) return;
     tile_list rows;
     std::int64_t place = -to.skipped;
     for (std::size_t k = 0; k < rank_; ++k) {
       const std::size_t i = sweep_.order_[k];
-      const index_range& range = parts_[i].positions;
+      const index_range range = i == along ? positions : parts_[i].positions;
       place = wrapping_add(place, wrapping_multiply(range.begin, to.strides[i]));
       rows.add({range.end - range.begin, 0, to.strides[i]});
     }
