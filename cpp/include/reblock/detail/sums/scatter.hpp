@@ -70,6 +70,7 @@ class scatter {
   axis_values places_;                        ///< of n, c and the spatial axes
   axis_values box_;                           ///< places of a box
   std::array<std::uint8_t, max_rank> order_;  ///< of the axes in the buffer, the innermost first
+  std::array<bool, 2> is_outside_{};          ///< whether n and c have longer strides than all outer indices
   bool accumulates_ = false;                  ///< whether sums begin from what the image holds
   std::int64_t element_size_ = 0;             ///< bytes
   row_adder add_;  ///< null: no function adds rows of these terms, for example halves, which are rounded once
@@ -89,12 +90,17 @@ inline scatter::scatter(const sum_request& sums, const sum_functions& sum) noexc
   const std::size_t spatial = spatial_axes();
   column_offset_ = moves.source_offset;
   readable_end_ = readable_bytes(moves, element_size_).end;
+  std::int64_t longest = 0;
   for (std::size_t d = 0; d < spatial; ++d) {
     axes_[d] = scatter_axis::of(moves.axes[2 + d], moves.axes[2 + spatial + d], -moves.bounds[d].offset,
                                 sums.extents[2 + d]);
     if (!axes_[d].is_near()) return;
+    if (axes_[d].outer > 1) longest = std::max(longest, magnitude(axes_[d].outer_stride));
   }
-  for (std::size_t i = 0; i < 2; ++i) strides_[i] = moves.axes[i].source_stride;
+  for (std::size_t i = 0; i < 2; ++i) {
+    strides_[i] = moves.axes[i].source_stride;
+    is_outside_[i] = longest > 0 && magnitude(strides_[i]) > longest;
+  }
   if (add_ == nullptr || !find_row()) return;
   choose_box();
   cost_ = estimate();
@@ -134,7 +140,7 @@ inline void scatter::choose_box() noexcept {
     box_[i] = std::clamp<std::int64_t>(std::min(places_[i], most), 1, std::max<std::int64_t>(room, 1));
   };
   const std::int64_t elements = scattered_bytes / phases / element_size_;
-  if (row != 1) {
+  if (row != 1 && !is_outside_[1]) {
     const std::int64_t stride = std::max<std::int64_t>(magnitude(strides_[1]), 1);
     grow(1, ceil_divide(sum_costs::least_scattered_read, stride), elements);
   }
@@ -176,7 +182,7 @@ inline double scatter::joined_rows() const noexcept {
     const std::size_t i = order_[k];
     if (box_[i] == 1) continue;
     const std::int64_t rows = std::min(inner_extent(i), box_[i]);
-    if (inner_stride(i) != run || (i >= 2 && axes_[i - 2].step() != 1)) break;
+    if (inner_stride(i) != run || (i < 2 ? is_outside_[i] : axes_[i - 2].step() != 1)) break;
     joined *= static_cast<double>(rows);
     run *= rows;
     stride *= box_[i];
@@ -197,7 +203,7 @@ inline double scatter::estimate() const noexcept {
     if (i < 2) {
       terms *= static_cast<double>(places_[i]);
       image *= static_cast<double>(places_[i]);
-      if (i != row) together *= static_cast<double>(box_[i]);
+      if (i != row && !is_outside_[i]) together *= static_cast<double>(box_[i]);
     } else {
       const scatter_axis& axis = axes_[i - 2];
       // the row axis has places outside of the image, too

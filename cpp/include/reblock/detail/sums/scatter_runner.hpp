@@ -58,7 +58,7 @@ class scatter_runner {
       own.positions = own.places;
       if (i < 2) {
         from = wrapping_add(from, wrapping_multiply(first, sums_.strides_[i]));
-        set_rows(own, {0, own.places.end - first});
+        set_rows(own, {0, sums_.is_outside_[i] ? 1 : own.places.end - first});
         continue;
       }
       const scatter_axis& axis = axis_of(i);
@@ -77,7 +77,7 @@ class scatter_runner {
       std::memset(buffer_.data(), 0, static_cast<std::size_t>(filled_bytes_));
     }
     end_ = columns + sums_.readable_end_;
-    add_along(0, columns + from, buffer_.data());
+    add_outside(0, columns + from, buffer_.data());
     for_each_move([&](const layout& moves) {
       moves_.run(moves, sums_.element_size_, buffered_side::source, buffer_.data(), image);
     });
@@ -126,6 +126,16 @@ class scatter_runner {
                             phase_stride_,
                             sums_.output_strides_[row]};
     apart.for_each(moves, run);
+  }
+
+  /// Adds the rows of the box for each index of n and c that lies outside of the other axes.
+  [[gnu::noinline]] void add_outside(std::size_t i, const std::byte* from, std::byte* to) noexcept {
+    if (i == 2) return add_along(0, from, to);
+    const part& own = parts_[i];
+    const std::int64_t count = sums_.is_outside_[i] ? own.places.end - own.places.begin : 1;
+    for (std::int64_t k = 0; k < count; ++k) {
+      add_outside(i + 1, from + wrapping_multiply(k, sums_.strides_[i]), to + k * own.stride);
+    }
   }
 
   /// Adds the rows of all outer indices of the axes from `d` on. The terms of a position come in the order of their offsets,
