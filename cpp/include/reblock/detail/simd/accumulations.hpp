@@ -32,12 +32,6 @@ namespace reblock::inline REBLOCK_NAMESPACE::detail {
 namespace accumulations::baseline {
 
 inline constexpr std::size_t width = 16;
-/// Registers that are taken at once. Few x86-64 processors have no AVX2, so their functions take one.
-#if defined(__x86_64__)
-inline constexpr std::size_t at_once = 1;
-#else
-inline constexpr std::size_t at_once = 4;
-#endif
 inline constexpr bool multiplies_upper = false;
 inline constexpr bool has_narrower = false;  // whether rests of rows go to the functions of a narrower set
 namespace narrower = baseline;
@@ -108,7 +102,6 @@ void store_small_quotients(std::byte* to, const Lanes& sums, const Lanes& twice,
 namespace accumulations::avx2 {
 
 inline constexpr std::size_t width = 32;
-inline constexpr std::size_t at_once = 4;
 inline constexpr bool has_narrower = false;
 namespace narrower = avx2;
 inline constexpr bool fuses = false;
@@ -152,7 +145,6 @@ template <std::size_t N>
 namespace accumulations::avx512 {
 
 inline constexpr std::size_t width = 64;
-inline constexpr std::size_t at_once = 4;
 inline constexpr bool has_narrower = true;
 namespace narrower = avx2;
 inline constexpr bool fuses = true;  // whether the set has an instruction that multiplies and adds at once
