@@ -129,10 +129,9 @@ class reduced_rows {
     if (!how_.accumulates) return;
     gather(destination, along_row_.destination, along_column_.destination, result_size());
     constexpr std::int64_t here = 0;
-    constexpr double same = 1;
-    const double* const weight = &same;
-    from_ = beginning::first_term;
-    add_rows({terms_buffer_, 0, 1, filled_up(terms_buffer_)}, {&here, 1}, &weight, {});
+    functions_->add(accumulators_, {terms_buffer_, 0, 1, filled_up(terms_buffer_)}, {&here, 1},
+                    beginning::first_term);
+    from_ = beginning::held;
   }
 
   /// Begins in such a way that parts of the rows may be added.

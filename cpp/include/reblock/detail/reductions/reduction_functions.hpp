@@ -25,16 +25,18 @@
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
-/// Returns the functions of a kernel for each set. `Widest`: those of avx512 that take long rows are worth their code.
+/// Returns the functions of a kernel for each set. `Widest`: those of avx512 are worth their code.
 template <class Kernel, finishing Finish, bool Weighted = false, bool Widest = false>
 constexpr reduction_functions::by_set accumulation_by() noexcept {
   constexpr accumulation narrow = accumulations::baseline::accumulation_by<Kernel, Finish, Weighted>();
 #if defined(__GNUC__) && defined(__x86_64__)
   if constexpr (Kernel::in_lanes) {
     constexpr accumulation wide = accumulations::avx2::accumulation_by<Kernel, Finish, Weighted>();
-    accumulation widest = wide;
-    if constexpr (Widest) accumulations::avx512::take_terms<Kernel, Weighted>(widest);
-    return {{narrow, wide, widest}};
+    if constexpr (Widest) {
+      return {{narrow, wide, accumulations::avx512::accumulation_by<Kernel, Finish, Weighted>()}};
+    } else {
+      return {{narrow, wide, wide}};
+    }
   }
 #endif
   return {{narrow, narrow, narrow}};
@@ -85,10 +87,8 @@ constexpr reduction_functions::by_set mean_of_many() noexcept {
   } else {
     constexpr accumulation narrow = accumulations::baseline::means_of_many<T, doubled<T>>();
 #if defined(__GNUC__) && defined(__x86_64__)
-    constexpr accumulation wide = accumulations::avx2::means_of_many<T, doubled<T>>();
-    accumulation widest = wide;
-    accumulations::avx512::take_many<T, doubled<T>>(widest);
-    return {{narrow, wide, widest}};
+    return {{narrow, accumulations::avx2::means_of_many<T, doubled<T>>(),
+             accumulations::avx512::means_of_many<T, doubled<T>>()}};
 #else
     return {{narrow, narrow, narrow}};
 #endif
@@ -127,13 +127,7 @@ constexpr reduction_functions::by_set weighted_exactly() noexcept {
   if constexpr (std::integral<T> && sizeof(T) <= 2) {
     return accumulation_by<adding<T, doubled<T>>, finishing::sums, true, true>();
   } else if constexpr (std::same_as<T, float>) {
-    constexpr accumulation narrow = accumulations::baseline::weighing_by<adding<T, float>>();
-#if defined(__GNUC__) && defined(__x86_64__)
-    return {{narrow, accumulations::avx2::weighing_by<adding<T, float>>(),
-             accumulations::avx512::weighing_by<adding<T, float>>()}};
-#else
-    return {{narrow, narrow, narrow}};
-#endif
+    return accumulation_by<adding<T, float>, finishing::sums, true, true>();
   } else {
     return {};
   }

@@ -19,7 +19,6 @@
 #include <reblock/detail/half.hpp>
 #include <reblock/detail/reductions/accumulation.hpp>
 #include <reblock/detail/reductions/accumulation_kernels.hpp>
-#include <reblock/detail/reductions/accumulation_lists.hpp>
 #include <reblock/detail/reductions/term_values.hpp>
 #include <reblock/detail/rounded.hpp>
 #include <reblock/detail/simd/lanes.hpp>
@@ -33,8 +32,6 @@ namespace accumulations::baseline {
 
 inline constexpr std::size_t width = 16;
 inline constexpr bool multiplies_upper = false;
-inline constexpr bool has_narrower = false;  // whether rests of rows go to the functions of a narrower set
-namespace narrower = baseline;
 inline constexpr bool fuses = false;
 
 #if defined(__GNUC__) && (!defined(__i386__) || defined(__SSE2__))
@@ -102,8 +99,6 @@ void store_small_quotients(std::byte* to, const Lanes& sums, const Lanes& twice,
 namespace accumulations::avx2 {
 
 inline constexpr std::size_t width = 32;
-inline constexpr bool has_narrower = false;
-namespace narrower = avx2;
 inline constexpr bool fuses = false;
 inline constexpr bool multiplies_upper = true;  // whether multiply_upper has an instruction
 
@@ -145,10 +140,19 @@ template <std::size_t N>
 namespace accumulations::avx512 {
 
 inline constexpr std::size_t width = 64;
-inline constexpr bool has_narrower = true;
-namespace narrower = avx2;
 inline constexpr bool fuses = true;  // whether the set has an instruction that multiplies and adds at once
-inline constexpr bool multiplies_upper = false;
+inline constexpr bool multiplies_upper = true;
+
+[[gnu::always_inline]] inline void multiply_upper(lanes<std::uint16_t, 32>& to,
+                                                  const lanes<std::uint16_t, 32>& a,
+                                                  const lanes<std::uint16_t, 32>& b) noexcept {
+  using shorts = lanes<short, 32>;
+#if defined(__clang__)
+  to = (lanes<std::uint16_t, 32>)__builtin_ia32_pmulhuw512((shorts)a, (shorts)b);
+#else
+  to = (lanes<std::uint16_t, 32>)__builtin_ia32_pmulhuw512_mask((shorts)a, (shorts)b, shorts{}, ~0u);
+#endif
+}
 
 template <std::size_t N>
 [[gnu::always_inline]] inline void load_halves(lanes<float, N>& to, const std::byte* from) noexcept {

@@ -42,11 +42,10 @@ struct term_offsets {
   mask_list masks{};
 };
 
-/// How many weights further the weight of the next row of elements is, that of the next element, and that of the first one.
+/// How many weights further the weight of the next row of elements is, and that of the next element.
 struct weight_steps {
   std::size_t row = 0;
   std::size_t element = 0;
-  std::size_t first = 0;
 };
 
 /// At most this many terms of each element are added in one call.
