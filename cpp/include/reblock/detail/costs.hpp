@@ -189,6 +189,8 @@ struct padding_costs {
   static constexpr double outside_column = 0.9;
   /// Sums of whole bands are faster if fewer positions than these lie inside for each one that has terms from the padding.
   static constexpr std::int64_t most_inside = 8;
+  /// Groups of channels whose columns stay in a cache are summed one by one if they have so many channels.
+  static constexpr std::int64_t least_grouped = 4;
   /// From this share of inner positions on, plain sums of all positions take no longer than those of the inner ones.
   static constexpr double least_inner_share = 0.5;
 };

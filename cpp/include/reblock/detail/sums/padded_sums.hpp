@@ -81,6 +81,22 @@ struct padded_sums {
             along(request.output_strides[0], request.output_strides[i])};
   }
 
+  /// Counts groups of channels. All columns of a group stay in a cache, so the positions inside and those at the edges read
+  /// them from memory once. Each group lists the terms of its positions anew: there is one if groups would have few channels.
+  std::int64_t groups() const noexcept {
+    const std::int64_t all = request.extents[channel_axis()];
+    const bool are_far =
+        static_cast<double>(total_bytes(request.moves, request.sum.element_size)) > cache_sizes::outer_level;
+    if (!are_far || std::min(all, cached_channels()) < padding_costs::least_grouped) return 1;
+    return channels() / all * groups_of_image();
+  }
+  index_range group(std::int64_t i) const noexcept {
+    const std::int64_t all = request.extents[channel_axis()];
+    const std::int64_t each = (all - 1) / groups_of_image() + 1;
+    const std::int64_t first = i / groups_of_image() * all;
+    const std::int64_t begin = i % groups_of_image() * each;
+    return {first + std::min(begin, all), first + std::min(begin + each, all)};
+  }
   /// Counts the channels whose columns stay in a cache while all their bands are summed.
   std::int64_t cached_channels() const noexcept {
     constexpr std::int64_t cached = 512 * 1024;  // bytes
@@ -90,6 +106,14 @@ struct padded_sums {
     }
     return std::max<std::int64_t>(rest, 1);
   }
+  /// Keeps so many channels of one image.
+  void keep_channels(sum_request& part, std::int64_t count) const noexcept {
+    for (std::size_t i = 0; i < 2; ++i) {
+      const std::int64_t extent = i == channel_axis() ? count : 1;
+      part.extents[i] = part.moves.axes[i].extent = extent;
+    }
+  }
+
   /// Tells whether the plain sums are those of all positions, because whole rows are faster. Sums that accumulate would begin
   /// from these sums.
   bool sums_all_inside() const noexcept {
@@ -124,6 +148,11 @@ struct padded_sums {
       part.moves.destination_offset = wrapping_subtract(part.moves.destination_offset, before);
     }
     return part;
+  }
+
+ private:
+  std::int64_t groups_of_image() const noexcept {
+    return (request.extents[channel_axis()] - 1) / cached_channels() + 1;
   }
 };
 static_assert(std::is_trivially_copyable_v<padded_sums>);
