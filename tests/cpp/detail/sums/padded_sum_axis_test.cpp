@@ -113,7 +113,7 @@ TEST_CASE("positions that are summed at once have the same terms, of neighbourin
   for (const unsigned seed : test::seeds(40'000, 4000)) {
     INFO("seed ", seed);
     std::mt19937 random(seed);
-    const padded_sum_axis axis = draw_axis(random);
+    const padded_sum_axis axis = draw_padded_axis(random);
     for (std::int64_t q = 0; q < axis.image.extent; ++q) {
       const position_terms all = axis.terms_of(q);
       offset_list list;
@@ -121,7 +121,7 @@ TEST_CASE("positions that are summed at once have the same terms, of neighbourin
       if (!list.has_all || list.count == 0) continue;
       const std::int64_t count = axis.positions_with_same_terms(all);
       several += count > 1 ? 1 : 0;
-      std::vector<term> expected = terms_at(axis, q);
+      std::vector<padded_term> expected = terms_at(axis, q);
       REQUIRE(expected.size() == list.begins[list.count]);
       for (std::int64_t i = 0; i < count; ++i) {
         INFO("position ", q, " and the next ", i);

@@ -129,10 +129,10 @@ TEST_CASE("boxes cut the places, and each chunk fits its buffers") {
 TEST_CASE("rows are made of another axis than the innermost one of the image if this costs less") {
   drawn_sums drawn;
   drawn.element_size = 1;
-  drawn.axes = {{.size = 10, .windows = 6, .extent = 15}, {.size = 3, .windows = 5, .extent = 7}};
-  drawn.image = {5, 48, 15, 7};
-  drawn.column_strides = {43200, 30, 3, 1, 7200, 1440};
-  drawn.image_strides = {5040, 105, 7, 1};
+  drawn.axes = {{.size = 2, .windows = 7, .extent = 8}, {.size = 2, .windows = 3, .extent = 4}};
+  drawn.image = {6, 112, 8, 4};
+  drawn.column_strides = {9408, 4, 2, 1, 1344, 448};
+  drawn.image_strides = {3584, 32, 4, 1};
   const test::opened_sweep plan(sum_sweep(drawn.request(), test::functions_for<std::uint8_t>()));
   CHECK(plan.order[0] == 1);
   CHECK(plan.copies);
