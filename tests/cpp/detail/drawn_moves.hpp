@@ -162,10 +162,11 @@ struct drawn_windows {
 
 inline drawn_windows draw_windows(std::mt19937& random, std::int64_t most_columns) {
   for (;;) {
-    const auto axes = static_cast<std::size_t>(draw(random, 1, 3));
-    const std::int64_t longest = axes == 1 ? 200 : axes == 2 ? 40 : 10;
+    const auto axes =
+        static_cast<std::size_t>(draw(random, 0, 4) == 0 ? draw(random, 4, 6) : draw(random, 1, 3));
+    const std::int64_t longest = axes == 1 ? 200 : axes == 2 ? 40 : axes == 3 ? 10 : 3;
     const axis_values spatial = draw_values(random, axes, 1, longest);
-    const reblock::window w{.sizes = draw_values(random, axes, 1, axes == 3 ? 3 : 5),
+    const reblock::window w{.sizes = draw_values(random, axes, 1, axes >= 3 ? 3 : 5),
                             .strides = draw_values(random, axes, 1, 3),
                             .dilations = draw_values(random, axes, 1, 2),
                             .start_padding = draw_values(random, axes, 0, 3),

@@ -9,11 +9,15 @@
 
 #include <doctest/doctest.h>
 
+#include <reblock/axis_values.hpp>
 #include <reblock/detail/instruction_set.hpp>
 #include <reblock/detail/layout.hpp>
 #include <reblock/detail/moves/padded_runner.hpp>
 #include <reblock/detail/moves/padded_windows.hpp>
 #include <reblock/detail/simplify.hpp>
+#include <reblock/detail/window_geometry.hpp>
+#include <reblock/tensor.hpp>
+#include <reblock/window.hpp>
 
 #include "../../effort.hpp"
 #include "../drawn_ways.hpp"
@@ -94,6 +98,25 @@ TEST_CASE("windows larger than the buffer are moved in parts, elements larger th
     const layout l = test::square_windows(2, side + 4, side + 2, side, 2, 1, element_size);
     const trial t(random, test::with_buffers(l, element_size));
     const padded_move windows({t.moves.layout, element_size});
+    CHECK(t.is_moved([&](const std::byte* from, std::byte* to) { windows.run(from, to); }));
+  }
+}
+
+TEST_CASE("blocks of single lines that cost the same as other blocks are not taken by half") {
+  std::mt19937 random(1);
+  const reblock::window w{.sizes = axis_values{2, 2, 3, 3, 3},
+                          .strides = axis_values{2, 2, 3, 3, 3},
+                          .start_padding = axis_values{1, 2, 2, 2, 2},
+                          .end_padding = axis_values{1, 2, 2, 2, 2}};
+  const axis_values image{2, 2, 2, 2, 3, 3, 3};
+  const auto geometry = window_geometry::make(image, w, 1, 2, "input");
+  REQUIRE(static_cast<bool>(geometry));
+  const layout l =
+      geometry->padded_moves(packed_strides(image, 2), packed_strides(geometry->columns(), 2), 2).moves;
+  const trial t(random, test::with_buffers(l, 2));
+  for (const instruction_set set : test::all_instruction_sets()) {
+    INFO("instruction set ", std::string(name_of(set)));
+    const padded_move windows({t.moves.layout, t.moves.element_size}, set);
     CHECK(t.is_moved([&](const std::byte* from, std::byte* to) { windows.run(from, to); }));
   }
 }

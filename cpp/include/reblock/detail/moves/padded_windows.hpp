@@ -123,7 +123,7 @@ class padded_move {
   double offer_order(part_order order, instruction_set set, double limit) noexcept;
   double blocks() const noexcept;
   double cost_of_far_lines() const noexcept;
-  double offer_blocks(instruction_set set, double limit) noexcept;
+  bool offer_blocks(instruction_set set, double limit) noexcept;
   void offer_single_lines(instruction_set set) noexcept;
   void grow_runs(std::int64_t layout_axis::* stride, const std::array<bool, max_axes>& singles,
                  std::int64_t bytes) noexcept;
@@ -414,7 +414,7 @@ inline void padded_move::set_out(const padded_request& request, instruction_set 
   if (empty_) return;
   split_elements(request);
   choose_blocks(false);
-  cost_ = offer_blocks(set, std::numeric_limits<double>::infinity());
+  offer_blocks(set, std::numeric_limits<double>::infinity());
   if (!converts() && mover_costs::of(set).is_worth_search(cost_, static_cast<double>(bytes())))
     offer_single_lines(set);
 }
@@ -445,15 +445,17 @@ inline double padded_move::cost_of_far_lines() const noexcept {
   return blocks() * runs * lines * padding_costs::far_line;
 }
 
-/// Offers the chosen blocks. Returns the cycles of all of them, or `limit` if they would need as many: then it takes nothing.
-inline double padded_move::offer_blocks(instruction_set set, double limit) noexcept {
+/// Takes the chosen blocks, and their cycles, if all of them need less than `limit` cycles. Returns whether it took them.
+inline bool padded_move::offer_blocks(instruction_set set, double limit) noexcept {
   const double times = padding_costs::factor * blocks();
   const double most = limit / times - padding_costs::block;
   double of_block = offer_order(part_order::by_destination, set, most);
   for (const part_order order : {part_order::by_source, part_order::channels_first}) {
     if (!converts()) of_block = offer_order(order, set, of_block);
   }
-  return of_block < most ? times * (of_block + padding_costs::block) : limit;
+  if (of_block >= most) return false;
+  cost_ = times * (of_block + padding_costs::block);
+  return true;
 }
 
 /// Takes blocks that have one index of the outer axis of each bound whose positions lie lines apart, if they are faster. They
@@ -466,9 +468,8 @@ inline double padded_move::offer_blocks(instruction_set set, double limit) noexc
   if (!std::equal(at_once.begin(), at_once.begin() + whole_.rank, at_once_.begin())) {
     const double of_lines = cost_of_far_lines();
     part_rank_ = 0;
-    const double cost = offer_blocks(set, cost_ - of_lines);
-    if (cost < cost_ - of_lines) {
-      cost_ = cost + of_lines;
+    if (offer_blocks(set, cost_ - of_lines)) {
+      cost_ += of_lines;
       return;
     }
   }
