@@ -10,6 +10,7 @@
 
 #include <reblock/axis_values.hpp>
 #include <reblock/detail/configuration.hpp>
+#include <reblock/detail/costs.hpp>
 #include <reblock/detail/engine.hpp>
 #include <reblock/detail/layout.hpp>
 #include <reblock/detail/moves/added_zero.hpp>
@@ -62,9 +63,12 @@ REBLOCK_ENGINE_FUNCTION [[gnu::noinline]] void place_overlapping(void* room, con
   const gather pieces(reachable, &sum);
   const scatter rows(request, sum);
   least = std::min({least, pieces.cost(), rows.cost()});
-  if (const sum_sweep sweep(reachable, sum); sweep.cost() < least) {
-    place_reachable(room, image, kept, sweep);
-  } else if (rows.cost() <= least) {
+  const auto bytes = static_cast<double>(total_bytes(request.moves, request.sum.element_size));
+  if (mover_costs{}.is_worth_search(least, bytes)) {
+    const sum_sweep sweep(reachable, sum);
+    if (sweep.cost() < least) return place_reachable(room, image, kept, sweep);
+  }
+  if (rows.cost() <= least) {
     place<scatter>(room, rows);
   } else if (pieces.cost() <= least) {
     place_reachable(room, image, kept, pieces);

@@ -89,9 +89,9 @@ class runs_offer {
     const auto size = static_cast<std::size_t>(of_.size);
     if (of_.adds_zero()) {
 #if defined(__GNUC__) && defined(__x86_64__)
-      if (of_.set >= instruction_set::avx2) return avx2::add_zero_to_runs<>;
+      if (of_.set >= instruction_set::avx2) return avx2::zero_run_mover<>(size);
 #endif
-      return baseline::add_zero_to_runs<>;
+      return baseline::zero_run_mover<>(size);
     }
 #if defined(__GNUC__) && defined(__x86_64__)
     if (of_.set >= instruction_set::avx512) return avx512::run_mover(size, over);
