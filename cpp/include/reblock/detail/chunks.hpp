@@ -9,13 +9,12 @@
 #include <cstdint>
 
 #include <reblock/detail/configuration.hpp>
+#include <reblock/detail/costs.hpp>
 #include <reblock/detail/executor_reference.hpp>
 #include <reblock/detail/layout.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
-/// A chunk of fewer destination bytes would not be worth another thread.
-inline constexpr std::int64_t least_chunk_bytes = 64 * 1024;
 /// An operation has at most this many chunks, even if an executor asks for more.
 [[gnu::visibility("hidden")]] inline constexpr std::size_t most_chunks = 1024;
 
@@ -69,7 +68,7 @@ void run_shared(const executor_reference& executor, std::int64_t concurrency, st
     if (pieces(i).count() > pieces(longest).count()) longest = i;
   }
   const shared_pieces all = rank > 0 ? pieces(longest) : shared_pieces{1, 1};
-  const std::int64_t chunks = std::min({concurrency, all.count(), bytes / least_chunk_bytes});
+  const std::int64_t chunks = std::min({concurrency, all.count(), bytes / block_costs::least_chunk});
   if (chunks <= 1) return run(longest, index_range{0, all.extent});
   const auto run_chunk = [&](std::size_t chunk) {
     run(longest, all.chunk(static_cast<std::int64_t>(chunk), chunks));

@@ -51,6 +51,47 @@ struct [[gnu::visibility("hidden")]] block_costs {
   static constexpr std::int64_t most_square_rows = 96;
   /// Elements in a piece of the long axis of streams. Threads share pieces.
   static constexpr std::int64_t most_along_streams = 8192;
+  /// Bytes of the shortest row of streams in registers of 64 bytes.
+  static constexpr std::int64_t least_wide_row = 8;
+  /// Elements of all axes that together are contiguous on one side.
+  static constexpr std::int64_t most_chained = 4096;
+  /// A list has no more axes as soon as it has so many runs.
+  static constexpr std::int64_t enough_runs = 64;
+  /// Bytes from which on copies of runs do not exceed them. The last runs of a list, which are copied exactly, have together
+  /// more bytes than one copy exceeds its run by.
+  static constexpr std::int64_t longest_over = 48;
+  static constexpr std::uint8_t exact_runs = 4;
+  /// Bytes of runs of the source, some whole lines, of moves that go past the caches by way of a buffer.
+  static constexpr std::int64_t least_buffered_run = 128;
+  /// Bytes of a chunk: one of fewer would not be worth another thread.
+  static constexpr std::int64_t least_chunk = 64 * 1024;
+};
+
+/// Limits and costs of lookups, in tenths of a cycle unless a name says otherwise.
+struct [[gnu::visibility("hidden")]] lookup_costs {
+  /// Bytes of the pieces of a call, with their source: they stay in the first-level cache. Fewer pieces than some take less
+  /// time than a call.
+  static constexpr std::int64_t bytes_at_once = 32 * 1024;
+  static constexpr std::int64_t least_at_once = 8;  ///< pieces
+  /// Bytes of a call that repeats rows of pieces: each call loads a table.
+  static constexpr std::int64_t most_bytes = 16 * 1024;
+  /// In registers of up to 32 bytes: a window, or the store of a group. A long store of more windows than some takes longer,
+  /// and a window of words that are read backwards takes as long as other movers do.
+  static constexpr std::size_t window = 10;
+  static constexpr std::size_t many_windows = 6;
+  static constexpr std::size_t long_store = 15;
+  static constexpr std::size_t backward_window = 100;
+  /// In registers of 64 bytes: the share of a call in a group. Windows or the registers of the destination, the targets, take
+  /// most of the time of a group: it depends on the registers that hold the windows.
+  static constexpr std::size_t call = 60;
+  struct group {
+    std::size_t windows;
+    std::size_t target;
+  };
+  static constexpr group one_register = {45, 29};
+  static constexpr group two_registers = {69, 39};
+  static constexpr group four_registers = {79, 44};
+  static constexpr group short_windows = {85, 42};  ///< in four registers: they take time beside the targets
 };
 
 /// Bytes of the narrowest registers that move squares and streams.
@@ -178,6 +219,8 @@ struct padding_costs {
   /// Copies into the buffer are planned from so many units on, unless they have runs of some bytes.
   static constexpr std::int64_t least_planned_units = 1024;
   static constexpr std::int64_t long_run = 32;
+  /// Bytes of a run of the destination that blocks need not exceed.
+  static constexpr std::int64_t good_run = 1024;
   static constexpr double edge_box = 80;
   static constexpr double edge_unit = 2;
   static constexpr std::int64_t least_shared = 4;
@@ -191,6 +234,9 @@ struct padding_costs {
   static constexpr std::int64_t most_inside = 8;
   /// Groups of channels whose columns stay in a cache are summed one by one if they have so many channels.
   static constexpr std::int64_t least_grouped = 4;
+  /// Bytes of the columns of a group. Positions of the only axis are not summed together beside so many channels.
+  static constexpr std::int64_t grouped_bytes = 512 * 1024;
+  static constexpr std::int64_t many_channels = 16;
   /// From this share of inner positions on, plain sums of all positions take no longer than those of the inner ones.
   static constexpr double least_inner_share = 0.5;
 };
@@ -231,6 +277,8 @@ struct sum_costs {
   /// Cycles that a byte of an image outside of the caches takes longer if terms are added in another way, which does not ask
   /// for the image's lines.
   static constexpr double asked_byte = 0.2;
+  /// More windows than these that reach beyond one end of an axis would need too many moves of single terms.
+  static constexpr std::int64_t most_outside = 4;
   /// Single terms get their weights after they have moved if the image has rows of so many bytes.
   static constexpr std::int64_t least_weighed_row = 32;
   /// Sums that read the columns in their own order: a row, rows that wait for those before them, a byte of a row, rows that

@@ -10,7 +10,7 @@
 
 #include <reblock/detail/checked.hpp>
 #include <reblock/detail/configuration.hpp>
-#include <reblock/detail/sums/tile.hpp>
+#include <reblock/detail/tile.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 

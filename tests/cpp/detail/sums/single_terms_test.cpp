@@ -6,7 +6,7 @@
 
 #include <reblock/detail/layout.hpp>
 #include <reblock/detail/sums/single_terms.hpp>
-#include <reblock/detail/sums/tile.hpp>
+#include <reblock/detail/tile.hpp>
 
 namespace reblock {
 namespace {

@@ -12,7 +12,7 @@
 #include <reblock/detail/simd/instruction_sets.hpp>
 #include <reblock/detail/simd/registers.hpp>
 #include <reblock/detail/simd/wide_lookups.hpp>
-#include <reblock/detail/sums/tile.hpp>
+#include <reblock/detail/tile.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 

@@ -9,7 +9,7 @@
 
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/moves/added_zero.hpp>
-#include <reblock/detail/sums/tile.hpp>
+#include <reblock/detail/tile.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include <reblock/detail/configuration.hpp>
-#include <reblock/detail/sums/tile.hpp>
+#include <reblock/detail/tile.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 

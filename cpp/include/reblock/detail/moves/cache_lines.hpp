@@ -14,7 +14,7 @@
 #include <reblock/detail/costs.hpp>
 #include <reblock/detail/layout.hpp>
 #include <reblock/detail/movers/list_places.hpp>
-#include <reblock/detail/sums/tile.hpp>
+#include <reblock/detail/tile.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 

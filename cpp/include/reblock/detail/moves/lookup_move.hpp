@@ -162,13 +162,13 @@ inline double lookup_move::plan(const layout& moves, std::int64_t element_size,
     --along;
     --inner;
   }
-  // These bytes of pieces stay in the first-level cache. Pieces that share their source need little of it.
-  constexpr std::int64_t at_once_bytes = 32768;
+  // pieces that share their source need little of the first-level cache
   const std::int64_t piece_bytes = bytes * static_cast<std::int64_t>(siblings.extent);
   const std::int64_t advance = magnitude(wrapping_multiply(ordered.axes[along].source_stride, piece));
   const std::int64_t read = reach <= 2 * advance ? advance : std::max(piece_bytes, rows.bytes(advance));
-  constexpr std::int64_t least_at_once = 8;  // fewer pieces take less time than a call
-  std::int64_t at_once = std::max(least_at_once, at_once_bytes / wrapping_add(piece_bytes, read)) * piece;
+  std::int64_t at_once =
+      std::max(lookup_costs::least_at_once, lookup_costs::bytes_at_once / wrapping_add(piece_bytes, read)) *
+      piece;
   // Axes that reach into the source of a pattern come next to it.
   const auto near = [reach](const layout_axis& other) { return magnitude(other.source_stride) <= reach; };
   if (std::any_of(ordered.axes.begin(), ordered.axes.begin() + along, near)) {
@@ -202,7 +202,6 @@ inline double lookup_move::plan(const layout& moves, std::int64_t element_size,
 inline void lookup_move::set_out(const layout& ordered, std::size_t along, std::size_t inner,
                                  std::int64_t piece, std::int64_t at_once,
                                  std::int64_t index_bytes) noexcept {
-  constexpr std::int64_t most_bytes = 16384;  // of a call: each call loads a table
   rank_ = inner;
   for (std::size_t i = 0; i < inner; ++i) {
     const layout_axis& axis = ordered.axes[i];
@@ -220,7 +219,8 @@ inline void lookup_move::set_out(const layout& ordered, std::size_t along, std::
   cut_axis& rows = axes_[inner - 1];
   const std::int64_t row_bytes = repeated.at_once * index_bytes;
   rows.at_once = std::max<std::int64_t>(
-      1, ceil_divide(rows.extent, ceil_divide(wrapping_multiply(rows.extent, row_bytes), most_bytes)));
+      1, ceil_divide(rows.extent,
+                     ceil_divide(wrapping_multiply(rows.extent, row_bytes), lookup_costs::most_bytes)));
   rows_ = {rows.at_once, rows.source_stride, rows.destination_stride};
 }
 

@@ -257,7 +257,6 @@ inline void padded_move::grow_runs(std::int64_t layout_axis::* stride,
 /// that overlap, because neighbouring blocks read what they share twice.
 inline void padded_move::choose_blocks(bool single_lines) noexcept {
   constexpr std::int64_t any = std::numeric_limits<std::int64_t>::max();
-  constexpr std::int64_t good_run = 1024;  // bytes
   constexpr std::int64_t least_read = cache_sizes::line;
   at_once_.fill(1);
   // a floating-point number, because steps may lead far beyond the image
@@ -290,7 +289,7 @@ inline void padded_move::choose_blocks(bool single_lines) noexcept {
     if (is_in_element || (offsets[i] && !singles[i])) grow(i, any, padded_buffer_bytes / 2);
   }
   grow_runs(&layout_axis::source_stride, singles, least_read);
-  grow_runs(&layout_axis::destination_stride, singles, good_run);
+  grow_runs(&layout_axis::destination_stride, singles, padding_costs::good_run);
   for (std::size_t i = whole_.rank; i-- > 0;) {
     if (others[i] == no_axis || singles[i] || singles[others[i]]) continue;
     const std::int64_t times = 3 * at_once_[others[i]];  // what neighbours share is a third at most

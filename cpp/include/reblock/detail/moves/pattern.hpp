@@ -14,12 +14,13 @@
 #include <utility>
 
 #include <reblock/detail/configuration.hpp>
+#include <reblock/detail/costs.hpp>
 #include <reblock/detail/layout.hpp>
 #include <reblock/detail/movers/look_up.hpp>
 #include <reblock/detail/moves/pattern_units.hpp>
 #include <reblock/detail/moves/window_cover.hpp>
 #include <reblock/detail/simd/registers.hpp>
-#include <reblock/detail/sums/tile.hpp>
+#include <reblock/detail/tile.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
@@ -84,7 +85,6 @@ class pattern {
   bool add_groups(const pattern_units& units) noexcept;
   void consider(choice& next, const pattern_units& all, std::size_t done, std::size_t store,
                 std::size_t window_bytes) const noexcept;
-  static constexpr std::size_t cost_of_call = 60;
   std::size_t cost_of_group(std::size_t windows, std::size_t window_bytes, std::size_t targets,
                             std::size_t store) const noexcept;
   std::size_t cost_of_rest(std::size_t rest, std::size_t cost, std::size_t gain) const noexcept;
@@ -144,18 +144,22 @@ inline bool pattern::add_groups(const pattern_units& units) noexcept {
   return true;
 }
 
-/// Returns the measured cost of looking a group up once, with its share of the cost of a call. Either windows or registers
-/// of the destination take most of the time.
+/// Returns the cost of looking a group up once, in tenths of a cycle, with its share of the cost of a call.
 inline std::size_t pattern::cost_of_group(std::size_t windows, std::size_t window_bytes, std::size_t targets,
                                           std::size_t store) const noexcept {
-  // words from several windows that are read backwards: other movers are as fast, from memory faster
-  if (width_ == 32 && go_back_ && unit_ >= sizeof(std::uint32_t) && windows > 1) return 100 * windows;
-  if (width_ < 64) return 10 * (windows + 1) + (store == 32 && windows > 6 ? 15 : 0);
+  using costs = lookup_costs;
+  if (width_ == 32 && go_back_ && unit_ >= sizeof(std::uint32_t) && windows > 1)
+    return costs::backward_window * windows;
+  if (width_ < 64)
+    return costs::window * (windows + 1) +
+           (store == 32 && windows > costs::many_windows ? costs::long_store : 0);
   const std::size_t loaded = windows * window_bytes / width_;
-  if (loaded == 4)
-    return cost_of_call + (window_bytes == 32 ? std::max<std::size_t>(79, 44 * targets) : 85 + 42 * targets);
-  if (loaded == 2 && window_bytes == 16) return cost_of_call + std::max<std::size_t>(69, 39 * targets);
-  return cost_of_call + std::max<std::size_t>(45, 29 * targets);
+  if (loaded == 4 && window_bytes == 16)
+    return costs::call + costs::short_windows.windows + costs::short_windows.target * targets;
+  const costs::group& each = loaded == 4                         ? costs::four_registers
+                             : loaded == 2 && window_bytes == 16 ? costs::two_registers
+                                                                 : costs::one_register;
+  return costs::call + std::max(each.windows, each.target * targets);
 }
 
 /// Estimates the cost of `rest` bytes after a group that finishes `gain` bytes. The cost is proportional, but at least the
@@ -164,8 +168,9 @@ inline std::size_t pattern::cost_of_rest(std::size_t rest, std::size_t cost,
                                          std::size_t gain) const noexcept {
   const std::size_t proportional = cost * rest / gain;
   if (width_ < 64 || rest == 0) return proportional;
-  const std::size_t best = (cost_of_call + 2 * 29) * rest * siblings_.extent / (2 * width_);
-  return std::max({proportional, best, cost_of_call + 45});
+  const lookup_costs::group& each = lookup_costs::one_register;
+  const std::size_t best = (lookup_costs::call + 2 * each.target) * rest * siblings_.extent / (2 * width_);
+  return std::max({proportional, best, lookup_costs::call + each.windows});
 }
 
 /// Considers groups that finish bytes of the destination from `done` on.

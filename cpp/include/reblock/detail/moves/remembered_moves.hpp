@@ -17,7 +17,7 @@
 #include <reblock/detail/moves/blocks.hpp>
 #include <reblock/detail/moves/offers.hpp>
 #include <reblock/detail/moves/plan_blocks.hpp>
-#include <reblock/detail/sums/tile.hpp>
+#include <reblock/detail/tile.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 

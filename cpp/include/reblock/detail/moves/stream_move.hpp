@@ -69,12 +69,12 @@ static_assert(std::is_trivially_copyable_v<stream_move>);
 inline double stream_move::plan(const layout& moves, std::int64_t element_size,
                                 instruction_set set) noexcept {
   constexpr double never = std::numeric_limits<double>::infinity();
-  constexpr std::int64_t source_run = 128;  // bytes: some whole lines
   if (element_size > buffer_limit) return never;
   const mover_costs costs = mover_costs::of(set);
   const axis_order destination = order_of(moves, &layout_axis::destination_stride);
   const block_extents block(moves, element_size, order_of(moves, &layout_axis::source_stride), destination,
-                            buffer_limit, {0, 0}, std::max<std::int64_t>(1, source_run / element_size));
+                            buffer_limit, {0, 0},
+                            std::max<std::int64_t>(1, block_costs::least_buffered_run / element_size));
   element_size_ = element_size;
   rank_ = moves.rank;
   for (std::size_t i = 0; i < rank_; ++i) {

@@ -16,7 +16,7 @@
 #include <reblock/detail/reductions/term_values.hpp>
 #include <reblock/detail/rounded.hpp>
 #include <reblock/detail/simd/lanes.hpp>
-#include <reblock/detail/sums/tile.hpp>
+#include <reblock/detail/tile.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 

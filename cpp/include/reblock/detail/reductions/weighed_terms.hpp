@@ -26,8 +26,8 @@
 #include <reblock/detail/simd/lanes.hpp>
 #include <reblock/detail/sums/separate_windows.hpp>
 #include <reblock/detail/sums/single_terms.hpp>
-#include <reblock/detail/sums/tile.hpp>
 #include <reblock/detail/sums/tile_list.hpp>
+#include <reblock/detail/tile.hpp>
 #include <reblock/fold_options.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {

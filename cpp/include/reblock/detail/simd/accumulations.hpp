@@ -24,7 +24,7 @@
 #include <reblock/detail/simd/lanes.hpp>
 #include <reblock/detail/simd/register_bytes.hpp>
 #include <reblock/detail/simd/registers.hpp>
-#include <reblock/detail/sums/tile.hpp>
+#include <reblock/detail/tile.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 

@@ -22,7 +22,7 @@
 #include <reblock/detail/simd/registers.hpp>
 #include <reblock/detail/simd/streams.hpp>
 #include <reblock/detail/sums/row_terms.hpp>
-#include <reblock/detail/sums/tile.hpp>
+#include <reblock/detail/tile.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 

@@ -13,7 +13,7 @@
 #endif
 
 #include <reblock/detail/configuration.hpp>
-#include <reblock/detail/sums/tile.hpp>
+#include <reblock/detail/tile.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 

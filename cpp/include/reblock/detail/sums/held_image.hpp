@@ -16,8 +16,8 @@
 #include <reblock/detail/sums/piecewise_sum.hpp>
 #include <reblock/detail/sums/summand.hpp>
 #include <reblock/detail/sums/summation.hpp>
-#include <reblock/detail/sums/tile.hpp>
 #include <reblock/detail/sums/tile_list.hpp>
+#include <reblock/detail/tile.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 

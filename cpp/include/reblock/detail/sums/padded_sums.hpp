@@ -16,6 +16,7 @@
 #include <reblock/axis_values.hpp>
 #include <reblock/detail/checked.hpp>
 #include <reblock/detail/configuration.hpp>
+#include <reblock/detail/costs.hpp>
 #include <reblock/detail/engine.hpp>
 #include <reblock/detail/layout.hpp>
 #include <reblock/detail/moves/padded_axis.hpp>
@@ -99,8 +100,7 @@ struct padded_sums {
   }
   /// Counts the channels whose columns stay in a cache while all their bands are summed.
   std::int64_t cached_channels() const noexcept {
-    constexpr std::int64_t cached = 512 * 1024;  // bytes
-    std::int64_t rest = cached / request.sum.element_size;
+    std::int64_t rest = padding_costs::grouped_bytes / request.sum.element_size;
     for (std::size_t i = 2; i < request.moves.rank; ++i) {
       rest /= std::max<std::int64_t>(request.moves.axes[i].extent, 1);
     }
@@ -262,8 +262,8 @@ class padded_summer {
   /// are summed at once, unless there are channels side by side.
   void walk_line() noexcept {
     const padded_sum_axis& axis = axes_[0];
-    constexpr std::int64_t many_channels = 16;
-    const bool has_channels = tile_.source_stride == how_.types.terms.size && tile_.extent >= many_channels;
+    const bool has_channels =
+        tile_.source_stride == how_.types.terms.size && tile_.extent >= padding_costs::many_channels;
     for (std::int64_t q = region_[0].begin; q < region_[0].end;) {
       take_terms(0, axis.terms_of(q));
       std::int64_t count = 1;

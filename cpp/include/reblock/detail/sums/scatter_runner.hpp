@@ -20,8 +20,8 @@
 #include <reblock/detail/moves/remembered_moves.hpp>
 #include <reblock/detail/sums/scatter.hpp>
 #include <reblock/detail/sums/scatter_axis.hpp>
-#include <reblock/detail/sums/tile.hpp>
 #include <reblock/detail/sums/tile_list.hpp>
+#include <reblock/detail/tile.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 

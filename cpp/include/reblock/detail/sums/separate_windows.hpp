@@ -14,6 +14,7 @@
 #include <reblock/axis_values.hpp>
 #include <reblock/detail/checked.hpp>
 #include <reblock/detail/configuration.hpp>
+#include <reblock/detail/costs.hpp>
 #include <reblock/detail/engine.hpp>
 #include <reblock/detail/for_each_choice.hpp>
 #include <reblock/detail/layout.hpp>
@@ -167,16 +168,14 @@ class separate_parts {
 /// A separate_windows is trivially copyable.
 class separate_windows {
  public:
-  /// More windows than these that reach beyond one end of an axis would need too many moves.
-  static constexpr std::int64_t most_outside = 4;
-
   /// Tells whether it is the way to make these sums, which begin from 0.
   static constexpr bool can_make(const sum_request& sums) noexcept {
     for (std::size_t d = 0; d + 2 < sums.extents.size(); ++d) {
       const separate_axis axis = separate_axis::of(sums, d);
       const index_range inside = axis.inside();
       if (axis.windows == 0 || !axis.is_separate()) return false;
-      if (inside.begin > most_outside || axis.windows - inside.end > most_outside) return false;
+      if (inside.begin > sum_costs::most_outside || axis.windows - inside.end > sum_costs::most_outside)
+        return false;
     }
     return true;
   }

@@ -22,8 +22,8 @@
 #include <reblock/detail/moves/offers.hpp>
 #include <reblock/detail/moves/plan_blocks.hpp>
 #include <reblock/detail/simplify.hpp>
-#include <reblock/detail/sums/tile.hpp>
 #include <reblock/detail/sums/tile_list.hpp>
+#include <reblock/detail/tile.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 

@@ -24,7 +24,7 @@
 #include <reblock/detail/sums/sum_leaves.hpp>
 #include <reblock/detail/sums/sum_traits.hpp>
 #include <reblock/detail/sums/summation.hpp>
-#include <reblock/detail/sums/tile.hpp>
+#include <reblock/detail/tile.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 

@@ -15,8 +15,8 @@
 #include <reblock/detail/costs.hpp>
 #include <reblock/detail/engine.hpp>
 #include <reblock/detail/layout.hpp>
-#include <reblock/detail/sums/tile.hpp>
 #include <reblock/detail/sums/tile_list.hpp>
+#include <reblock/detail/tile.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 

@@ -20,7 +20,7 @@
 #include <reblock/detail/sums/row_terms.hpp>
 #include <reblock/detail/sums/sum_traits.hpp>
 #include <reblock/detail/sums/term_list.hpp>
-#include <reblock/detail/sums/tile.hpp>
+#include <reblock/detail/tile.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 

@@ -13,8 +13,8 @@
 #include <reblock/detail/reductions/accumulation.hpp>
 #include <reblock/detail/sums/row_terms.hpp>
 #include <reblock/detail/sums/term_list.hpp>
-#include <reblock/detail/sums/tile.hpp>
 #include <reblock/detail/sums/tile_list.hpp>
+#include <reblock/detail/tile.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 

@@ -206,9 +206,9 @@ class offered_layout {
   }
 
   bool can_grow(const axis_chain& chain, std::size_t next) const noexcept {
-    constexpr std::int64_t limit = 4096;  // elements
     return next != no_axis && chain.elements < 4 * side &&
-           moves.axes[next].extent <= limit / chain.elements && !rows.has(next) && !columns.has(next);
+           moves.axes[next].extent <= block_costs::most_chained / chain.elements && !rows.has(next) &&
+           !columns.has(next);
   }
 
   void take_chain(block_move& move, std::size_t at, const axis_chain& chain,

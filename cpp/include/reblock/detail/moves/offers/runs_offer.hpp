@@ -28,7 +28,6 @@ class runs_offer {
   block_offer offer(buffered_side buffer) const noexcept {
     block_offer made;
     block_move& move = made.move;
-    constexpr std::int64_t enough = 64;  // runs in a list
     axis_chain rows;
     const std::int64_t streamed = buffer == buffered_side::none ? streamed_width() : 0;
     const bool is_streamed = streamed != 0;
@@ -36,7 +35,7 @@ class runs_offer {
         order_of(of_.moves, buffer == buffered_side::destination ? &layout_axis::source_stride
                                                                  : &layout_axis::destination_stride);
     if (is_streamed) join_runs(order);
-    for (std::size_t k = 0; k < order.count && rows.elements < enough; ++k) {
+    for (std::size_t k = 0; k < order.count && rows.elements < block_costs::enough_runs; ++k) {
       rows.push(order.axes[k], of_.moves.axes[order.axes[k]].extent);
     }
     move.are_runs = true;
@@ -47,10 +46,9 @@ class runs_offer {
       is_dense = is_dense && move.axes[k].destination_stride == filled;
       filled *= move.axes[k].at_once;
     }
-    constexpr std::int64_t longest_over = 48;  // bytes
-    constexpr std::uint8_t exact = 4;  // runs: together they have more bytes than one copy exceeds its run by
-    const bool is_over = is_dense && !of_.is_word() && !of_.adds_zero() && of_.size < longest_over &&
-                         offered_layout::rows_of(move) >= 2 * exact;
+    constexpr std::uint8_t exact = block_costs::exact_runs;
+    const bool is_over = is_dense && !of_.is_word() && !of_.adds_zero() &&
+                         of_.size < block_costs::longest_over && offered_layout::rows_of(move) >= 2 * exact;
     move.exact = is_over ? exact : std::uint8_t{0};
     move.writes_lines = of_.is_large && buffer == buffered_side::none && !of_.adds_zero() &&
                         (is_streamed || of_.size >= block_costs::least_streamed_run);

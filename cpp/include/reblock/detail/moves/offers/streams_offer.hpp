@@ -65,9 +65,8 @@ class streams_offer {
     block_offer offer;
 #if defined(__GNUC__) && defined(__x86_64__)
     if (of_.set < instruction_set::avx512) return offer;
-    constexpr std::int64_t least_row = 8;  // bytes
-    const dense_streams streams =
-        find_streams(ceil_divide(least_row, of_.size), [](std::int64_t count) { return count <= 16; });
+    const dense_streams streams = find_streams(ceil_divide(block_costs::least_wide_row, of_.size),
+                                               [](std::int64_t count) { return count <= 16; });
     if (streams.count == 0) return offer;
     const auto count = static_cast<std::size_t>(streams.count);
     const auto bytes =
