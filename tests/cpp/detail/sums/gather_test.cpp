@@ -121,6 +121,17 @@ TEST_CASE("rows added in the columns' order cost least where channels are contig
   CHECK(added_rows < cost_of_sweep(sums));
 }
 
+TEST_CASE(
+    "rows added in the columns' order cost what all places of their buffer do, also outside of the image") {
+  sum_request sums = windows_of(4, 1, 3, 20);
+  const double near = scatter(sums, functions_of_size(4)).cost();
+  constexpr std::int64_t far = std::int64_t{1} << 29;
+  sums.moves.axes[3].bound_step = far;
+  sums.moves.bounds[1].offset = -far;
+  CHECK(scatter(sums, functions_of_size(4)).cost() > near + double{far});
+  CHECK(cost_in_place(sums) < double{far});
+}
+
 TEST_CASE("sums in place cost more than a sweep where columns are short rows of offsets") {
   sum_request sums = windows_of(4, 1, 3, 50);
   std::int64_t next = sums.sum.element_size;

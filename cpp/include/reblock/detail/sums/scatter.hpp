@@ -193,7 +193,7 @@ inline double scatter::joined_rows() const noexcept {
 inline double scatter::estimate() const noexcept {
   const std::size_t row = order_[0];
   double terms = 1;
-  double image = 1;
+  double image = 1;     // with all places
   double together = 1;  // rows of a tile that do not overlap
   double repeated = 1;  // outer indices of a tile
   std::int64_t run = element_size_;
@@ -210,7 +210,7 @@ inline double scatter::estimate() const noexcept {
       terms *= i == row ? static_cast<double>(axis.outer) * static_cast<double>(axis.inner)
                         : terms_inside(axis.outer, axis.outer_step, axis.inner, axis.inner_step, axis.padding,
                                        axis.extent);
-      image *= static_cast<double>(axis.extent);
+      image *= static_cast<double>(places_[i]) * static_cast<double>(axis.phases);
       // of the other axes, a box has the inner indices that reach its places
       if (i != row) together *= static_cast<double>(std::min(axis.inner, ceil_divide(box_[i], axis.step())));
       if (i + 1 == places_.size()) repeated = repeated_outer(axis, boxes_along(i));
