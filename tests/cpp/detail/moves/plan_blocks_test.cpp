@@ -290,20 +290,23 @@ TEST_CASE("columns are separated in the order of the output where their lines wo
   }
 }
 
-/// Small elements whose moves are so large that each block asks for the lines of the next one.
+/// Small elements whose moves are so large that each block asks for the lines of the next one, with some instruction set.
 test::moves draw_far(std::mt19937& random) {
   constexpr std::int64_t most_bytes = 12 * 1024 * 1024;
   for (;;) {
     const test::moves drawn = draw_permutation(random, most_bytes);
     const auto bytes = static_cast<double>(total_bytes(drawn.layout, drawn.element_size));
-    if (drawn.element_size <= cache_sizes::far_element && bytes > cache_sizes::far_moves) return drawn;
+    if (drawn.element_size > cache_sizes::far_element || bytes <= cache_sizes::far_moves) continue;
+    for (const instruction_set set : all_instruction_sets()) {
+      const staged_move blocks = plan_for(drawn, set);
+      if (!blocks.is_staged && blocks.second.is_far) return drawn;
+    }
   }
 }
 
 TEST_CASE("blocks of large moves of small elements are all moved, at once and in parts") {
-  int far = 0;
   int cut = 0;
-  for (const unsigned seed : test::seeds(24, 4)) {
+  for (const unsigned seed : test::seeds(24, 2)) {
     INFO("seed ", seed);
     std::mt19937 random(seed);
     const trial t(random, draw_far(random));
@@ -312,12 +315,10 @@ TEST_CASE("blocks of large moves of small elements are all moved, at once and in
       const staged_move blocks = plan_for(t.moves, set);
       CHECK(t.is_moved_by(blocks));
       if (blocks.is_staged || !blocks.second.is_far) continue;
-      ++far;
       CHECK(test::is_moved_in_parts(random, t, blocks, cut));
     }
   }
-  CHECK(far >= test::enough(40));
-  CHECK(cut >= test::enough(40));
+  CHECK(cut >= test::enough(20));
 }
 
 TEST_CASE("large moves of small blocks take many of them at once, but not all") {
