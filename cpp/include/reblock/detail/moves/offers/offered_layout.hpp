@@ -107,14 +107,14 @@ class offered_layout {
     return lists + calls * costs.call + blocks * costs.block;
   }
 
-  /// Lets a call's source, which is one row, follow the source of the call before. The other calls have the order of the
-  /// destination: otherwise a line of it would leave the caches between the writes of its parts.
-  static void follow_source(block_move& move) noexcept {
-    const auto end = move.axes.begin() + move.repeated;
-    const auto nearest = std::min_element(move.axes.begin(), end, [](const cut_axis& a, const cut_axis& b) {
-      return magnitude(a.source_stride) < magnitude(b.source_stride);
-    });
-    if (nearest != end) std::rotate(nearest, nearest + 1, end);
+  /// Lets a call's source, which is one row, follow the source of the call before.
+  static void order_repeats_by_source(block_move& move) noexcept {
+    for (std::size_t i = 1; i < move.repeated; ++i) {
+      for (std::size_t k = i; k > 0; --k) {
+        if (magnitude(move.axes[k - 1].source_stride) >= magnitude(move.axes[k].source_stride)) break;
+        std::swap(move.axes[k - 1], move.axes[k]);
+      }
+    }
   }
 
   /// Tells whether lines of one side evict each other from the first-level cache before a move comes to their next parts. The

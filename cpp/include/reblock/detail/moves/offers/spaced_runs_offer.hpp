@@ -47,7 +47,7 @@ inline block_offer offer_spaced_runs(const offered_layout& of) noexcept {
     axis_chain runs;
     runs.push(axis, of.moves.axes[axis].extent);
     of.set_out(offer.move, {}, 1, runs, of.moves.axes[axis].extent);
-    if (axis == by_destination) offered_layout::follow_source(offer.move);
+    if (axis == by_destination) offered_layout::order_repeats_by_source(offer.move);
     offer.cost = cost_of_spaced(of, offer.move);
     if (offer.cost < best.cost) best = offer;
   }

@@ -133,7 +133,7 @@ class streams_offer {
       of_.set_out(move, along, block_costs::most_along_streams, of_.rows, most_streams);
     } else {
       of_.set_out(move, of_.columns, most_streams, along, block_costs::most_along_streams);
-      offered_layout::follow_source(move);
+      offered_layout::order_repeats_by_source(move);
       const bool are_short = streams.length * of_.size < cache_sizes::line;
       if (are_short && of_.evicts_parts(move, move.column_axes, &tile_axis::destination_stride))
         of_.set_out(move, of_.columns, most_streams, along, block_costs::most_along_streams);
