@@ -57,8 +57,8 @@ struct [[gnu::visibility("hidden")]] block_costs {
   static constexpr std::int64_t most_chained = 4096;
   /// A list has no more axes as soon as it has so many runs.
   static constexpr std::int64_t enough_runs = 64;
-  /// Bytes from which on copies of runs do not exceed them. The last runs of a list, which are copied exactly, have together
-  /// more bytes than one copy exceeds its run by.
+  /// Copies of runs of fewer bytes may write beyond them: the next run overwrites these bytes. The last runs of a list are
+  /// copied exactly. Together, they have more bytes than one copy writes beyond its run.
   static constexpr std::int64_t longest_over = 48;
   static constexpr std::uint8_t exact_runs = 4;
   /// Bytes of runs of the source, some whole lines, of moves that go past the caches by way of a buffer.
@@ -75,14 +75,15 @@ struct [[gnu::visibility("hidden")]] lookup_costs {
   static constexpr std::int64_t least_at_once = 8;  ///< pieces
   /// Bytes of a call that repeats rows of pieces: each call loads a table.
   static constexpr std::int64_t most_bytes = 16 * 1024;
-  /// In registers of up to 32 bytes: a window, or the store of a group. A long store of more windows than some takes longer,
-  /// and a window of words that are read backwards takes as long as other movers do.
+  /// In registers of up to 32 bytes: a window, or the store of a group. A store of 32 bytes takes longer if it has more
+  /// windows than some. Windows of words that are read backwards cost so much that other movers do the work: they are as fast,
+  /// and from memory faster.
   static constexpr std::size_t window = 10;
   static constexpr std::size_t many_windows = 6;
   static constexpr std::size_t long_store = 15;
   static constexpr std::size_t backward_window = 100;
-  /// In registers of 64 bytes: the share of a call in a group. Windows or the registers of the destination, the targets, take
-  /// most of the time of a group: it depends on the registers that hold the windows.
+  /// In registers of 64 bytes: the share of a call in a group. Then either the windows or the registers of the destination,
+  /// the targets, take the time of a group. The costs depend on the number of registers that hold the windows.
   static constexpr std::size_t call = 60;
   struct group {
     std::size_t windows;
@@ -219,7 +220,7 @@ struct padding_costs {
   /// Copies into the buffer are planned from so many units on, unless they have runs of some bytes.
   static constexpr std::int64_t least_planned_units = 1024;
   static constexpr std::int64_t long_run = 32;
-  /// Bytes of a run of the destination that blocks need not exceed.
+  /// Blocks do not grow for longer runs of the destination than of so many bytes.
   static constexpr std::int64_t good_run = 1024;
   static constexpr double edge_box = 80;
   static constexpr double edge_unit = 2;
