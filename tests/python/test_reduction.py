@@ -99,6 +99,8 @@ def draw_columns(
     columns = memory.array
     if dtype in FLOATS or dtype.kind in "fc":
         columns = small_integers(memory, dtype)
+    elif dtype in INTEGERS and data.draw(st.booleans()):
+        columns >>= 4 * dtype.itemsize  # half of the bits are left
     return (
         call,
         columns,
@@ -193,6 +195,23 @@ def test_a_sum_with_integer_weights_is_exact(data: st.DataObject, largest: int) 
     is_bool = columns.dtype.kind == "b"
     limits = (0, 1) if is_bool else (np.iinfo(columns.dtype).min, np.iinfo(columns.dtype).max)
     assert_same_bytes(actual, np.clip(total, *limits).astype(columns.dtype))
+
+
+@given(st.data())
+def test_weighted_sums_of_integers_are_those_of_float64(data: st.DataObject) -> None:
+    """Terms are added in ascending order of their offsets. The sum is rounded to an integer once."""
+    call, columns, options, terms, present = draw_columns(
+        data, st.sampled_from([*INTEGERS, np.dtype(np.bool_)])
+    )
+    weights, each = data.draw(weights_of(call.arguments[1]))
+    actual = fold_drawn(data, columns, call, **options, weights=weights)
+    total = np.zeros(terms.shape[1:])
+    for term, is_there, weight in zip(terms, present, each, strict=True):
+        total = np.where(is_there, total + weight * term.astype(np.float64), total)
+    limits = (0, 1) if columns.dtype.kind == "b" else np.iinfo(columns.dtype)
+    least, most = limits if isinstance(limits, tuple) else (limits.min, limits.max)
+    whole = [min(max(int(value), least), most) for value in np.rint(total).ravel()]
+    assert_same_bytes(actual, np.array(whole, columns.dtype).reshape(total.shape))
 
 
 @pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "c8"])

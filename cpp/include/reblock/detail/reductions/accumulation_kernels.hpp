@@ -41,8 +41,7 @@ struct adding {
   static value neutral(beginning from) noexcept { return neutral_summand<value>(from); }
   static constexpr bool in_lanes =
       has_lanes && !std::same_as<value, long double> &&
-      (half<T> ? std::same_as<value, float> : std::floating_point<value> || sizeof(value) <= 2 * sizeof(T)) &&
-      !(sizeof(T) >= 4 && std::integral<T> && std::floating_point<value>);
+      (half<T> ? std::same_as<value, float> : std::floating_point<value> || sizeof(value) <= 2 * sizeof(T));
   template <class V>
   [[gnu::always_inline]] static void add(V& sum, const V& next) noexcept {
     if constexpr (std::floating_point<V>) {
@@ -92,19 +91,23 @@ struct long_integer {
   std::uint64_t high;
 };
 
+/// Adds integers to the lower halves of long integers. The errors are the upper halves.
 template <class T>
 struct adding_long {
   using term = T;
-  using value = long_integer;
+  using value = std::uint64_t;
   using weight = double;
-  static constexpr bool has_errors = false;
+  static constexpr bool has_errors = true;
   static constexpr bool may_mask = true;
   static constexpr bool flips = false;
-  static constexpr bool in_lanes = false;
+  static constexpr bool in_lanes = has_lanes && sizeof(T) == sizeof(value);
   static value neutral(beginning) noexcept { return {}; }
-  static void add(value& sum, const value& next) noexcept {
-    sum.low += next.low;
-    sum.high += next.high + (sum.low < next.low ? 1 : 0);
+  template <class V>
+  [[gnu::always_inline]] static void add(V& low, V& high, const V& next) noexcept {
+    low = low + next;
+    const V carry = low < next ? V{} + std::uint64_t{1} : V{};
+    high = high + carry;
+    if constexpr (std::is_signed_v<T>) high = high - (next >> 63);
   }
 };
 
@@ -120,7 +123,7 @@ using bits_of =
 template <class T>
 struct keeping_greatest {
   using term = T;
-  using value = std::conditional_t<half<T>, float, T>;
+  using value = std::conditional_t<half<T>, float, stored<T>>;
   using weight = double;
   using bits = bits_of<value>;
   static constexpr bool has_errors = false;
@@ -142,10 +145,10 @@ struct keeping_greatest {
 };
 
 /// The integer of T's size whose greatest lanes processors find in one step: without a sign if it has one byte, else with one.
-/// Other types are themselves.
+/// Other types are themselves; a bool is true or false, whatever its bits.
 template <class T>
 constexpr auto ordered_value() noexcept {
-  if constexpr (!std::integral<T>) {
+  if constexpr (!std::integral<T> || std::same_as<T, bool>) {
     return T{};
   } else if constexpr (sizeof(T) == 1) {
     return std::uint8_t{};
@@ -196,11 +199,7 @@ template <class Kernel>
   using T = typename Kernel::term;
   stored<T> term;
   std::memcpy(&term, from, sizeof(term));
-  if constexpr (std::same_as<typename Kernel::value, long_integer>) {
-    return {static_cast<std::uint64_t>(term), term < T{} ? ~std::uint64_t{0} : 0};
-  } else {
-    return widened<T, typename Kernel::value>(term);
-  }
+  return widened<T, typename Kernel::value>(term);
 }
 
 template <class T>

@@ -52,7 +52,7 @@ inline double weight_at(const window_weights& weights, const std::array<std::int
 /// Finds the largest weight of a reduction of small integers, if all weights are integers.
 inline void find_largest_weight(reducer& how) noexcept {
   using enum element_type;
-  constexpr std::array small = {boolean, uint8, int8, uint16, int16};
+  constexpr std::array small = {uint8, int8, uint16, int16};
   const window_weights& weights = how.weights;
   if (weights.empty() || std::find(small.begin(), small.end(), how.types.results.part) == small.end()) return;
   double largest = 1;

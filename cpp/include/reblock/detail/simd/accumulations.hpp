@@ -77,6 +77,10 @@ template <class T, class A>
 inline constexpr bool finishes_in_lanes = false;
 template <class Value>
 void keep_apart(Value&) noexcept {}
+template <std::size_t N, class Comparison>
+bool all_of(const Comparison&) noexcept;
+template <class T, std::size_t N, class Lanes>
+bool store_long(std::byte*, const Lanes&) noexcept;
 template <class T, std::size_t N, class Lanes>
 void store_small_quotients(std::byte* to, const Lanes& sums, const Lanes& twice,
                            const Lanes& inverses) noexcept;

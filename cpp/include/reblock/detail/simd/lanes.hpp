@@ -88,13 +88,35 @@ template <class A, class T, std::size_t Count>
   }
 }
 
-/// Does the same. Integers of one or two bytes become floating-point numbers by way of larger integers.
+/// Converts integers of 8 bytes to double: rounds once. Both halves of a term become numbers by way of their bits, 2^52 +
+/// lower and 2^84 + 2^32 * upper, which are exact. An upper half with a sign is 2^31 more.
+template <class T, std::size_t Count>
+[[gnu::always_inline]] inline void convert_long(lanes<double, Count>& to,
+                                                const lanes<T, Count>& from) noexcept {
+  using words = lanes<std::uint64_t, Count>;
+  constexpr std::uint64_t sign = std::is_signed_v<T> ? std::uint64_t{1} << 31 : 0;
+  constexpr double added = 0x1p84 + (std::is_signed_v<T> ? 0x1p63 : 0) + 0x1p52;
+  const auto terms = (words)from;
+  const auto lower = (terms & 0xffffffffu) | 0x4330000000000000u;
+  const auto upper = (terms >> 32) ^ (0x4530000000000000u | sign);
+  to = ((lanes<double, Count>)upper - added) + (lanes<double, Count>)lower;
+}
+
+/// Does the same as convert_lanes(). Integers become floating-point numbers by way of larger integers, if processors convert
+/// these faster.
 template <class A, class T, std::size_t Count>
-[[gnu::always_inline]] inline void convert_small(lanes<A, Count>& to, const lanes<T, Count>& from) noexcept {
+[[gnu::always_inline]] inline void convert_numbers(lanes<A, Count>& to,
+                                                   const lanes<T, Count>& from) noexcept {
   if constexpr (std::integral<T> && sizeof(T) < 4 && std::floating_point<A>) {
     lanes<std::int32_t, Count> words;
     convert_lanes<std::int32_t, T, Count>(words, from);
     convert_lanes<A, std::int32_t, Count>(to, words);
+  } else if constexpr (std::same_as<T, std::uint32_t> && std::same_as<A, double>) {
+    lanes<std::uint64_t, Count> words;
+    convert_lanes<std::uint64_t, T, Count>(words, from);
+    to = (lanes<double, Count>)(words | 0x4330000000000000u) - 0x1p52;  // 2^52 + term
+  } else if constexpr (std::integral<T> && sizeof(T) == 8 && std::same_as<A, double>) {
+    convert_long<T, Count>(to, from);
   } else {
     convert_lanes<A, T, Count>(to, from);
   }
@@ -111,6 +133,8 @@ template <class Lanes>
 void load_lanes(Lanes& to, const void* from) noexcept;
 template <class Lanes>
 void store_lanes(void* to, const Lanes& from) noexcept;
+template <class T, std::size_t Count, class To, class From>
+void convert_long(To& to, const From& from) noexcept;
 #endif
 
 }  // namespace reblock::inline REBLOCK_NAMESPACE::detail

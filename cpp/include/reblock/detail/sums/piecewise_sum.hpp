@@ -152,22 +152,42 @@ class piecewise_sum {
     }
   }
 
-  void sum_segments(std::size_t d, const phase_group& group, offsets at) {
+  /// Calls visit(segment) for the segments of a group along axis `d`.
+  template <class Visit>
+  void for_each_segment(std::size_t d, const phase_group& group, const Visit& visit) const {
     const std::int64_t end = std::min(box_.first[2 + d] + box_.extents[2 + d], group.places);
     for (std::int64_t begin = box_.first[2 + d]; begin < end;) {
       // without terms along one axis, sums along the others need no segments
       const segment s =
           has_terms_ ? columns_.axes[d].segment_at(group, begin, end) : segment{begin, end, 0, 0};
-      const offsets next = set_out(d, group, s, at);
-      if (d + 1 == rank()) {
-        sum_piece(next, {});
-      } else {
-        const bool outside = std::exchange(has_terms_, has_terms_ && s.terms() > 0);
-        sum_along(d + 1, next);
-        has_terms_ = outside;
-      }
+      visit(s);
       begin = s.end;
     }
+  }
+
+  void sum_segments(std::size_t d, const phase_group& group, offsets at) {
+    if (d + 1 == rank()) return sum_last_segments(group, at);
+    for_each_segment(d, group, [&](const segment& s) {
+      const offsets next = set_out(d, group, s, at);
+      const bool outside = std::exchange(has_terms_, has_terms_ && s.terms() > 0);
+      sum_along(d + 1, next);
+      has_terms_ = outside;
+    });
+  }
+
+  /// Sums the longest segment of the last axis first: it reads and writes whole lines of the cache, where the short segments
+  /// at the edges then find their elements.
+  void sum_last_segments(const phase_group& group, offsets at) {
+    const std::size_t d = rank() - 1;
+    segment longest{};
+    for_each_segment(d, group, [&](const segment& s) {
+      if (s.size() > longest.size()) longest = s;
+    });
+    if (longest.size() == 0) return;
+    sum_piece(set_out(d, group, longest, at), {});
+    for_each_segment(d, group, [&](const segment& s) {
+      if (s.begin != longest.begin) sum_piece(set_out(d, group, s, at), {});
+    });
   }
 
   /// Sums rows of the last axis with all terms everywhere. Terms outside of their row of the columns are other elements:
