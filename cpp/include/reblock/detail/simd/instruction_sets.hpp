@@ -12,6 +12,10 @@
 #include <cstring>
 #include <utility>
 
+#if defined(__aarch64__)
+#include <arm_neon.h>
+#endif
+
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/costs.hpp>
 #include <reblock/detail/instruction_set.hpp>
