@@ -13,6 +13,10 @@
 #include <type_traits>
 #include <utility>
 
+#if defined(__aarch64__)
+#include <arm_neon.h>
+#endif
+
 #include <reblock/data_type.hpp>
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/conversions/run_steps.hpp>
