@@ -69,7 +69,7 @@ struct padded_trial {
     for_each_point(drawn.layout, [&](const layout_point& point) {
       if (point.inside) return;
       ++outside;
-      std::copy(value.begin(), value.end(), expected.begin() + point.destination);
+      std::copy(value.begin(), value.end(), expected.data() + point.destination);
     });
   }
 

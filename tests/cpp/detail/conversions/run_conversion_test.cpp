@@ -389,6 +389,13 @@ TEST_CASE("runs of any length, at any alignment, write their elements and nothin
   }
 }
 
+/// Only the sets of x86-64 have registers of words of spaced bytes.
+#if defined(__GNUC__) && defined(__x86_64__)
+constexpr bool has_spaced_words = true;
+#else
+constexpr bool has_spaced_words = false;
+#endif
+
 TEST_CASE("spaced bytes become what each of them becomes alone") {
   std::mt19937 random(4);
   for (int i = 0; i < 400; ++i) {
@@ -435,7 +442,7 @@ TEST_CASE("spaced bytes become what each of them becomes alone") {
       CHECK(!conversion.can_space(1, count));
       CHECK(!conversion.can_space(static_cast<std::int64_t>(most_spacing) + 1, count));
       CHECK(!conversion.can_space(spacing, static_cast<std::int64_t>(least_spaced) - 1));
-      CHECK(conversion.can_space(spacing, count) == (set >= instruction_set::avx2));
+      CHECK(conversion.can_space(spacing, count) == (has_spaced_words && set >= instruction_set::avx2));
       if (!conversion.can_space(spacing, count)) continue;
       bytes expected(static_cast<std::size_t>(rows * row_size + 64), std::byte{77});
       bytes got(expected);

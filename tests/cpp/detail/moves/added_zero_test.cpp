@@ -54,7 +54,7 @@ void put_terms(std::mt19937& random, test::trial& t, const part& by) {
   const auto put = [size](std::byte* to, std::uint64_t bits) { std::memcpy(to, &bits, size); };
   const auto shift = static_cast<unsigned>(draw(random, 0, 5));
   const auto choose = [&](std::int64_t place) {
-    return (static_cast<std::uint64_t>(place) * 0x9e3779b97f4a7c15 >> 40) + shift;
+    return static_cast<std::size_t>(static_cast<std::uint64_t>(place) * 0x9e3779b97f4a7c15 >> 40) + shift;
   };
   test::for_each_point(t.moves.layout, [&](const test::layout_point& point) {
     for (std::int64_t at = 0; at < t.moves.element_size; at += by.size) {

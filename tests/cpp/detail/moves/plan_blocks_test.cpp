@@ -141,9 +141,9 @@ TEST_CASE("large permutations are moved at once or by way of a buffer, by movers
   CHECK(all.of(mover_kind::long_runs) >= least);
   CHECK(all.of(mover_kind::runs_over) >= least);
   CHECK(all.of(mover_kind::squares) >= least);
-  const bool has_streams = detect_instruction_set() != instruction_set::baseline;
-  CHECK((all.of(mover_kind::interleaved) >= least || !has_streams));
-  CHECK((all.of(mover_kind::separated) >= least || !has_streams));
+  const bool looks_up = detect_instruction_set() != instruction_set::baseline;
+  CHECK((all.of(mover_kind::interleaved) >= least || !looks_up));
+  CHECK((all.of(mover_kind::separated) >= least || !looks_up));
 }
 
 #if defined(__GNUC__) && defined(__x86_64__)
@@ -352,7 +352,7 @@ TEST_CASE("blocks ask for the lines of the next one only if a move is large, and
   CHECK_FALSE(is_far(3000, 4, buffered_side::none));
   CHECK_FALSE(is_far(3000, 1, buffered_side::none));
   CHECK_FALSE(is_far(6000, 1, buffered_side::destination));
-  CHECK_FALSE(is_far(40000, 1, buffered_side::none));  // goes past the caches
+  CHECK(is_far(40000, 1, buffered_side::none) != has_streams);  // it goes past the caches instead
 }
 
 /// The elements of a tensor as they lie in memory: the axes in some order, the outermost first, without gaps.

@@ -94,6 +94,11 @@ double cost_in_place(const sum_request& sums) {
 double cost_of_sweep(const sum_request& sums) {
   return sum_sweep(sums, functions_of_size(sums.sum.element_size)).cost();
 }
+double cost_of_added_rows(const sum_request& sums) {
+  return scatter(sums, functions_of_size(sums.sum.element_size)).cost();
+}
+/// Tells whether this kind of machine has a function that adds rows. Elsewhere the cost is infinite.
+bool adds_rows() { return functions_of_size(4).find_added_rows(usable_instruction_set()) != nullptr; }
 
 TEST_CASE("sums in place cost less than a sweep where contiguous windows overlap") {
   for (const std::int64_t size : {1, 4}) {
@@ -116,19 +121,18 @@ TEST_CASE("rows added in the columns' order cost least where channels are contig
   sums.output_strides[1] = size;
   sums.output_strides[3] = channels * size;
   sums.output_strides[2] = channels * size * sums.extents[3];
-  const double added_rows = scatter(sums, functions_of_size(4)).cost();
-  CHECK(added_rows < cost_in_place(sums));
-  CHECK(added_rows < cost_of_sweep(sums));
+  CHECK((cost_of_added_rows(sums) < cost_in_place(sums)) == adds_rows());
+  CHECK((cost_of_added_rows(sums) < cost_of_sweep(sums)) == adds_rows());
 }
 
 TEST_CASE(
     "rows added in the columns' order cost what all places of their buffer do, also outside of the image") {
   sum_request sums = windows_of(4, 1, 3, 20);
-  const double near = scatter(sums, functions_of_size(4)).cost();
+  const double near = cost_of_added_rows(sums);
   constexpr std::int64_t far = std::int64_t{1} << 29;
   sums.moves.axes[3].bound_step = far;
   sums.moves.bounds[1].offset = -far;
-  CHECK(scatter(sums, functions_of_size(4)).cost() > near + double{far});
+  CHECK((cost_of_added_rows(sums) > near + double{far}) == adds_rows());
   CHECK(cost_in_place(sums) < double{far});
 }
 
