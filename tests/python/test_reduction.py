@@ -199,7 +199,7 @@ def test_a_sum_with_integer_weights_is_exact(data: st.DataObject, largest: int) 
 
 @given(st.data())
 def test_weighted_sums_of_integers_are_those_of_float64(data: st.DataObject) -> None:
-    """Terms are added in ascending order of their offsets. The sum is rounded to an integer once."""
+    """Terms are added in ascending order of their offsets. The sum is rounded once."""
     call, columns, options, terms, present = draw_columns(
         data, st.sampled_from([*INTEGERS, np.dtype(np.bool_)])
     )
