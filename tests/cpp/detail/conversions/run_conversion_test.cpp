@@ -18,6 +18,7 @@
 
 #include "../../draw.hpp"
 #include "../../effort.hpp"
+#include "../drawn_moves.hpp"
 
 namespace reblock {
 namespace {
@@ -39,14 +40,6 @@ constexpr element_type all_types[] = {boolean,
                                       element_type::bfloat16,
                                       float32,
                                       float64};
-
-std::vector<instruction_set> usable_sets() {
-  std::vector<instruction_set> sets;
-  for (int i = 0; i <= static_cast<int>(detect_instruction_set()); ++i) {
-    sets.push_back(static_cast<instruction_set>(i));
-  }
-  return sets;
-}
 
 /// A binary format of floating point, as its definition gives it.
 struct format {
@@ -283,7 +276,7 @@ void check(element_type from, element_type to, bool has_factors, const bytes& so
            const Convert& convert) {
   CAPTURE(from);
   CAPTURE(to);
-  for (const instruction_set set : usable_sets()) {
+  for (const instruction_set set : test::all_instruction_sets()) {
     CAPTURE(std::string(name_of(set)));
     bytes got(expected.size());
     convert(run_conversion(from, to, has_factors, set), got.data());
@@ -379,7 +372,7 @@ TEST_CASE("runs of any length, at any alignment, write their elements and nothin
         bytes expected(guard + shift + results.size() + guard, std::byte{0xa5});
         std::copy(results.begin(), results.end(),
                   expected.begin() + static_cast<std::ptrdiff_t>(guard + shift));
-        for (const instruction_set set : usable_sets()) {
+        for (const instruction_set set : test::all_instruction_sets()) {
           bytes got(expected.size(), std::byte{0xa5});
           run_conversion(from, to, true, set)(source.data() + shift, got.data() + guard + shift, count);
           CHECK(got == expected);
@@ -436,7 +429,7 @@ TEST_CASE("spaced bytes become what each of them becomes alone") {
     run_factors factors = drawn.each();
     factors.step = 0;
     if (test::flip_coin(random)) factors.run_step = sizeof(float);
-    for (const instruction_set set : usable_sets()) {
+    for (const instruction_set set : test::all_instruction_sets()) {
       INFO("instruction set ", std::string(name_of(set)));
       const run_conversion conversion(uint8, to, true, set);
       CHECK(!conversion.can_space(1, count));
@@ -470,7 +463,7 @@ TEST_CASE("the product is rounded before the sum") {
   const float x = 1.0f + 0x1p-12f;  // x * x needs 25 digits
   const repeated_factors<float> factors(x, -1.0f - 0x1p-11f);
   const std::vector<float> source(100, x);
-  for (const instruction_set set : usable_sets()) {
+  for (const instruction_set set : test::all_instruction_sets()) {
     std::vector<float> result(100, 1.0f);
     run_conversion(float32, float32, true, set)(reinterpret_cast<const std::byte*>(source.data()),
                                                 reinterpret_cast<std::byte*>(result.data()), 100,
@@ -482,7 +475,7 @@ TEST_CASE("the product is rounded before the sum") {
 TEST_CASE("bytes of bool other than 0 are true") {
   bytes source;
   for (int i = 0; i < 256; ++i) source.push_back(static_cast<std::byte>(i));
-  for (const instruction_set set : usable_sets()) {
+  for (const instruction_set set : test::all_instruction_sets()) {
     std::vector<float> result(256);
     run_conversion(boolean, float32, false, set)(source.data(), reinterpret_cast<std::byte*>(result.data()),
                                                  256);

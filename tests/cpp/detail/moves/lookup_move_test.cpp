@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <random>
+#include <string>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -46,6 +47,33 @@ void check_drawn(unsigned seeds, unsigned quick, int least, int least_cut, const
 
 TEST_CASE("a pattern moves what its layout describes, whatever repeats") {
   check_drawn(400, 40, 100, 100, [](std::mt19937& random) { return test::draw_dense(random, 2048); });
+}
+
+/// Small images of bytes whose channels become blocks of pixels. A table for all bytes of an image has many windows.
+layout blocks_of_images(std::int64_t images, std::int64_t height, std::int64_t width, std::int64_t block) {
+  const std::int64_t image = height * width * block * block;
+  layout l;
+  l.add({images, image, image});
+  l.add({height, width, width * block * block});
+  l.add({block, height * width * block, width * block});
+  l.add({width, 1, block});
+  l.add({block, height * width, 1});
+  return l;
+}
+
+TEST_CASE("a pattern whose table would have no room is made smaller") {
+  layout l = blocks_of_images(8, 3, 5, 7);
+  l.source_run = total_bytes(l, 1);
+  for (const instruction_set set : test::all_instruction_sets()) {
+    INFO("instruction set ", std::string(name_of(set)));
+    CHECK(std::isfinite(lookup_move{}.plan(l, 1, set)) == (lookup_width(set) != 0));
+  }
+  check_drawn(60, 20, 18, 5, [](std::mt19937& random) {
+    test::moves drawn = test::in_tight_buffers(
+        blocks_of_images(draw(random, 2, 60), draw(random, 3, 4), draw(random, 5, 6), draw(random, 5, 7)), 1);
+    drawn.layout.source_run = static_cast<std::int64_t>(drawn.source_bytes);
+    return drawn;
+  });
 }
 
 /// A row of pixels, or rows of them, of which one or two axes run backwards in the source.

@@ -48,6 +48,8 @@ class lookup_move : public cut_moves {
   }
 
  private:
+  pattern_axes make_table(const layout& moves, std::int64_t element_size, std::size_t width, layout& ordered,
+                          layout& repeated, sibling_axis& siblings) noexcept;
   void set_out(const layout& ordered, std::size_t along, std::size_t inner, std::int64_t piece,
                std::int64_t at_once, std::int64_t index_bytes) noexcept;
 
@@ -139,23 +141,37 @@ class read_rows {
   bool is_split_ = false;  ///< whether several registers need parts of a row
 };
 
+/// Makes the table of the largest pattern that has one, unless no register of it has one. `ordered` has the axis of the pieces
+/// before those of the pattern, and `repeated` has one piece of it.
+inline pattern_axes lookup_move::make_table(const layout& moves, std::int64_t element_size, std::size_t width,
+                                            layout& ordered, layout& repeated,
+                                            sibling_axis& siblings) noexcept {
+  pattern_axes chosen = choose_pattern(moves, element_size, width, true);
+  while (chosen.along != no_axis) {
+    ordered.take(moves);
+    rotate_axis(ordered, chosen.along, chosen.inner - 1);
+    chosen.along = chosen.inner - 1;
+    repeated.take(ordered);
+    repeated.axes[chosen.along].extent = chosen.piece;
+    siblings = width == 64 ? find_siblings(ordered, chosen.along) : sibling_axis{};
+    if (recent_patterns().make(table_, width, repeated, chosen.along, element_size, siblings)) break;
+    if (!table_.is_too_large()) return {};
+    chosen = choose_pattern(moves, element_size, width, true, chosen.bytes - 1);
+  }
+  return chosen;
+}
+
 inline double lookup_move::plan(const layout& moves, std::int64_t element_size,
                                 instruction_set set) noexcept {
   constexpr double never = std::numeric_limits<double>::infinity();
   const std::size_t width = lookup_width(set);
   if (width == 0 || moves.source_run <= element_size || moves.source_run < pattern::least_window)
     return never;
-  auto [inner, along, piece, bytes] = choose_pattern(moves, element_size, width, true);
-  if (along == no_axis) return never;
   layout ordered;
-  ordered.take(moves);
-  rotate_axis(ordered, along, inner - 1);
-  along = inner - 1;
   layout repeated;
-  repeated.take(ordered);
-  repeated.axes[along].extent = piece;
-  sibling_axis siblings = width == 64 ? find_siblings(ordered, along) : sibling_axis{};
-  if (!recent_patterns().make(table_, width, repeated, along, element_size, siblings)) return never;
+  sibling_axis siblings;
+  auto [inner, along, piece, bytes] = make_table(moves, element_size, width, ordered, repeated, siblings);
+  if (along == no_axis) return never;
   const std::int64_t reach = source_reach(repeated, along, element_size);
   read_rows rows(repeated, along, element_size, siblings);
   if (siblings.extent > 1 && take_siblings(ordered, siblings)) {

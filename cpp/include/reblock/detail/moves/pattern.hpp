@@ -38,8 +38,13 @@ class pattern {
   bool make(std::size_t width, const layout& moves, std::size_t first, std::span<const index_range> inside,
             std::int64_t element_size, const sibling_axis& siblings = {}) noexcept;
 
+  /// Tells whether there is no table because it would have no room: a part of the pattern may have one.
+  bool is_too_large() const noexcept { return is_too_large_; }
+
   /// Copies only the used part of another pattern: most of a pattern is room for larger tables.
   void take(const pattern& made) noexcept {
+    is_too_large_ = made.is_too_large_;
+    if (is_too_large_) return;
     std::copy_n(made.groups_.begin(), made.group_count_, groups_.begin());
     std::copy_n(made.targets_.begin(), made.target_count_, targets_.begin());
     std::copy_n(made.offsets_.begin(), made.offset_count_, offsets_.begin());
@@ -95,6 +100,7 @@ class pattern {
   sibling_axis siblings_;
   std::size_t unit_;  ///< bytes
   bool go_back_;      ///< whether the source is read backwards; while a table is made
+  bool is_too_large_ = false;
   std::size_t group_count_;
   std::size_t target_count_;
   std::size_t offset_count_;
@@ -109,6 +115,7 @@ inline bool pattern::make(std::size_t width, const layout& moves, std::size_t fi
                           std::span<const index_range> inside, std::int64_t element_size,
                           const sibling_axis& siblings) noexcept {
   pattern_units units;
+  is_too_large_ = false;
   if (!units.list(moves, first, inside, element_size) || units.run_count == 0) return false;
   for (source_bytes& run : std::span(units.runs).first(units.run_count)) {
     run.end += static_cast<std::int32_t>(siblings.extent - 1) * siblings.source_stride;
@@ -138,7 +145,9 @@ inline bool pattern::add_groups(const pattern_units& units) noexcept {
         if (!are_windows_full) consider(next, units, done, store, 16);
       }
     }
-    if (next.gain == 0 || !append(next, bytes)) return false;
+    if (next.gain == 0) return false;
+    is_too_large_ = !append(next, bytes);
+    if (is_too_large_) return false;
     done += next.gain;
   }
   return true;

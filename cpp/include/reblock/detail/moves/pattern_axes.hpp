@@ -84,10 +84,12 @@ struct pattern_sizes {
 };
 
 /// Chooses the axes for a layout in the order of the destination. `across_gaps`: patterns may have gaps in the source. A
-/// pattern has all axes with bounds: its table says which elements are outside.
+/// pattern has all axes with bounds: its table says which elements are outside. It has at most `most` bytes.
 inline pattern_axes find_pattern(const layout& moves, std::int64_t element_size, std::size_t lookup_width,
-                                 bool across_gaps) noexcept {
-  const pattern_sizes sizes = pattern_sizes::of(lookup_width);
+                                 bool across_gaps, std::int64_t most = pattern::most_bytes) noexcept {
+  pattern_sizes sizes = pattern_sizes::of(lookup_width);
+  sizes.limit = std::min(sizes.limit, most);
+  sizes.usual = std::min(sizes.usual, most);
   pattern_axes found{moves.rank};
   found.bytes = element_size;
   std::size_t first_bounded = 0;
@@ -127,10 +129,10 @@ inline pattern_axes find_pattern(const layout& moves, std::int64_t element_size,
 
 /// Does the same. It takes patterns across gaps only if there is no other pattern and windows fit between the gaps.
 inline pattern_axes choose_pattern(const layout& moves, std::int64_t element_size, std::size_t lookup_width,
-                                   bool across_gaps) noexcept {
-  pattern_axes found = find_pattern(moves, element_size, lookup_width, false);
+                                   bool across_gaps, std::int64_t most = pattern::most_bytes) noexcept {
+  pattern_axes found = find_pattern(moves, element_size, lookup_width, false, most);
   if (found.along != no_axis || !across_gaps) return found;
-  found = find_pattern(moves, element_size, lookup_width, true);
+  found = find_pattern(moves, element_size, lookup_width, true, most);
   if (run_of(moves, found, element_size) < pattern::least_window) found.along = no_axis;
   return found;
 }

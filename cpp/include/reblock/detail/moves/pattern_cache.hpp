@@ -43,7 +43,7 @@ class pattern_cache {
       fill(*found, moves, first, table);
     }
     siblings = found->siblings;
-    if (found->has_table) table.take(found->table);
+    table.take(found->table);
     return found->has_table;
   }
 
