@@ -244,7 +244,7 @@ TEST_CASE_TEMPLATE("boxes that are cut for threads give the same", Sums, sum_swe
       CHECK(terms.holds_sums(image));
     });
   }
-  CHECK(cut >= test::enough(10));
+  CHECK((cut >= test::enough(10) || !takes<Sums, float>()));
 }
 
 TEST_CASE_TEMPLATE("each element is written by one box", Sums, sum_sweep, scatter) {
@@ -388,7 +388,7 @@ TEST_CASE_TEMPLATE("strides, dilations and paddings that reach far beyond the im
       }
     }
   }
-  CHECK(fitting > 0);
+  CHECK((fitting > 0) == takes<Sums, float>());
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -51,10 +52,11 @@ void place_reachable(void* room, const sum_image& image, const axis_values& kept
   }
 }
 
-/// Plans a fold as a sweep, as a scatter, or as sums of columns in place, if this costs less than `least` cycles.
+/// Plans a fold as a sweep, as a scatter, or as sums of columns in place, unless the sums of separate windows, which are planned
+/// already, cost less. Every other fold gets a plan here, however costs are rounded.
 REBLOCK_ENGINE_FUNCTION [[gnu::noinline]] void place_overlapping(void* room, const sum_request& request,
                                                                  const sum_functions& sum,
-                                                                 double least) noexcept {
+                                                                 double separate) noexcept {
   const sum_image image(request);
   sum_request reachable = request;
   leave_out_ends(reachable);
@@ -62,15 +64,17 @@ REBLOCK_ENGINE_FUNCTION [[gnu::noinline]] void place_overlapping(void* room, con
   if (keep_reachable(reachable) && !request.accumulates) kept[0] = 0;
   const gather pieces(reachable, &sum);
   const scatter rows(request, sum);
-  least = std::min({least, pieces.cost(), rows.cost()});
+  const double of_pieces = pieces.cost();
+  const double least = std::min(of_pieces, rows.cost());
   const auto bytes = static_cast<double>(total_bytes(request.moves, request.sum.element_size));
-  if (mover_costs{}.is_worth_search(least, bytes)) {
+  if (mover_costs{}.is_worth_search(std::min(least, separate), bytes)) {
     const sum_sweep sweep(reachable, sum);
-    if (sweep.cost() < least) return place_reachable(room, image, kept, sweep);
+    if (sweep.cost() < std::min(least, separate)) return place_reachable(room, image, kept, sweep);
   }
-  if (rows.cost() <= least) {
+  if (std::isfinite(separate) && separate <= least) return;
+  if (rows.cost() <= of_pieces) {
     place<scatter>(room, rows);
-  } else if (pieces.cost() <= least) {
+  } else {
     place_reachable(room, image, kept, pieces);
   }
 }
