@@ -12,6 +12,7 @@
 
 #include <doctest/doctest.h>
 
+#include <reblock/detail/rounded.hpp>
 #include <reblock/window.hpp>
 
 #include "../../draw.hpp"
@@ -67,7 +68,8 @@ class drawn_rows {
     for (std::size_t i = 0; i < image.size(); ++i) {
       const double own = positions_[i].terms.empty() ? 0 : result(positions_[i]);
       const double all = own + (options.accumulate ? static_cast<double>(before_[i]) : 0);
-      const auto wanted = static_cast<T>(std::is_integral_v<T> ? std::nearbyint(all) : all);
+      auto wanted = static_cast<T>(std::is_integral_v<T> ? std::nearbyint(all) : all);
+      if constexpr (std::is_floating_point_v<T>) wanted = detail::rounded(wanted);
       if (std::abs(static_cast<double>(image[i] - wanted)) > tolerance) ++wrong;
     }
     CHECK(wrong == 0);
