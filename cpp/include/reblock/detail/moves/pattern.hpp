@@ -40,11 +40,12 @@ class pattern {
 
   /// Tells whether there is no table because it would have no room: a part of the pattern may have one.
   bool is_too_large() const noexcept { return is_too_large_; }
+  /// Has no table for the same reason as another pattern.
+  void fail_like(const pattern& other) noexcept { is_too_large_ = other.is_too_large_; }
 
   /// Copies only the used part of another pattern: most of a pattern is room for larger tables.
   void take(const pattern& made) noexcept {
-    is_too_large_ = made.is_too_large_;
-    if (is_too_large_) return;
+    is_too_large_ = false;
     std::copy_n(made.groups_.begin(), made.group_count_, groups_.begin());
     std::copy_n(made.targets_.begin(), made.target_count_, targets_.begin());
     std::copy_n(made.offsets_.begin(), made.offset_count_, offsets_.begin());

@@ -43,7 +43,11 @@ class pattern_cache {
       fill(*found, moves, first, table);
     }
     siblings = found->siblings;
-    table.take(found->table);
+    if (found->has_table) {
+      table.take(found->table);
+    } else {
+      table.fail_like(found->table);
+    }
     return found->has_table;
   }
 
