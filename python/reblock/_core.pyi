@@ -1,4 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
+#
+# These are the types of the compiled module: functions of arrays, functions of shapes, DirectML's
+# descriptions, and the number of threads. More than half of the lines are docstrings, which
+# tools/stub_docstrings.py copies from the compiled module.
 import enum
 from collections.abc import Sequence
 from typing import (

@@ -141,8 +141,8 @@ class read_rows {
   bool is_split_ = false;  ///< whether several registers need parts of a row
 };
 
-/// Makes the table of the largest pattern that has one, unless no register of it has one. `ordered` has the axis of the pieces
-/// before those of the pattern, and `repeated` has one piece of it.
+/// Makes the table of the largest pattern for which there is room. Returns the pattern's axes, or no axis if there is no table.
+/// `ordered` gets the axis of the pieces just before the axes of the pattern. `repeated` gets one piece of that axis.
 inline pattern_axes lookup_move::make_table(const layout& moves, std::int64_t element_size, std::size_t width,
                                             layout& ordered, layout& repeated,
                                             sibling_axis& siblings) noexcept {

@@ -91,7 +91,7 @@ struct long_integer {
   std::uint64_t high;
 };
 
-/// Adds integers to the lower halves of long integers. The errors are the upper halves.
+/// Adds integers to long integers. The lower halves are the sums, and the upper halves are in the place of the errors.
 template <class T>
 struct adding_long {
   using term = T;
