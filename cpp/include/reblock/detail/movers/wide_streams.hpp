@@ -429,22 +429,17 @@ template <bool InSteps, std::size_t Count>
 
 /// Adds 0 to the parts of registers.
 template <class Part, std::size_t Count, std::size_t... K>
-[[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] inline void add_zero_to(
+[[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] inline void add_zero_to_all(
     wide_bytes (&v)[Count], std::index_sequence<K...>) noexcept {
-  using parts [[gnu::vector_size(sizeof(wide_bytes))]] = Part;
-  if constexpr (std::is_floating_point_v<Part>) {
-    ((v[K] = (wide_bytes)((parts)v[K] + parts{})), ...);
-  } else {
-    ((v[K] &= (wide_bytes)((parts)v[K] != std::uint16_t{0x8000})), ...);  // the bits of -0 of a half
-  }
+  (add_zero_to<Part>(v[K]), ...);
 }
 template <std::size_t Count>
 [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] inline void add_zero(
     wide_bytes (&v)[Count], added_zero zero) noexcept {
   constexpr std::make_index_sequence<Count> all{};
-  if (zero == added_zero::doubles) return add_zero_to<double>(v, all);
-  if (zero == added_zero::singles) return add_zero_to<float>(v, all);
-  add_zero_to<std::uint16_t>(v, all);
+  if (zero == added_zero::doubles) return add_zero_to_all<double>(v, all);
+  if (zero == added_zero::singles) return add_zero_to_all<float>(v, all);
+  add_zero_to_all<std::uint16_t>(v, all);
 }
 
 /// Moves a block in Count registers: interleaves its rows or separates its columns. With one slot, rows may also fill

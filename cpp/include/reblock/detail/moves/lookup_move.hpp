@@ -15,6 +15,7 @@
 #include <reblock/detail/costs.hpp>
 #include <reblock/detail/instruction_set.hpp>
 #include <reblock/detail/layout.hpp>
+#include <reblock/detail/moves/added_zero.hpp>
 #include <reblock/detail/moves/axis_order.hpp>
 #include <reblock/detail/moves/cache_lines.hpp>
 #include <reblock/detail/moves/cut_moves.hpp>
@@ -55,8 +56,8 @@ class lookup_move : public cut_moves {
 
   void call(const std::byte* from, std::byte* to) const noexcept {
     const std::byte* const outside = has_outside_ ? outside_.data() : nullptr;
-    table_.move(rows_, pieces_, from, to, outside);
-    if (has_last_) table_.move(rows_, {}, from + last_source_, to + last_destination_, outside);
+    table_.move(rows_, pieces_, from, to, outside, zero_);
+    if (has_last_) table_.move(rows_, {}, from + last_source_, to + last_destination_, outside, zero_);
   }
 
   /// Axes of one call: rows, and pieces. If the pieces leave a rest, a last piece ends where the rest ends.
@@ -65,6 +66,7 @@ class lookup_move : public cut_moves {
   bool has_last_ = false;
   std::int64_t last_source_ = 0;       ///< bytes
   std::int64_t last_destination_ = 0;  ///< bytes
+  added_zero zero_ = added_zero::none;
   bool has_outside_ = false;
   std::array<std::byte, 64> outside_;  ///< a register of elements, if there is one
   pattern table_;
@@ -172,6 +174,7 @@ inline double lookup_move::plan(const layout& moves, std::int64_t element_size,
   sibling_axis siblings;
   auto [inner, along, piece, bytes] = make_table(moves, element_size, width, ordered, repeated, siblings);
   if (along == no_axis) return never;
+  zero_ = moves.zero;
   const std::int64_t reach = source_reach(repeated, along, element_size);
   read_rows rows(repeated, along, element_size, siblings);
   if (siblings.extent > 1 && take_siblings(ordered, siblings)) {

@@ -42,7 +42,7 @@ class move_plan : public cheapest_way<staged_move, lookup_move, stream_move> {
       if (blocks.is_staged) cost_ += bytes * mover_costs::of(set).cached_byte;
       if (blocks.stream() || offer<stream_move>(simple, size, set)) return;
     }
-    if (moves.zero == added_zero::none && mover_costs::of(set).is_worth_table(times * cost_, times * bytes))
+    if (mover_costs::of(set).is_worth_table(times * cost_, times * bytes))
       offer<lookup_move>(simple, size, set);
   }
 };

@@ -16,6 +16,7 @@
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/costs.hpp>
 #include <reblock/detail/layout.hpp>
+#include <reblock/detail/moves/added_zero.hpp>
 #include <reblock/detail/movers/look_up.hpp>
 #include <reblock/detail/moves/pattern_units.hpp>
 #include <reblock/detail/moves/window_cover.hpp>
@@ -66,9 +67,9 @@ class pattern {
   std::size_t registers() const noexcept { return target_count_; }
 
   /// Moves the pattern and its siblings for each index of two axes. Elements outside become those of the register `outside`, or
-  /// 0 if it is null.
+  /// 0 if it is null. Parts of elements get 0 added, as `zero` says.
   void move(const tile_axis& outer, const tile_axis& inner, const std::byte* source, std::byte* destination,
-            const std::byte* outside = nullptr) const noexcept;
+            const std::byte* outside = nullptr, added_zero zero = added_zero::none) const noexcept;
 
  private:
   static constexpr std::size_t most_groups = 96;
@@ -274,9 +275,10 @@ inline bool pattern::append(const choice& next, std::size_t bytes) noexcept {
 }
 
 inline void pattern::move(const tile_axis& outer, const tile_axis& inner, const std::byte* source,
-                          std::byte* destination, const std::byte* outside) const noexcept {
+                          std::byte* destination, const std::byte* outside, added_zero zero) const noexcept {
   look_up(width_, std::span(groups_).first(group_count_),
-          {offsets_.data(), places_.data(), targets_.data(), outside}, outer, inner, source, destination);
+          {offsets_.data(), places_.data(), targets_.data(), outside, zero}, outer, inner, source,
+          destination);
 }
 
 }  // namespace reblock::inline REBLOCK_NAMESPACE::detail

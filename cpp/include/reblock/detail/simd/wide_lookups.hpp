@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 #include <utility>
 
 #if defined(_MSC_VER) && defined(_M_X64)
@@ -13,6 +14,7 @@
 #endif
 
 #include <reblock/detail/configuration.hpp>
+#include <reblock/detail/moves/added_zero.hpp>
 #include <reblock/detail/tile.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
@@ -28,6 +30,7 @@ struct lookups {
   const std::int64_t* targets;  ///< bytes from the destination to each register
   const std::byte* outside =
       nullptr;  ///< a register of what replaces the bytes that no table has, or null: 0
+  added_zero zero = added_zero::none;  ///< the parts of elements to which lookups add 0
 };
 
 #if defined(__GNUC__) && defined(__x86_64__)
@@ -50,6 +53,25 @@ using signed_bytes_64 [[gnu::vector_size(64)]] = char;
 using longs_16 [[gnu::vector_size(16)]] = long long;
 using longs_32 [[gnu::vector_size(32)]] = long long;
 using longs_64 [[gnu::vector_size(64)]] = long long;
+
+/// Adds 0 to the parts of a register of 64 bytes.
+template <class Part, class Register>
+[[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] inline void add_zero_to(
+    Register& v) noexcept {
+  using parts [[gnu::vector_size(64)]] = Part;
+  if constexpr (std::is_floating_point_v<Part>) {
+    v = (Register)((parts)v + parts{});
+  } else {
+    v &= (Register)((parts)v != std::uint16_t{0x8000});  // the bits of -0 of a half
+  }
+}
+template <class Register>
+[[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] inline void add_zero(
+    Register& v, added_zero zero) noexcept {
+  if (zero == added_zero::doubles) return add_zero_to<double>(v);
+  if (zero == added_zero::singles) return add_zero_to<float>(v);
+  add_zero_to<std::uint16_t>(v);
+}
 
 /// Loads a register of 64 bytes in halves from two places, or in quarters from four.
 [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] inline signed_bytes_64 load_halves(
@@ -85,6 +107,7 @@ struct looked_up_64 {
   std::int64_t offsets[4 * Loaded];
   std::byte* targets[Targets];
   std::size_t windows;
+  added_zero zero;
   bool is_whole;  ///< whether 64 bytes of a register are stored, or else 32
 
   template <std::size_t Target, std::size_t Table>
@@ -153,6 +176,7 @@ struct looked_up_64 {
   }
   [[gnu::target("avx512vl,avx512bw,avx512vbmi"), gnu::always_inline]] void store_at(
       std::byte* to, signed_bytes_64 value) const noexcept {
+    if (zero != added_zero::none) add_zero(value, zero);
     if (is_whole) {
       std::memcpy(to, &value, width);
     } else {
@@ -172,6 +196,7 @@ template <std::size_t Loaded, std::size_t Targets>
   using looked_up = looked_up_64<Loaded, Targets>;
   looked_up made;
   made.windows = windows;
+  made.zero = wanted.zero;
   made.is_whole = store == looked_up::width;
   made.read(wanted, destination, looked_up::all, std::make_index_sequence<4 * Loaded>{});
   const auto [count, step_from, step_to] = inner;  // a copy, which no store to the destination can change

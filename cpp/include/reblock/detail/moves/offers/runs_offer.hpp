@@ -47,8 +47,8 @@ class runs_offer {
       filled *= move.axes[k].at_once;
     }
     constexpr std::uint8_t exact = block_costs::exact_runs;
-    const bool is_over = is_dense && !of_.is_word() && !of_.adds_zero() &&
-                         of_.size < block_costs::longest_over && offered_layout::rows_of(move) >= 2 * exact;
+    const bool is_over = is_dense && !of_.is_word() && of_.size < block_costs::longest_over &&
+                         offered_layout::rows_of(move) >= 2 * exact;
     move.exact = is_over ? exact : std::uint8_t{0};
     move.writes_lines = of_.is_large && buffer == buffered_side::none && !of_.adds_zero() &&
                         (is_streamed || of_.size >= block_costs::least_streamed_run);
@@ -85,12 +85,6 @@ class runs_offer {
 
   block_mover choose_run_mover(bool over) const noexcept {
     const auto size = static_cast<std::size_t>(of_.size);
-    if (of_.adds_zero()) {
-#if defined(__GNUC__) && defined(__x86_64__)
-      if (of_.set >= instruction_set::avx2) return avx2::zero_run_mover<>(size);
-#endif
-      return baseline::zero_run_mover<>(size);
-    }
 #if defined(__GNUC__) && defined(__x86_64__)
     if (of_.set >= instruction_set::avx512) return avx512::run_mover(size, over);
     if (of_.set >= instruction_set::avx2) return avx2::run_mover(size, over);
