@@ -118,28 +118,32 @@ def test_the_mean_of_integers_is_exact(data: st.DataObject) -> None:
     assert_same_bytes(actual, exact_mean(terms, present))
 
 
-@pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.uint16, np.int16])
+@pytest.mark.parametrize(
+    "dtype",
+    [np.uint8, np.int8, np.uint16, np.int16, np.uint32, np.int32, np.uint64, np.int64],
+)
 @pytest.mark.parametrize(
     "count", [2, 3, 5, 6, 7, 9, 11, 31, 64, 85, 127, 128, 129, 199, 254, 255, 300]
 )
 def test_means_of_integers_beside_a_half_are_exact(dtype: Any, count: int) -> None:
     """Totals are an odd number of halves times the count, or one more or less."""
     random = np.random.default_rng(count)
-    limits = np.iinfo(dtype)
+    # int64 has the totals of these integers
+    low, high = max(np.iinfo(dtype).min, -(2**52)), min(np.iinfo(dtype).max, 2**52)
     length = 400
     extent = length + count - 1
-    columns = random.integers(limits.min, limits.max + 1, (1, count, length))
+    columns = random.integers(low, high + 1, (1, count, length))
     at = np.arange(extent)
     offsets, windows = np.arange(count)[:, None], at - np.arange(count)[:, None]
     is_there = (windows >= 0) & (windows < length)
     # the first term belongs to one position only, and makes its total what is wanted
     inner = slice(count - 1, length)
-    columns[0, 0, inner] = random.integers(limits.min // 2, limits.max // 2, length - count + 1)
+    columns[0, 0, inner] = random.integers(low // 2, high // 2, length - count + 1)
     terms = np.where(is_there, columns[0, offsets, windows.clip(0, length - 1)], 0)
     totals = terms.sum(axis=0)
     halves = 2 * (totals // count) + 1
     wanted = (halves * count + random.integers(-1, 2, extent)) // 2
-    terms[0, inner] = (terms[0] + wanted - totals)[inner].clip(limits.min, limits.max)
+    terms[0, inner] = (terms[0] + wanted - totals)[inner].clip(low, high)
     columns[0, 0, inner] = terms[0, inner]
     actual = reblock.fold(columns.astype(dtype), extent, count, reduction="mean")
     assert_same_bytes(actual[0, 0], exact_mean(terms.astype(dtype), is_there))
