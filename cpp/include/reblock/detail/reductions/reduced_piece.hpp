@@ -30,12 +30,16 @@ class reduced_piece {
   static constexpr std::size_t weights_room = 4 * most_accumulators;
   static constexpr std::int64_t most_masked_row = 256;  ///< bytes
 
-  /// An axis of the elements. Along the phases of a spatial axis, the offset in the window changes with the index.
+  /// From so many elements with one weight on, rows of others with their own weights are not joined to them.
+  static constexpr std::int64_t most_repeats = 16;
+
+  /// An axis of the elements. Along the phases of a spatial axis, the offset in the window changes after `repeats` indices.
   struct axis {
     std::int64_t extent = 1;
     std::int64_t source_stride = 0;            ///< bytes
     std::int64_t destination_stride = 0;       ///< bytes
     std::size_t window_axis = no_window_axis;  ///< the spatial axis along whose window it goes
+    std::int64_t repeats = 1;
   };
   /// The terms of one spatial axis: offset first_offset + t * cycle of the window, for each t below `count`.
   struct terms {
@@ -84,6 +88,8 @@ class reduced_piece {
     if (!is_weighted() || term_count_ == 0) {
       for (std::size_t i = 0; i < count_; ++i) axes_[i].window_axis = no_window_axis;
       join_axes();
+    } else if (!has_masks()) {
+      join_repeats();
     }
     choose_inner_axes();
     const bool is_row = how_.types.convert == nullptr && inner_.source_stride == term_size();
@@ -118,6 +124,26 @@ class reduced_piece {
           axes_[k] = axes_[--count_];
           joins = true;
         }
+      }
+    }
+  }
+
+  /// Joins a short run of elements with one weight, such as the channels of a pixel, to the run of the next ones.
+  void join_repeats() noexcept {
+    for (std::size_t i = 0; i < count_; ++i) {
+      const axis run = axes_[i];
+      if (run.window_axis != no_window_axis || run.source_stride != term_size() ||
+          run.destination_stride != result_size() || run.extent >= most_repeats)
+        continue;
+      for (std::size_t k = 0; k < count_; ++k) {
+        axis& next = axes_[k];
+        if (next.window_axis == no_window_axis || next.source_stride != run.extent * term_size() ||
+            next.destination_stride != run.extent * result_size())
+          continue;
+        next = {run.extent * next.extent, run.source_stride, run.destination_stride, next.window_axis,
+                run.extent};
+        axes_[i] = axes_[--count_];
+        return;
       }
     }
   }
@@ -444,7 +470,6 @@ class reduced_piece {
     const double* along_column = nullptr;  // products: of the axis of `inner_`
     for (std::size_t d = 0; d < spatial_; ++d) {
       std::int64_t offset = offsets_[d] + chosen[d] * terms_[d].cycle;
-      if (inner_.window_axis == d) offset += first_column_;
       if (outer_.window_axis == d) offset += first_row_;
       const double* const weight = w.has_products() ? w.values(d) + offset * w.strides()[d] : nullptr;
       if (weight == nullptr) {
@@ -468,11 +493,15 @@ class reduced_piece {
     for (std::size_t i = 0; i < weight_rows_; ++i) {
       const std::int64_t row = static_cast<std::int64_t>(i) * row_step;
       const double factor = along_row == nullptr ? product : product * along_row[row];
-      const double* const from = w.has_products() ? along_column : first + row;
+      const double* from = w.has_products() ? along_column : first + row;
+      if (from != nullptr) from += first_column_ / inner_.repeats * column_step;
+      std::int64_t left = inner_.repeats - first_column_ % inner_.repeats;  // elements with the same weight
       for (std::size_t j = 0; j < columns; ++j) {
-        const double weight =
-            from == nullptr ? factor : factor * from[static_cast<std::int64_t>(j) * column_step];
+        const double weight = from == nullptr ? factor : factor * *from;
         for (std::size_t k = 0; k < parts; ++k) *to++ = weight;
+        if (--left > 0) continue;
+        left = inner_.repeats;
+        if (from != nullptr && j + 1 < columns) from += column_step;
       }
     }
     if (!sums_weights()) return;

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -49,15 +50,21 @@ struct least_places {
   std::int64_t count = 1;
 };
 
-/// Chooses as many whole inner axes as fit in `bytes`, then a part of the next axis. `size`: bytes of a place. Boxes without
-/// room for the least places have one.
-constexpr axis_values choose_box(const axis_values& places, std::int64_t size, std::int64_t bytes = box_bytes,
-                                 const least_places& least = {}) noexcept {
+/// Chooses as many whole axes as fit in `bytes`, those of shorter `strides` first, then a part of the next axis. `size`: bytes
+/// of a place. Boxes without room for the least places have one.
+constexpr axis_values choose_box(const axis_values& places, const axis_values& strides, std::int64_t size,
+                                 std::int64_t bytes = box_bytes, const least_places& least = {}) noexcept {
   axis_values chosen = axis_values::repeat(places.size(), 1);
   std::int64_t room = bytes / size;
   if (least.count <= room) chosen[least.axis] = least.count;
   room /= chosen[least.axis];
-  for (std::size_t i = places.size(); i-- > 0 && room > 1;) {
+  std::array<bool, max_rank> is_chosen{};
+  for (std::size_t k = 0; k < places.size() && room > 1; ++k) {
+    std::size_t i = places.size();
+    for (std::size_t j = places.size(); j-- > 0;) {
+      if (!is_chosen[j] && (i == places.size() || magnitude(strides[j]) < magnitude(strides[i]))) i = j;
+    }
+    is_chosen[i] = true;
     room *= chosen[i];
     chosen[i] = std::clamp<std::int64_t>(places[i], chosen[i], room);
     room /= chosen[i];
@@ -169,14 +176,17 @@ inline gather::gather(const sum_request& sums, const sum_functions* sum) noexcep
     const layout_axis& offsets = moves.axes[2 + d];
     const layout_axis& blocks = moves.axes[2 + spatial + d];
     gather_axis& axis = columns_.axes[d];
+    const std::int64_t dilation = offsets.extent > 1 ? offsets.bound_step : 1;
+    const std::int64_t reach = offsets.extent > 0 ? (offsets.extent - 1) * dilation + 1 : 1;
+    const bool has_several = blocks.extent > 1;
     axis = {offsets.extent,
             blocks.extent,
-            blocks.extent > 1 ? blocks.bound_step : 1,
-            offsets.extent > 1 ? offsets.bound_step : 1,
+            has_several ? blocks.bound_step : reach,
+            dilation,
             -moves.bounds[d].offset,
             extents[2 + d],
             offsets.source_stride,
-            blocks.source_stride,
+            has_several ? blocks.source_stride : 0,
             sums.output_strides[2 + d]};
     places_[2 + d] = axis.places();
     has_gaps_ = has_gaps_ || axis.summed_phases() < axis.phases;
@@ -208,9 +218,10 @@ inline gather::gather(const sum_request& sums, const sum_functions* sum) noexcep
       buffered_ ? std::int64_t{reduced_buffer_bytes}
                 : std::max(reduced_box_bytes, has_short_rows ? least_reduced_places * size : 0);
   const std::int64_t bytes = reduces ? reduced_bytes : adds_ ? added_bytes : std::int64_t{box_bytes};
-  box_ = buffered_          ? choose_box(places_, size, bytes, written_run(result_size))
-         : reduces || adds_ ? choose_box(places_, size, bytes)
-                            : choose_box(places_, element_size);
+  const least_places run = buffered_ ? written_run(result_size) : least_places{};
+  const bool has_box = buffered_ || reduces || adds_;
+  box_ = choose_box(places_, output_strides_, has_box ? size : element_size,
+                    has_box ? bytes : std::int64_t{box_bytes}, run);
 }
 
 /// Returns how many phases of the last axis are reduced at once so that a buffer has long rows of places, or 0 if a box has all
