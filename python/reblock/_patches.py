@@ -12,7 +12,7 @@ from typing import Any, Literal, SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from reblock._core import PaddingMode, fold, read_array, unfold
+from reblock._core import PaddingMode, fold, read_array, rearrange, unfold
 from reblock._keywords import with_hints
 
 __all__ = ["Patches", "profile"]
@@ -249,7 +249,9 @@ class Patches:
             nearest, ties to even. Values beyond its range become the nearest value, and NaN becomes
             0.
         out : ndarray, optional
-            The array for the result, of exactly its shape and dtype, such as a ``np.memmap``.
+            The array for the result, of exactly its shape and dtype, such as a ``np.memmap``. It
+            may be the first image if an iterator yields its patches, unless they are padded by
+            "wrap": then the last ones have rows that are already finished.
 
         Returns
         -------
@@ -266,10 +268,14 @@ class Patches:
         """
         if reduction not in ("sum", "mean", "max", "min"):
             raise ValueError(f'reduction must be "sum", "mean", "max" or "min", got {reduction!r}')
-        rows = self._rows_of(self._parts_of(patches))
+        parts = self._parts_of(patches)
+        rows = self._rows_of(parts)
         first = next(rows)
         factors = self._weights(weights, reduction)
         merger = _Merger(self, first, factors, reduction=reduction, dtype=dtype, out=out)
+        if isinstance(parts, list):
+            for part in parts:
+                merger.check(part.dtype)
         for place, row in enumerate(itertools.chain([first], rows)):
             merger.add(place, row)
         return merger.finish()
@@ -309,6 +315,9 @@ class Patches:
                     )
                 # Joined, the axes of the grid could need a copy of all patches.
                 parts = [row.reshape(-1, *row.shape[-rank:]) for row in patches]
+            elif patches.ndim == rank + 1:
+                self._check_shapes([patches])
+                return patches
             else:
                 parts = list(patches)
         elif isinstance(patches, (list, tuple)):
@@ -319,9 +328,12 @@ class Patches:
             raise TypeError(
                 f"patches must be an array or an iterable of arrays, got {type(patches).__name__}"
             )
+        self._check_shapes(parts)
+        return parts
+
+    def _check_shapes(self, parts: Iterable[_Array]) -> None:
         for _ in self._patches_in(parts):
             pass
-        return parts
 
     def _patches_in(self, parts: Iterable[_Array]) -> Iterator[_Array]:
         """Yield each patch. Raise an error for a wrong shape or number."""
@@ -344,6 +356,9 @@ class Patches:
     def _rows_of(self, parts: Iterable[_Array]) -> Iterator[_Array]:
         """Yield the patches of one index on the first spatial axis at a time."""
         in_row = math.prod(self.grid[1:])
+        if isinstance(parts, np.ndarray):  # all have been checked, and none needs to be copied
+            yield from parts.reshape(self.grid[0], in_row, *parts.shape[1:])
+            return
         held: list[_Array] = []
         for patch in self._patches_in(parts):
             held.append(patch)
@@ -386,6 +401,8 @@ class _Merger:
             )
         elif not out.flags.writeable:
             raise ValueError("out must be writeable, got a read-only array")
+        elif any(n > 1 and step == 0 for n, step in zip(shape, out.strides, strict=True)):
+            raise ValueError(f"out must not overlap itself, got strides {out.strides}")
         self.out = out
         # The spatial axes first, then the channels.
         self._to_rows = [*plan._spatial]
@@ -393,29 +410,47 @@ class _Merger:
             self._to_rows.append(plan.layout.index("C"))
         self._done = 0  # rows of the image
         self._first_dtype = first.dtype
+        self._compares = reduction in ("max", "min")
         wide = np.result_type(first.dtype.newbyteorder("="), result.newbyteorder("="), np.float64)
-        if reduction in ("max", "min"):
+        if self._compares:
             wide = first.dtype.newbyteorder("=")
-        self._sums = np.zeros((plan.window_sizes[0], *sizes[1:], channels), wide)
-        self._counts = np.zeros((plan.window_sizes[0], *sizes[1:], 1), np.float64)
+        self._begin = _least(wide, reduction) if self._compares else wide.type(0)
+        self._sums = np.full((plan.window_sizes[0], *sizes[1:], channels), self._begin, wide)
+        # The sums of weights are products of one sum along each axis, unless weights are an array.
+        self._along: list[_Array] | None = None
+        self._counts: _Array | None = None
+        if weights is None or isinstance(weights, list):
+            self._along = [self._counts_along(axis) for axis in range(len(sizes))]
+        if self._along is None and reduction == "mean":
+            self._counts = np.zeros((plan.window_sizes[0], *sizes[1:], 1), np.float64)
+
+    def check(self, dtype: np.dtype[Any]) -> None:
+        """Raise an error for patches of a dtype that the sums do not hold."""
+        # The sums hold terms of any real dtype, but a maximum keeps those of its own alone.
+        if not np.can_cast(dtype, self._sums.dtype, "safe" if self._compares else "same_kind"):
+            raise TypeError(
+                f"patches must have the dtype of the first, {self._first_dtype}, got {dtype}"
+            )
 
     def add(self, place: int, row: _Array) -> None:
         """Add the patches of one index on the first axis."""
         plan = self._plan
-        # The sums hold terms of any real dtype, but a maximum keeps those of its own alone.
-        casting: Literal["safe", "same_kind"] = "same_kind"
-        if self._reduction in ("max", "min"):
-            casting = "safe"
-        if not np.can_cast(row.dtype, self._sums.dtype, casting):
-            raise TypeError(
-                f"patches must have the dtype of the first, {self._first_dtype}, got {row.dtype}"
-            )
-        start = plan._starts[0][place]
-        self._finish_until(start)
+        self.check(row.dtype)
+        self._finish_until(plan._starts[0][place])
         row = row.transpose(0, *(1 + axis for axis in self._to_rows))
-        row = row.reshape(*plan.grid[1:], -1)
+        row = row.reshape(*plan.grid[1:], *row.shape[1:])
         for index in itertools.product(*map(self._groups, range(1, len(plan.grid)))):
             self._fold(row, index)
+
+    def _counts_along(self, axis: int) -> _Array:
+        """Return the sums of weights along one axis, and NaN where no patch is."""
+        size, window = self._sizes[axis], self._plan.window_sizes[axis]
+        weights = np.ones(window) if self._weights is None else self._weights[axis]
+        counts = np.zeros(size)
+        for start in self._plan._starts[axis]:
+            counts[start : start + window] += weights[: size - start]
+        counts[counts == 0] = np.nan
+        return counts
 
     def _groups(self, axis: int) -> list[tuple[slice, int]]:
         """Return the patches along an axis that lie on one regular grid, and where it begins."""
@@ -429,8 +464,10 @@ class _Merger:
     def _fold(self, row: _Array, groups: tuple[tuple[slice, int], ...]) -> None:
         plan = self._plan
         part = row[tuple(group for group, _ in groups)]
-        counts = [1, *part.shape[:-1]]
+        counts = [1, *part.shape[: len(groups)]]
         columns = np.ascontiguousarray(part).reshape(math.prod(counts), -1)
+        if self._compares:
+            columns = columns.astype(self._sums.dtype, copy=False)
         where: list[slice] = [slice(None)]
         end = [0]
         for axis, (_, first) in enumerate(groups, 1):
@@ -438,7 +475,8 @@ class _Merger:
             reach = first + (counts[axis] - 1) * plan.strides[axis] + window
             where.append(slice(first, min(size, reach)))
             end.append(max(0, reach - size))
-        window_of: dict[str, Any] = {
+        sums = self._sums[tuple(where)]
+        options: dict[str, Any] = {
             "window_sizes": plan.window_sizes,
             "strides": (1, *plan.strides[1:]),
             "end_padding": tuple(end),
@@ -447,54 +485,71 @@ class _Merger:
             "order": "DCR",
             "accumulate": True,
         }
-        sums, seen = self._sums[tuple(where)], self._counts[tuple(where)]
-        sizes = sums.shape[:-1]
-        reduction: Any = self._reduction
-        if reduction in ("max", "min"):
-            # What has not been seen yet takes its first value.
-            least = fold(columns, sizes, **{**window_of, "accumulate": False}, reduction=reduction)
-            best = {"max": np.maximum, "min": np.minimum}[reduction]
-            marks = np.zeros_like(seen)
-            fold(_ones(columns, sums.shape[-1]), sizes, **window_of, out=marks)
-            with np.errstate(invalid="ignore"):  # NaNs of bfloat16 would warn
-                both = np.where(seen > 0, best(sums, least), least)
-            sums[...] = np.where(marks > 0, both, sums)
-            seen += marks
+        if self._compares:
+            fold(columns, sums.shape[:-1], **options, reduction=self._reduction, out=sums)
             return
-        fold(columns, sizes, **window_of, weights=self._weights, dtype=self._sums.dtype, out=sums)
-        ones = _ones(columns, sums.shape[-1])
-        fold(ones, sizes, **window_of, weights=self._weights, out=seen)
+        options["weights"] = self._weights
+        fold(columns, sums.shape[:-1], **options, dtype=self._sums.dtype, out=sums)
+        if self._counts is not None:
+            # Columns of an image of ones with one channel, without memory of their size.
+            window = columns.shape[1] // max(sums.shape[-1], 1)
+            ones = np.broadcast_to(np.float64(1), (len(columns), window))
+            fold(ones, sums.shape[:-1], **options, out=self._counts[tuple(where)])
 
     def _finish_until(self, row: int) -> None:
         """Write the rows before `row`, to which nothing will be added."""
-        count = min(row - self._done, self._plan.window_sizes[0], self._sizes[0] - self._done)
-        if row > self._done:
-            self._write(count)
-            self._sums = np.concatenate([self._sums[count:], np.zeros_like(self._sums[:count])])
-            self._counts = np.concatenate(
-                [self._counts[count:], np.zeros_like(self._counts[:count])]
-            )
-            self._done = row
+        if row <= self._done:
+            return
+        window = self._plan.window_sizes[0]
+        count = min(row - self._done, window)
+        self._write(count)
+        image = self._image()
+        image[self._done + count : row] = 0  # no patch is there
+        for held, begin in (self._sums, self._begin), (self._counts, 0):
+            if held is not None:
+                held[: window - count] = held[count:]
+                held[window - count :] = begin
+        self._done = row
+
+    def _image(self) -> _Array:
+        """Return the result with the axes of the sums."""
+        image = self.out.transpose(self._to_rows)
+        return image if "C" in self._plan.layout else image[..., None]
 
     def _write(self, count: int) -> None:
-        if count <= 0:
-            return
-        sums, counts = self._sums[:count], self._counts[:count]
-        if self._reduction == "mean":
-            sums = np.where(counts > 0, sums, 0) / np.where(counts > 0, counts, 1)
-        image = self.out.transpose(self._to_rows)
-        if "C" not in self._plan.layout:
-            image = image[..., None]
-        image[self._done : self._done + count] = _rounded(sums, self.out.dtype)
+        values = self._sums[:count]
+        rows = slice(self._done, self._done + count)
+        counts: _Array | None = None
+        if self._along is not None and (self._reduction == "mean" or self._compares):
+            counts = self._along[0][rows].reshape(-1, *(1 for _ in self._sizes))
+            for axis, along in enumerate(self._along[1:], 1):
+                shape = [1] * values.ndim
+                shape[axis] = -1
+                counts = counts * along.reshape(shape)
+        elif self._counts is not None:
+            counts = np.where(self._counts[:count] > 0, self._counts[:count], np.nan)
+        if counts is not None and np.isnan(counts).any():
+            values = np.where(np.isnan(counts), values.dtype.type(0), values)
+            counts = np.where(np.isnan(counts), 1, counts)
+        if self._reduction == "mean" and counts is not None:
+            values = np.divide(values, counts, out=values)
+        _round_to(values, self._image()[rows])
 
     def finish(self) -> _Array:
-        self._write(min(self._plan.window_sizes[0], self._sizes[0] - self._done))
+        """Write all rows that are left."""
+        self._finish_until(self._sizes[0])
         return self.out
 
 
-def _ones(columns: _Array, channels: int) -> _Array:
-    """Return the columns of an image of ones with one channel, without memory of their size."""
-    return np.broadcast_to(np.float64(1), (len(columns), columns.shape[1] // max(channels, 1)))
+def _least(dtype: np.dtype[Any], reduction: str) -> Any:
+    """Return a value that is no larger than any other, or for "min" no smaller."""
+    largest = reduction == "min"
+    if dtype.kind in "iu":
+        limits = np.iinfo(dtype)
+        return limits.max if largest else limits.min
+    if dtype.kind == "b":
+        return largest
+    return dtype.type(np.inf if largest else -np.inf)
 
 
 def _check_dtypes(patches: np.dtype[Any], dtype: DTypeLike | None, reduction: str) -> np.dtype[Any]:
@@ -515,23 +570,29 @@ def _check_dtypes(patches: np.dtype[Any], dtype: DTypeLike | None, reduction: st
     return result
 
 
-def _rounded(values: _Array, dtype: np.dtype[Any]) -> _Array:
-    """Round to the nearest value of an integer dtype or bool; NaN becomes 0."""
-    if dtype.kind not in "biu" or values.dtype.kind == "b":
-        return values
-    if values.dtype.kind not in "iu":
-        wide = np.result_type(values.dtype, np.float64)  # of bfloat16, too
-        values = np.rint(np.where(np.isnan(values), 0, values).astype(wide))
-    result: _Array = np.zeros(values.shape, dtype)
+def _round_to(values: _Array, image: _Array) -> None:
+    """Write values into an image. Integers are rounded to the nearest value; NaN becomes 0."""
+    dtype = image.dtype
+    if dtype.kind in "iu" and values.dtype == np.float64:
+        letters = " ".join("abcdefg"[: values.ndim])
+        rearrange(values, f"{letters} -> {letters}", dtype=dtype, out=image)
+        return
+    if dtype.kind in "biu" and values.dtype.kind not in "biu":
+        values = np.where(np.isnan(values), 0, values)
+        if values.dtype.itemsize < 8:  # bfloat16 has no rint
+            values = values.astype(np.float64)
+        values = np.rint(values)
     if dtype.kind == "b":
-        result[...] = values != 0
-        return result
+        image[...] = values != 0
+        return
+    if dtype.kind not in "iu" or values.dtype.kind == "b":
+        image[...] = values
+        return
     limits = np.iinfo(dtype)
     # Floats beyond the range are found before they are cast: the largest int64 is no float64.
     low, high = values < limits.min, values >= limits.max
-    np.copyto(result, values, casting="unsafe", where=~(low | high))
-    result[low], result[high] = limits.min, limits.max
-    return result
+    np.copyto(image, values, casting="unsafe", where=~(low | high))
+    image[low], image[high] = limits.min, limits.max
 
 
 def _as_int(value: Any) -> int | None:

@@ -340,6 +340,57 @@ def test_wrong_patches_in_memory_write_nothing(argument: str, told: str, change:
     refuses(lambda: p.merge(patches, out=out), ValueError, argument, told, untouched=[out])
 
 
+@pytest.mark.parametrize(
+    ("reduction", "last", "told"),
+    [("mean", np.complex64, "complex64"), ("sum", "S3", "S3"), ("max", np.float32, "float32")],
+)
+def test_a_last_patch_of_another_dtype_writes_nothing(reduction: Any, last: Any, told: str) -> None:
+    p = reblock.Patches(IMAGE, 8)
+    patches = [*p]
+    patches[-1] = patches[-1].astype(last)
+    out = np.full_like(IMAGE, 7)
+    merge = partial(p.merge, patches, reduction=reduction, out=out)
+    refuses(merge, TypeError, "patches", told, untouched=[out])
+
+
+@pytest.mark.parametrize("edges", ["drop", "pad", "shift"])
+@pytest.mark.parametrize("strides", [8, (20, 16), 20])
+@pytest.mark.parametrize("reduction", ["mean", "sum", "max", "min"])
+@pytest.mark.parametrize("weights", [None, "hann", np.ones((16, 16))])
+def test_elements_that_no_patch_covers_become_0_in_any_array(
+    edges: Any, strides: Any, reduction: Any, weights: Any
+) -> None:
+    if reduction in ("max", "min"):
+        weights = None
+    image = photo((35, 45, 3))
+    p = reblock.Patches(image, 16, strides=strides, edges=edges)
+    covered = np.zeros(image.shape, bool)
+    for index in itertools.product(*map(range, p.grid)):
+        y, x = p.origin(index)
+        covered[y : y + 16, x : x + 16] = True
+    out = np.full_like(image, 7)
+    merged = p.merge(p, reduction=reduction, weights=weights, out=out)
+    assert merged is out
+    assert not out[~covered].any()
+    assert np.array_equal(out, p.merge(p, reduction=reduction, weights=weights))
+    if reduction != "sum":
+        assert np.array_equal(out[covered], image[covered])
+
+
+def test_the_result_may_take_the_place_of_the_image() -> None:
+    image = photo((35, 45, 3))
+    p = reblock.Patches(image.copy(), 16, strides=8)
+    p.merge((255 - patch for patch in p), weights="hann", out=p._image)
+    assert np.array_equal(p._image, 255 - image)
+
+
+def test_an_array_that_overlaps_itself_is_refused() -> None:
+    p = reblock.Patches(IMAGE, 8)
+    out = np.broadcast_to(np.zeros_like(IMAGE[:1]), IMAGE.shape)
+    out.flags.writeable = True
+    refuses(lambda: p.merge(p, out=out), ValueError, "out", "overlap")
+
+
 def test_wrong_patches_of_an_iterator_are_refused_when_they_come() -> None:
     p = reblock.Patches(IMAGE, 8)
     good = list(p)
