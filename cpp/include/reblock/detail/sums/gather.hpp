@@ -9,7 +9,6 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -44,27 +43,24 @@ inline constexpr std::int64_t least_reduced_places{most_accumulators};
 /// results of more than two bytes are too, because they fill lines of the cache.
 inline constexpr std::int64_t most_reduced_place = std::int64_t{box_bytes} / 32;
 
+/// A single window that reaches so many positions has one place with as many phases. Of shorter ones, each position is a place.
+inline constexpr std::int64_t least_single_run = 16;
+
 /// A box has at least so many places of one axis.
 struct least_places {
   std::size_t axis = 0;
   std::int64_t count = 1;
 };
 
-/// Chooses as many whole axes as fit in `bytes`, those of shorter `strides` first, then a part of the next axis. `size`: bytes
-/// of a place. Boxes without room for the least places have one.
-constexpr axis_values choose_box(const axis_values& places, const axis_values& strides, std::int64_t size,
-                                 std::int64_t bytes = box_bytes, const least_places& least = {}) noexcept {
+/// Chooses as many whole inner axes as fit in `bytes`, then a part of the next axis. `size`: bytes of a place. Boxes without
+/// room for the least places have one.
+constexpr axis_values choose_box(const axis_values& places, std::int64_t size, std::int64_t bytes = box_bytes,
+                                 const least_places& least = {}) noexcept {
   axis_values chosen = axis_values::repeat(places.size(), 1);
   std::int64_t room = bytes / size;
   if (least.count <= room) chosen[least.axis] = least.count;
   room /= chosen[least.axis];
-  std::array<bool, max_rank> is_chosen{};
-  for (std::size_t k = 0; k < places.size() && room > 1; ++k) {
-    std::size_t i = places.size();
-    for (std::size_t j = places.size(); j-- > 0;) {
-      if (!is_chosen[j] && (i == places.size() || magnitude(strides[j]) < magnitude(strides[i]))) i = j;
-    }
-    is_chosen[i] = true;
+  for (std::size_t i = places.size(); i-- > 0 && room > 1;) {
     room *= chosen[i];
     chosen[i] = std::clamp<std::int64_t>(places[i], chosen[i], room);
     room /= chosen[i];
@@ -104,6 +100,7 @@ class gather {
   std::int64_t whole_phases(std::size_t d, const box& part) const noexcept;
   std::int64_t phases_of_reductions(std::int64_t place_bytes) const noexcept;
   least_places written_run(std::int64_t element_size) const noexcept;
+  least_places whole_channels() const noexcept;
   bool has_masked_rows(const box_target& to) const noexcept;
   double groups_along(std::size_t d) const noexcept;
   double segments_along(std::size_t d, bool has_masks) const noexcept;
@@ -181,7 +178,9 @@ inline gather::gather(const sum_request& sums, const sum_functions* sum) noexcep
     const bool has_several = blocks.extent > 1;
     axis = {offsets.extent,
             blocks.extent,
-            has_several ? blocks.bound_step : reach,
+            has_several                 ? blocks.bound_step
+            : reach >= least_single_run ? reach
+                                        : 1,
             dilation,
             -moves.bounds[d].offset,
             extents[2 + d],
@@ -218,10 +217,9 @@ inline gather::gather(const sum_request& sums, const sum_functions* sum) noexcep
       buffered_ ? std::int64_t{reduced_buffer_bytes}
                 : std::max(reduced_box_bytes, has_short_rows ? least_reduced_places * size : 0);
   const std::int64_t bytes = reduces ? reduced_bytes : adds_ ? added_bytes : std::int64_t{box_bytes};
-  const least_places run = buffered_ ? written_run(result_size) : least_places{};
   const bool has_box = buffered_ || reduces || adds_;
-  box_ = choose_box(places_, output_strides_, has_box ? size : element_size,
-                    has_box ? bytes : std::int64_t{box_bytes}, run);
+  box_ = choose_box(places_, has_box ? size : element_size, has_box ? bytes : std::int64_t{box_bytes},
+                    buffered_ ? written_run(result_size) : whole_channels());
 }
 
 /// Returns how many phases of the last axis are reduced at once so that a buffer has long rows of places, or 0 if a box has all
@@ -233,6 +231,14 @@ inline std::int64_t gather::phases_of_reductions(std::int64_t place_bytes) const
   const std::int64_t row = std::min(last.places(), least_reduced_places) * (place_bytes / last.phases);
   const std::int64_t phases = std::int64_t{box_bytes} / row;
   return phases < last.phases && phases * size >= sum_costs::least_written_run ? phases : 0;
+}
+
+/// Returns all channels if they follow each other on both sides, and nothing else does. Then a box has runs of them.
+inline least_places gather::whole_channels() const noexcept {
+  const std::size_t channels = 1;
+  const bool are_runs = columns_.strides[channels] == columns_.element_size &&
+                        output_strides_[channels] == columns_.result_size();
+  return are_runs ? least_places{channels, std::max<std::int64_t>(1, places_[channels])} : least_places{};
 }
 
 /// Returns how many places of the image's innermost axis make a run that is worth writing.

@@ -56,7 +56,7 @@ struct phase_group {
 struct gather_axis {
   std::int64_t size = 1;  ///< window offsets
   std::int64_t blocks = 1;
-  std::int64_t phases = 1;  ///< the stride, or the positions that one window reaches
+  std::int64_t phases = 1;  ///< the stride, or 1 or what it reaches if there is one window
   std::int64_t dilation = 1;
   std::int64_t padding = 0;
   std::int64_t extent = 0;         ///< positions
