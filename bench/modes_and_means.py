@@ -87,6 +87,13 @@ SEPARATE = [
     Window("4 x 4, stride 4, of 4 x 3 x 32 x 32", (4, 3, 32, 32), 4, stride=4, quick=True),
 ]
 
+# Photos with the channels last, which are cut into patches and blended again.
+PHOTOS = [
+    Window("256 x 256, stride 192, of 832 x 1408 x 3", (832, 1408, 3), 256, stride=192),
+    Window("64 x 64, stride 32, of 704 x 1280 x 3", (704, 1280, 3), 64, stride=32),
+    Window("16 x 16, stride 8, of 64 x 96 x 3", (64, 96, 3), 16, stride=8, quick=True),
+]
+
 
 def with_torch() -> Any:
     """Return torch.nn.functional, or None where it is not installed."""
@@ -287,6 +294,70 @@ def mean_rows(window: Window, dtype: str, functional: Any) -> Iterator[Row]:
             partial(window.fold, columns, out=np.zeros_like(out)),
             usual,
             x,
+            tolerance=0 if np.dtype(dtype).kind in "iu" else 1e-3,
+        )
+
+
+def merge_by_loop(plan: reblock.Patches, patches: Any, weights: Any) -> Any:
+    """Blend patches that have the channels last into one image, patch by patch."""
+    height, width = (max(starts) + plan.window_sizes[0] for starts in origins_of(plan))
+    sums = np.zeros((height, width, patches.shape[-1]))
+    counts = np.zeros((height, width, 1))
+    weights = weights[..., None]
+    for patch, index in zip(patches, np.ndindex(*plan.grid), strict=True):
+        where = tuple(
+            slice(first, first + n)
+            for first, n in zip(plan.origin(index), plan.window_sizes, strict=True)
+        )
+        sums[where] += weights * patch
+        counts[where] += weights
+    return as_dtype(sums / counts, patches.dtype)
+
+
+def origins_of(plan: reblock.Patches) -> list[set[int]]:
+    """Return where patches begin along each axis."""
+    origins = [plan.origin(index) for index in np.ndindex(*plan.grid)]
+    return [{origin[axis] for origin in origins} for axis in range(len(plan.grid))]
+
+
+def photo_rows(window: Window, dtype: str) -> Iterator[Row]:
+    """Yield means of patches with the channels last, beside a sum of the same elements."""
+    photo = small_numbers(window.shape, dtype)
+    plan = reblock.Patches(photo, window.size, strides=window.stride, edges="drop")
+    patches = np.stack(list(plan))
+    columns = patches.reshape(len(plan), -1)
+    hann = np.hanning(window.size + 2)[1:-1]
+    blend = np.multiply.outer(hann, hann)
+    out = np.zeros_like(photo)
+    fold = partial(
+        reblock.fold,
+        columns,
+        photo.shape[:2],
+        window.size,
+        strides=window.stride,
+        layout="LC",
+        out_layout="HWC",
+        order="DCR",
+        threads=1,
+    )
+    plain = partial(fold, out=np.zeros_like(photo))
+    for name, weights in (("mean", np.ones_like(blend)), ("blend", blend)):
+        given = {} if name == "mean" else {"weights": [hann, hann]}
+        loop = {"a loop": partial(merge_by_loop, plan, patches, weights)}
+        yield Row(
+            f"{name}, {window.name}, {dtype}",
+            partial(fold, reduction="mean", **given, out=out),
+            plain,
+            loop,
+            photo,
+            tolerance=0 if np.dtype(dtype).kind == "u" else 1e-3,
+        )
+        yield Row(
+            f"Patches.merge, {name}, {window.name}, {dtype}",
+            partial(plan.merge, patches, weights=None if name == "mean" else [hann, hann], out=out),
+            plain,
+            loop,
+            photo,
             tolerance=0 if np.dtype(dtype).kind == "u" else 1e-3,
         )
 
@@ -302,9 +373,12 @@ def rows(only: str, *, quick: bool) -> Iterator[Row]:
                 yield from (r for r in layout_rows(window, dtype) if only in r.name)
         yield from (r for r in fold_rows(window, "float32") if only in r.name)
     for window in (w for w in OVERLAPPING + SEPARATE if w.quick or not quick):
-        for dtype in ("float32", "float16", "uint8"):
+        for dtype in ("float32", "float16", "uint8", "int32", "int64"):
             yield from (r for r in sum_rows(window, dtype) if only in r.name)
             yield from (r for r in mean_rows(window, dtype, functional) if only in r.name)
+    for window in (w for w in PHOTOS if w.quick or not quick):
+        for dtype in ("float32", "uint8"):
+            yield from (r for r in photo_rows(window, dtype) if only in r.name)
 
 
 def measure(row: Row, seconds: float) -> dict[str, Any]:

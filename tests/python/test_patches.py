@@ -79,11 +79,22 @@ def test_each_patch_is_a_window_of_the_padded_image(plan: tuple[Array, dict[str,
     assert np.array_equal(np.concatenate(list(p.bands(1000))), np.stack(each))
 
 
+def of_grid(p: reblock.Patches) -> Array:
+    result: Array = np.stack(list(p)).reshape(*p.grid, *p.patch_shape)
+    return result
+
+
 @given(
-    plans(), st.sampled_from(["mean", "max", "min"]), st.sampled_from([None, "hann", "gaussian"])
+    plans(),
+    st.sampled_from(["mean", "max", "min"]),
+    st.sampled_from([None, "hann", "gaussian"]),
+    st.sampled_from([iter, list, lambda p: np.stack(list(p)), of_grid]),
 )
 def test_patches_merge_to_the_image(
-    plan: tuple[Array, dict[str, Any]], reduction: Any, weights: Any
+    plan: tuple[Array, dict[str, Any]],
+    reduction: Any,
+    weights: Any,
+    given_as: Callable[[reblock.Patches], Any],
 ) -> None:
     image, arguments = plan
     p = reblock.Patches(image, **arguments)
@@ -91,7 +102,7 @@ def test_patches_merge_to_the_image(
         weights = None
         if image.dtype.kind == "c":
             reduction = "mean"
-    merged = p.merge(p, weights=weights, reduction=reduction)
+    merged = p.merge(given_as(p), weights=weights, reduction=reduction)
     reached = np.ones(image.shape, bool)
     if arguments["edges"] == "drop":
         for axis, start, window in zip(
@@ -368,13 +379,21 @@ def test_elements_that_no_patch_covers_become_0_in_any_array(
     for index in itertools.product(*map(range, p.grid)):
         y, x = p.origin(index)
         covered[y : y + 16, x : x + 16] = True
-    out = np.full_like(image, 7)
-    merged = p.merge(p, reduction=reduction, weights=weights, out=out)
-    assert merged is out
-    assert not out[~covered].any()
-    assert np.array_equal(out, p.merge(p, reduction=reduction, weights=weights))
-    if reduction != "sum":
-        assert np.array_equal(out[covered], image[covered])
+    for patches in p, np.stack(list(p)):
+        out = np.full_like(image, 7)
+        merged = p.merge(patches, reduction=reduction, weights=weights, out=out)
+        assert merged is out
+        assert not out[~covered].any()
+        assert np.array_equal(out, p.merge(p, reduction=reduction, weights=weights))
+        if reduction != "sum":
+            assert np.array_equal(out[covered], image[covered])
+
+
+@pytest.mark.parametrize("dtype", [np.uint64, np.int64])
+def test_an_array_of_patches_keeps_all_digits_of_integers(dtype: Any) -> None:
+    image = np.iinfo(dtype).max - photo((20, 30, 3), dtype)
+    p = reblock.Patches(image, 8, strides=4)
+    assert np.array_equal(p.merge(np.stack(list(p))), image)
 
 
 def test_the_result_may_take_the_place_of_the_image() -> None:
