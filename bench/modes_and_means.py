@@ -343,7 +343,7 @@ def photo_rows(window: Window, dtype: str) -> Iterator[Row]:
     plain = partial(fold, out=np.zeros_like(photo))
     for name, weights in (("mean", np.ones_like(blend)), ("blend", blend)):
         given = {} if name == "mean" else {"weights": [hann, hann]}
-        loop = {"a loop": partial(merge_by_loop, plan, patches, weights)}
+        loop: dict[str, Run] = {"a loop": partial(merge_by_loop, plan, patches, weights)}
         yield Row(
             f"{name}, {window.name}, {dtype}",
             partial(fold, reduction="mean", **given, out=out),

@@ -16,8 +16,8 @@
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/costs.hpp>
 #include <reblock/detail/layout.hpp>
-#include <reblock/detail/moves/added_zero.hpp>
 #include <reblock/detail/movers/look_up.hpp>
+#include <reblock/detail/moves/added_zero.hpp>
 #include <reblock/detail/moves/pattern_units.hpp>
 #include <reblock/detail/moves/window_cover.hpp>
 #include <reblock/detail/simd/registers.hpp>
