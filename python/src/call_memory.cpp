@@ -212,9 +212,13 @@ void call_key::add_factor(const factor_argument& factor) noexcept {
 
 void call_key::add_weights(const window_weights& given) noexcept {
   const axis_values& extents = given.extents();
+  // More axes than a window may have are an error, which nobody has found yet. Not all of them have values.
+  if (extents.given() > max_rank - 2) {
+    complete_ = false;
+    return;
+  }
   add(first_word(kind::weights, given.has_products() ? 1 : 0));
   add(static_cast<std::int64_t>(extents.size()));
-  if (extents.given() != extents.size()) complete_ = false;  // an error, which nobody has found yet
   const auto append = [this](const double* first, std::int64_t count) {
     complete_ = complete_ && count <= static_cast<std::int64_t>(most_weights - weight_count_);
     if (!complete_) return;

@@ -75,13 +75,16 @@ bool has_lists(py::handle value) {
 }  // namespace
 
 weight_arguments::weight_arguments(py::handle weights) {
+  constexpr const char* expected = "None, an array, or a sequence with one for each axis";
   if (!has_lists(weights)) {
     const py::array all = arrays_.emplace_back(to_float64(weights));
-    if (all.ndim() == 0)
-      raise_type_error("weights", "an array, or a sequence with one for each axis", weights);
+    if (all.ndim() == 0) raise_type_error("weights", expected, weights);
     const axis_values extents = extents_of(all);
     values_ = tensor_view<const double>(static_cast<const double*>(all.data()), extents);
     return;
+  }
+  if (py::len(weights) == 0) {
+    throw py::value_error(std::string("weights must be ") + expected + ", got " + describe(weights));
   }
   for (const py::handle item : py::reinterpret_borrow<py::sequence>(weights)) {
     const py::array& axis = arrays_.emplace_back(to_float64(item));

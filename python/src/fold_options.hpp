@@ -15,7 +15,7 @@ namespace reblock::python {
 
 namespace py = pybind11;
 
-/// The weights of a call of fold, and the arrays that hold them.
+/// The weights of a call of fold, and the arrays that hold them. They have at least one axis.
 class weight_arguments {
  public:
   explicit weight_arguments(py::handle weights);

@@ -225,6 +225,8 @@ def test_reductions_are_printed_and_refused_in_the_words_of_fold() -> None:
     for wrong, kind in (
         ({"reduction": "median"}, ValueError),
         ({"weights": [1, 2, 3]}, ValueError),
+        ({"weights": []}, ValueError),
+        ({"weights": [[1, 1]] * 7}, ValueError),
         ({"reduction": "max", "dtype": "complex64"}, TypeError),
         ({"accumulate": True}, TypeError),
     ):

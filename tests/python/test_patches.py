@@ -321,6 +321,8 @@ def test_images_that_the_functions_refuse_are_refused(image: Any, told: str) -> 
         ("reduction", np.zeros((12, 8, 8, 3)), {"reduction": "median"}),
         ("weights", np.zeros((12, 8, 8, 3)), {"weights": "hamming"}),
         ("weights", np.zeros((12, 8, 8, 3)), {"weights": np.ones((8, 7))}),
+        ("weights", np.zeros((12, 8, 8, 3)), {"weights": []}),
+        ("weights", np.zeros((12, 8, 8, 3)), {"weights": [np.ones(8)] * 7}),
         ("weights", np.zeros((12, 8, 8, 3)), {"weights": "hann", "reduction": "max"}),
         ("out", np.zeros((12, 8, 8, 3)), {"out": np.zeros((20, 30, 3), np.uint8)}),
     ],

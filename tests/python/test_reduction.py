@@ -500,6 +500,13 @@ COLUMNS = np.zeros((1, 4, 4), np.float32)
         (ValueError, "weights", [(2, 2), (2, 3)], {"weights": [[1, 1], [1, 1, 1]]}),
         (ValueError, "weights", [(2, 2), (3,)], {"weights": [1.0, 2.0, 1.0]}),
         (ValueError, "weights", [], {"weights": [np.ones((2, 1)), [1, 1]]}),
+        (ValueError, "weights", ["None", "[] (list)"], {"weights": []}),
+        (ValueError, "weights", ["None", "() (tuple)"], {"weights": (), "reduction": "max"}),
+        *[
+            (ValueError, "weights", [(2, 2), (2,) * min(axes, 9)], {"weights": [[1, 1]] * axes})
+            for axes in (1, 3, 6, 7, 8, 9, 10, 40)
+        ],
+        (ValueError, "weights", [(2, 2), (0,)], {"weights": [[]]}),
         (ValueError, "weights", ["negative"], {"weights": [[1, -1], [1, 1]]}),
         (ValueError, "weights", ["finite", (1, 0)], {"weights": np.array([[1, 1], [np.nan, 1]])}),
         (ValueError, "weights", ["finite"], {"weights": [[1, np.inf], [1, 1]]}),
