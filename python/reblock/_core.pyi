@@ -1190,8 +1190,8 @@ def copyto(
     src : array_like
         Shape of `dst`, or one that broadcasts to it; any strides. Elements of the same
         dtype are copied bit for bit, others are cast if that is safe in the sense of
-        ``numpy.can_cast``, which takes a copy of `src`. If it shares memory with `dst`, its
-        elements are copied first.
+        ``numpy.can_cast``. If it shares memory with `dst`, its elements are copied first;
+        otherwise nothing of its size is allocated.
     threads : int, optional
         How many threads may move the bytes, at least 1. The default is that of
         `get_num_threads`. A small call uses fewer.
@@ -1213,7 +1213,8 @@ def copyto(
 
     Notes
     -----
-    This is ``numpy.copyto`` with ``casting="safe"``.
+    This is ``numpy.copyto`` with ``casting="safe"``. A cast of complex numbers, dates or text
+    is NumPy's, on one thread. A cast may make a signaling NaN quiet.
 
     Examples
     --------

@@ -85,6 +85,12 @@ placement array_moves::source_in(const py::array& input) const {
   return from;
 }
 
+placement array_moves::target_in(const py::array& output) const {
+  placement to{address_of(output), {}, destination_strides(), output.itemsize()};
+  for (std::size_t i = 0; i < rank_; ++i) to.extents.push_back(axes_[i].extent);
+  return to;
+}
+
 view_values array_moves::destination_strides() const {
   view_values strides;
   for (std::size_t i = 0; i < rank_; ++i) strides.push_back(axes_[i].to);
@@ -102,14 +108,17 @@ detail::operation array_moves::plan(const py::array& input, const converted_axes
   return plan_from(source_in(input), converted);
 }
 
+void array_moves::check_output(const py::array& output, const char* name) const {
+  if (output.size() != 0 && !is_c_contiguous(output)) check_overlap(output, target_in(output), name);
+}
+
 void array_moves::run(const py::array& input, py::array& output, const char* name, bool given,
                       std::size_t threads, const converted_axes& converted) {
   if (output.size() == 0) return;
   placement from = source_in(input);
-  const placement to{address_of(output), from.extents, destination_strides(), output.itemsize()};
-  if (given && !is_c_contiguous(output)) check_overlap(output, to, name);
-  const bool apart =
-      !given || lie_apart(input, output) || detail::share_memory(from, to) == detail::overlap::none;
+  if (given) check_output(output, name);
+  const bool apart = !given || lie_apart(input, output) ||
+                     detail::share_memory(from, target_in(output)) == detail::overlap::none;
   const void* source = input.data();
   void* destination = output.mutable_data();
   const py::ssize_t bytes = output.nbytes();

@@ -41,6 +41,9 @@ class array_moves {
   /// A plan of the moves. Requires at most 16 axes, arrays that are not empty, and an output that does not overlap itself.
   detail::operation plan(const py::array& input, const converted_axes& converted) const;
 
+  /// ValueError where `output`, which is called `name`, overlaps itself. Requires at most 16 axes.
+  void check_output(const py::array& output, const char* name) const;
+
   /// Moves the elements from `input` to `output`, as if the two shared no memory. ValueError where `output`, which is
   /// called `name` and may be `given` by the caller, overlaps itself. Requires at most 16 axes.
   void run(const py::array& input, py::array& output, const char* name, bool given, std::size_t threads,
@@ -55,6 +58,7 @@ class array_moves {
   };
 
   detail::placement source_in(const py::array& input) const;
+  detail::placement target_in(const py::array& output) const;
   view_values destination_strides() const;
   /// The place of a named axis, or that of no axis.
   std::size_t find(std::size_t name) const noexcept;

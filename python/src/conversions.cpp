@@ -158,6 +158,10 @@ factor_argument to_factor(py::handle value, const char* name, factor_form form) 
 factor_arguments::factor_arguments(py::handle scale_argument, py::handle bias_argument, factor_form form)
     : scale(to_factor(scale_argument, "scale", form)), bias(to_factor(bias_argument, "bias", form)) {}
 
+bool can_convert(const py::dtype& from, const py::dtype& to) {
+  return detail::is_convertible(element_type_of(from)) && detail::is_convertible(element_type_of(to));
+}
+
 conversion_argument::conversion_argument(py::handle dtype, const factor_arguments& factors,
                                          const py::array& input)
     : factors_(&factors), dtype_(input.dtype()), widest_(input.itemsize()) {

@@ -52,6 +52,9 @@ inline bool asks_for_conversion(py::handle dtype, py::handle scale, py::handle b
   return !(dtype.is_none() && scale.is_none() && bias.is_none());
 }
 
+/// Whether moves can convert elements of one dtype to another one.
+bool can_convert(const py::dtype& from, const py::dtype& to);
+
 /// What dtype, scale and bias of a call ask for. TypeError for a dtype that cannot be converted.
 class conversion_argument {
  public:

@@ -183,8 +183,8 @@ dst : array
 src : array_like
     Shape of `dst`, or one that broadcasts to it; any strides. Elements of the same
     dtype are copied bit for bit, others are cast if that is safe in the sense of
-    ``numpy.can_cast``, which takes a copy of `src`. If it shares memory with `dst`, its
-    elements are copied first.
+    ``numpy.can_cast``. If it shares memory with `dst`, its elements are copied first;
+    otherwise nothing of its size is allocated.
 threads : int, optional
     How many threads may move the bytes, at least 1. The default is that of
     `get_num_threads`. A small call uses fewer.
@@ -206,7 +206,8 @@ rearrange : A copy in another order.
 
 Notes
 -----
-This is ``numpy.copyto`` with ``casting="safe"``.
+This is ``numpy.copyto`` with ``casting="safe"``. A cast of complex numbers, dates or text
+is NumPy's, on one thread. A cast may make a signaling NaN quiet.
 
 Examples
 --------
@@ -423,18 +424,28 @@ py::tuple pattern_lengths(py::handle pattern, const std::string& use, const py::
 
 // Copies ------------------------------------------------------------------------------------------
 
-/// The elements of `src`, of which `input` is a view, in another dtype. By NumPy, until moves convert.
-py::array cast(py::handle src, const py::array& input, const py::dtype& dtype) {
+bool can_cast_safely(const py::dtype& from, const py::dtype& to) {
+  return py::module_::import("numpy").attr("can_cast")(from, to, "safe").cast<bool>();
+}
+
+[[noreturn]] void raise_unsafe(const py::dtype& from, const py::dtype& to) {
+  throw py::type_error("src must have a dtype that casts safely to " + text(to) + ", got " + text(from));
+}
+
+/// Whether a value is a single one that is no array. NumPy casts a number of Python to any dtype that holds it.
+bool is_number(py::handle src, const py::array& input) {
+  return input.ndim() == 0 && !py::isinstance<py::array>(src) && !is_foreign(src);
+}
+
+/// A number as an array of one element of another dtype.
+py::array cast_number(py::handle src, const py::array& input, const py::dtype& dtype) {
   const auto numpy = py::module_::import("numpy");
-  const py::array result = numpy.attr("empty")(input.attr("shape"), dtype);
+  const py::array result = numpy.attr("empty")(py::tuple(), dtype);
   try {
-    numpy.attr("copyto")(result, is_foreign(src) ? py::handle(input) : src, py::arg("casting") = "safe");
+    numpy.attr("copyto")(result, src, py::arg("casting") = "safe");
   } catch (py::error_already_set& why) {
     if (!why.matches(PyExc_TypeError)) throw;
-    const auto message =
-        py::str("src must have a dtype that casts safely to {}, got {}").format(dtype, input.dtype());
-    py::raise_from(why, PyExc_TypeError, std::string(message).c_str());
-    throw py::error_already_set();
+    raise_unsafe(input.dtype(), dtype);
   }
   return result;
 }
@@ -473,11 +484,26 @@ py::object copyto(py::handle dst, py::handle src, py::handle threads) {
   py::array input = to_input(src, "src");
   const std::size_t wanted_threads = to_threads(threads);
   array_moves moves = broadcast(input, output);
-  if (!input.dtype().equal(output.dtype())) {
-    input = cast(src, input, output.dtype());
-    moves = broadcast(input, output);
+  const py::dtype from = input.dtype();
+  const py::dtype to = output.dtype();
+  if (from.equal(to)) {
+    moves.run(input, output, "dst", true, wanted_threads, {});
+  } else if (is_number(src, input)) {
+    input = cast_number(src, input, to);
+    broadcast(input, output).run(input, output, "dst", true, wanted_threads, {});
+  } else if (!can_cast_safely(from, to)) {
+    raise_unsafe(from, to);
+  } else if (can_convert(from, to)) {
+    const factor_arguments none(py::none(), py::none(), factor_form::axes);
+    const conversion_argument conversion(to, none, input);
+    moves.run(input, output, "dst", true, wanted_threads, {.conversion = &conversion});
+  } else {
+    // Moves convert no complex numbers, dates or text. Subclasses may have a copyto of their own, which is not asked.
+    moves.check_output(output, "dst");
+    const auto numpy = py::module_::import("numpy");
+    const auto plain = numpy.attr("asarray");
+    numpy.attr("copyto")(plain(output), plain(input), py::arg("casting") = "safe");
   }
-  moves.run(input, output, "dst", true, wanted_threads, {});
   return py::none();
 }
 

@@ -16,8 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import reblock
-from checks import assert_same_bytes, assert_writes_only_elements, refuses
-from dtypes import MOVABLE, movable
+from checks import assert_same_bytes, assert_same_values, assert_writes_only_elements, refuses
+from dtypes import BFLOAT16, MOVABLE, SUMMABLE, movable
 from layouts import allocate, in_one_buffer, layouts
 from oracle import Array, as_bytes
 from patterns import Use, patterns
@@ -335,14 +335,112 @@ def test_copyto_copies_between_any_layouts(data: st.DataObject) -> None:
     assert target.guard_bytes() == before
 
 
-@pytest.mark.parametrize(
-    ("source", "target"), [("u1", "f4"), ("<i2", ">i2"), ("f2", "c8"), ("?", "i8")]
-)
-def test_copyto_casts_what_is_safe(source: str, target: str) -> None:
-    x = (np.arange(12).reshape(3, 4) % 2).astype(source)
+NUMBERS = [*SUMMABLE, np.dtype(">f4"), np.dtype(">i8"), np.dtype(">u2"), np.dtype(">c16")]
+SAFE_CASTS = [
+    (source, target)
+    for source in NUMBERS
+    for target in NUMBERS
+    if source != target and np.can_cast(source, target, "safe")
+]
+
+
+@given(data=st.data())
+def test_copyto_casts_numbers_as_numpy_does(data: st.DataObject) -> None:
+    (shape, source_shape), (source, target) = (
+        data.draw(broadcastable()),
+        data.draw(st.sampled_from(SAFE_CASTS)),
+    )
+    layout = data.draw(layouts(len(source_shape), source.itemsize))
+    out_layout = data.draw(layouts(len(shape), target.itemsize, for_output=True))
+    x = allocate(source_shape, source, layout).array
+    if source.kind == "b":
+        x.view(np.uint8)[...] &= 1  # ml_dtypes takes the byte of a bool for its value
+    out = allocate(shape, target, out_layout, seed=1)
+    expected = np.zeros(shape, target)
+    before = out.guard_bytes()
+    threads = data.draw(st.sampled_from([1, 3]))
+    with np.errstate(invalid="ignore"):  # of NaNs that signal, where NumPy casts
+        np.copyto(expected, x, casting="safe")
+        reblock.copyto(out.array, x, threads=threads)
+    assert_same_values(np.ascontiguousarray(out.array).reshape(shape), expected)
+    assert out.guard_bytes() == before
+
+
+@pytest.mark.parametrize("source", [np.dtype(np.float16), BFLOAT16], ids=str)
+@pytest.mark.parametrize("target", ["f4", "f8"])
+def test_copyto_casts_every_half_as_numpy_does(source: np.dtype[Any], target: str) -> None:
+    x = np.arange(2**16, dtype=np.uint16).view(source)
+    out, expected = np.zeros(x.shape, target), np.zeros(x.shape, target)
+    reblock.copyto(out, x)
+    with np.errstate(invalid="ignore"):
+        np.copyto(expected, x, casting="safe")
+    assert_same_values(out, expected)
+
+
+OTHER_CASTS: list[tuple[Any, Any]] = [
+    ("S3", "S5"),
+    ("i2", "U6"),
+    ("M8[s]", "M8[ms]"),
+    ("f4", [("a", "f8"), ("b", "i4")]),
+    ([("a", "i2"), ("b", "f4")], [("a", "i4"), ("b", "f8")]),
+]
+
+
+@pytest.mark.parametrize(("source", "target"), OTHER_CASTS, ids=str)
+def test_copyto_casts_what_is_no_number(source: Any, target: Any) -> None:
+    x = np.arange(12).reshape(3, 4).astype(source)
+    casting: Any = "safe"
+    if not np.can_cast(x.dtype, np.dtype(target), casting):
+        refuses(lambda: reblock.copyto(np.zeros((3, 4), target), x), TypeError, "src")
+        return
     out = np.zeros((2, 4, 3), target)
     reblock.copyto(out, x.T)
     assert_same_bytes(out, np.broadcast_to(x.T, out.shape).astype(target))
+
+
+@pytest.mark.parametrize("target", ["i4", "f8", "c8", "c16"])
+@pytest.mark.parametrize("shift", [-60, -7, 0, 1, 2, 60])
+def test_copyto_casts_an_array_that_shares_memory(target: str, shift: int) -> None:
+    """Also where elements are written before others are read from there."""
+    buffer = np.random.default_rng(1).integers(0, 256, 1000, np.uint8)
+    x = buffer[100 + shift :][:80].view(np.int16).reshape(5, 8)
+    size = 40 * np.dtype(target).itemsize
+    out = buffer[100:][:size].view(target).reshape(8, 5).T
+    expected = x.astype(target)
+    reblock.copyto(out, x)
+    assert np.array_equal(out, expected)
+
+
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [("u1", "f4"), ("?", "i8"), ("<f4", ">f4"), (BFLOAT16, "f4"), ("f2", "c8"), ("S3", "S5")],
+    ids=str,
+)
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_a_cast_of_copyto_allocates_nothing_of_the_size(
+    source: Any, target: Any, order: Any
+) -> None:
+    x = np.zeros((600, 500), source)
+    out = np.zeros(x.shape, target, order)
+    reblock.copyto(out[:2], x[:2])  # what is imported stays
+    tracemalloc.start()
+    try:
+        reblock.copyto(out, x)
+        reblock.copyto(out, x[0])
+        assert tracemalloc.get_traced_memory()[1] < 2**14
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("target", ["f4", "c8"])
+def test_copyto_asks_no_subclass_how_to_cast(target: str) -> None:
+    class Other(np.ndarray):
+        def __array_function__(self, *_: object, **__: object) -> None:
+            raise AssertionError
+
+    out = np.zeros(3, target).view(Other)
+    reblock.copyto(out, np.array([1, 2, 3], np.int16).view(Other))
+    assert np.asarray(out).tolist() == [1, 2, 3]
 
 
 def test_copyto_refuses_what_does_not_fit() -> None:
@@ -352,13 +450,20 @@ def test_copyto_refuses_what_does_not_fit() -> None:
         x = np.ones(shape, np.float32)
         refuses(partial(copyto, out, x), ValueError, "src", (2, 3), shape, untouched=[out])
     refuses(lambda: copyto(out, np.zeros(3)), TypeError, "src", "float64", "float32")
+    refuses(lambda: copyto(out[:0], np.zeros(3)), TypeError, "src", "float64", "float32")
+    refuses(lambda: copyto(out, np.complex64(1)), TypeError, "src", "complex64", "float32")
+    refuses(lambda: copyto(out, [0.5] * 3), TypeError, "src", "float64", "float32")
     refuses(lambda: copyto([0], 0), TypeError, "dst", "list")
     refuses(lambda: copyto(np.array([None]), 0), TypeError, "dst", "object")
     refuses(lambda: copyto(np.broadcast_to(out, (2, 2, 3)), out), ValueError, "dst", "read-only")
     narrow = np.zeros(8, np.int32)
     windows: Array = np.lib.stride_tricks.sliding_window_view(narrow, 3, writeable=True)
-    for number in (np.int32(1), 1):
+    for number in (np.int32(1), 1, np.ones(3, np.uint8)):
         refuses(partial(copyto, windows, number), ValueError, "dst", (6, 3), untouched=[narrow])
+    pairs = np.zeros(8, np.complex64)
+    overlapping = np.lib.stride_tricks.as_strided(pairs, (6, 3), (8, 8))
+    x = np.ones(3, np.float32)  # which NumPy casts
+    refuses(partial(copyto, overlapping, x), ValueError, "dst", (6, 3), untouched=[pairs])
 
 
 def test_copyto_takes_numbers() -> None:
