@@ -658,7 +658,7 @@ def _check_layout(layout: str, shape: tuple[int, ...]) -> str:
     letters = set(layout)
     if (
         len(letters) != len(layout)
-        or not layout.isalpha()
+        or not (layout.isascii() and layout.isalpha())
         or not layout.isupper()
         or "N" in letters
     ):

@@ -2,10 +2,12 @@
 #include "axes_pattern.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <initializer_list>
 #include <limits>
 #include <string>
 #include <string_view>
+#include <system_error>
 
 #include <reblock/reblock.hpp>
 
@@ -42,6 +44,25 @@ std::string parameter_hint(std::initializer_list<std::string_view> names) {
     }
   }
   return {};
+}
+
+/// The length of an axis. The errors also tell the shape and the pattern.
+std::int64_t to_length(py::handle value, const std::string& name, const array_shape& shape,
+                       const std::string& pattern) {
+  const auto with_pattern = [&](const std::string& message) {
+    error why;
+    why << message << ": shape " << shape << ", pattern " << pattern;
+    return std::string(why.message());
+  };
+  try {
+    const std::int64_t length = to_int(value, name.c_str());
+    if (length >= 0) return length;
+    throw py::value_error(name + " must be at least 0, got " + std::to_string(length));
+  } catch (const py::value_error& why) {
+    throw py::value_error(with_pattern(why.what()));
+  } catch (const py::type_error& why) {
+    throw py::type_error(with_pattern(why.what()));
+  }
 }
 
 }  // namespace
@@ -112,7 +133,10 @@ void axes_pattern::add_token(std::string_view token, const char* side, std::vect
     if (use_ == pattern_use::rearrange || is_left) {
       refuse("have no number but 1" + std::string(use_ == pattern_use::repeat ? " on its left side" : ""));
     }
-    next.length = to_int(py::int_(to_str(token)), "a number in pattern");
+    const char* const end = token.data() + token.size();
+    if (std::from_chars(token.data(), end, next.length).ec != std::errc()) {
+      refuse("have numbers that fit in 64 bits");
+    }
     if (next.length < 1) refuse("have no number below 1");
   } else {
     next.key = to_str(token);
@@ -193,10 +217,7 @@ axes_pattern::extents axes_pattern::fit(const array_shape& shape, const other_ke
       throw py::value_error("pattern " + text_ + " has no axis " + quoted(name) +
                             ", for which a length was given");
     }
-    of.lengths[i] = to_int(value, axes_[i].name.c_str());
-    if (of.lengths[i] < 0) {
-      throw py::value_error(axes_[i].name + " must be at least 0, got " + std::to_string(of.lengths[i]));
-    }
+    of.lengths[i] = to_length(value, axes_[i].name, shape, text_);
   }
   std::size_t at = 0;
   for (const group& g : left_) {

@@ -54,20 +54,24 @@ py::dtype to_result_dtype(py::handle value) {
   return found.cast<py::dtype>();
 }
 
+/// A float or an int of any size, or nothing for other objects. ValueError for an int that float64 does not hold.
+std::optional<double> to_plain_number(py::handle value, const char* name) {
+  if (PyFloat_Check(value.ptr())) return PyFloat_AS_DOUBLE(value.ptr());
+  if (!PyLong_CheckExact(value.ptr())) return std::nullopt;
+  const double number = PyLong_AsDouble(value.ptr());
+  if (number != -1 || PyErr_Occurred() == nullptr) return number;
+  PyErr_Clear();
+  throw py::value_error(std::string(name) + " must be in the range of float64, got " + describe(value));
+}
+
 /// The numbers of a list or a tuple, or nothing where it has other items than int and float.
-std::optional<std::vector<double>> to_plain_numbers(py::handle value) {
+std::optional<std::vector<double>> to_plain_numbers(py::handle value, const char* name) {
   if (!PyList_CheckExact(value.ptr()) && !PyTuple_CheckExact(value.ptr())) return std::nullopt;
   std::vector<double> numbers;
   for (const py::handle item : py::reinterpret_borrow<py::sequence>(value)) {
-    if (PyFloat_CheckExact(item.ptr())) {
-      numbers.push_back(PyFloat_AS_DOUBLE(item.ptr()));
-      continue;
-    }
-    int overflow = 1;
-    if (PyLong_CheckExact(item.ptr())) {
-      numbers.push_back(static_cast<double>(PyLong_AsLongLongAndOverflow(item.ptr(), &overflow)));
-    }
-    if (overflow != 0) return std::nullopt;
+    const auto number = to_plain_number(item, name);
+    if (!number) return std::nullopt;
+    numbers.push_back(*number);
   }
   return numbers;
 }
@@ -88,23 +92,38 @@ std::optional<std::vector<double>> to_doubles(py::handle value) {
   return numbers;
 }
 
-/// Reads a number or numbers into `result`.
-void read_numbers(py::handle value, const char* name, const char* expected, factor_argument& result) {
-  if (PyFloat_Check(value.ptr())) {
-    result.values = {PyFloat_AS_DOUBLE(value.ptr())};
+/// As to_input, but for objects of Python that are no numbers, the error says what was `expected` in `whole`.
+py::array to_array_of_numbers(py::handle value, const char* name, const char* expected, py::handle whole) {
+  if (value.is_none() || PyDict_Check(value.ptr()) != 0) raise_type_error(name, expected, whole);
+  if (PyList_Check(value.ptr()) == 0 && PyTuple_Check(value.ptr()) == 0) return to_input(value, name);
+  try {
+    return to_input(value, name);
+  } catch (const py::type_error&) {
+    raise_type_error(name, expected, whole);
+  } catch (const py::error_already_set& why) {
+    if (!why.matches(PyExc_ValueError)) throw;
+    raise_type_error(name, expected, whole);
+  }
+}
+
+/// Reads a number or numbers, which an argument is or has, into `result`.
+void read_numbers(py::handle value, const char* name, const char* expected, py::handle whole,
+                  factor_argument& result) {
+  if (const auto number = to_plain_number(value, name)) {
+    result.values = {*number};
     result.is_number = true;
     return;
   }
-  for (const auto read : {to_plain_numbers, to_doubles}) {
-    if (auto plain = read(value)) {
-      result.values = *std::move(plain);
-      return;
-    }
+  auto plain = to_plain_numbers(value, name);
+  if (!plain) plain = to_doubles(value);
+  if (plain) {
+    result.values = *std::move(plain);
+    return;
   }
-  if (PyUnicode_Check(value.ptr()) || PyBytes_Check(value.ptr())) raise_type_error(name, expected, value);
-  const py::array array = to_input(value, name);
+  if (PyUnicode_Check(value.ptr()) || PyBytes_Check(value.ptr())) raise_type_error(name, expected, whole);
+  const py::array array = to_array_of_numbers(value, name, expected, whole);
   const element_type type = element_type_of(array.dtype());
-  if (!detail::is_convertible(type)) raise_type_error(name, expected, value);
+  if (!detail::is_convertible(type)) raise_type_error(name, expected, whole);
   if (array.ndim() > 1) {
     error why;
     why << name << " must be " << expected << ", got an array of shape " << array_shape(array);
@@ -144,7 +163,7 @@ factor_argument to_factor(py::handle value, const char* name, factor_form form) 
       numbers = values;
     }
   }
-  read_numbers(numbers, name, expected, result);
+  read_numbers(numbers, name, expected, value, result);
   if (!result.is_number && form == factor_form::axes && !is_dict) raise_type_error(name, expected, value);
   for (const double number : result.values) {
     if (std::isfinite(number)) continue;

@@ -484,6 +484,11 @@ py::object unfold_array(py::handle x, py::handle window_sizes, py::handle stride
     const auto geometry = unfold_geometry(
         extents_of(input), "x", conversion ? conversion->widest() : itemsize, axes, parameters, channel_axis);
     const padding_element padding = to_padding_value(padding_value, result);
+    if (!padding.is_zero && parameters.padding_mode != padding_mode::constant) {
+      throw py::value_error(std::string("padding_value must be 0 with padding_mode ") +
+                            name(parameters.padding_mode) + ", got " + describe(padding_value) +
+                            ": only CONSTANT finds a value");
+    }
     value_or_raise(
         window_geometry::check_padding_value(padding.is_zero, parameters.padding_mode, result.itemsize()));
     const axis_values extents = axes.output.shape_of(value_or_raise(geometry).columns());

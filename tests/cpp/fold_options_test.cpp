@@ -6,7 +6,9 @@
 #include <cstring>
 #include <limits>
 #include <random>
+#include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -181,7 +183,20 @@ TEST_CASE("options that do not fit are refused, and nothing is written") {
   using enum fold_reduction;
   check_refused(refused({.weights = {two}}), {"weights", "(2, 2)", "(2,)"});
   check_refused(refused({.weights = {two, three}}), {"weights", "(2, 2)", "(2, 3)"});
-  check_refused(refused({.weights = {two, bad}}), {"weights", "(1,)", "negative"});
+  check_refused(refused({.weights = {two, bad}}), {"weights", "got -1 at weights[1][1]"});
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const double infinity = std::numeric_limits<double>::infinity();
+  for (const auto& [value, shown] : {std::pair(-1e-300, "-1e-300"),
+                                     {-1.25, "-1.25"},
+                                     {nan, "nan"},
+                                     {-nan, "nan"},
+                                     {-infinity, "-inf"},
+                                     {infinity, "inf"}}) {
+    const double square[] = {1, 1, value, 1};
+    const std::string message = std::string("finite and not negative, got ") + shown + " at index (1, 0)";
+    check_refused(refused({.weights = tensor_view<const double>(square, {2, 2})}),
+                  {"weights", message.c_str()});
+  }
   const std::vector<double> too_large{1e300, 1e300};
   check_refused(refused({.weights = {huge, huge}}), {"weights", "2^1023", "sum"});
   check_refused(refused({.reduction = mean, .weights = {two, huge}}), {"weights", "2^800", "mean"});
@@ -189,14 +204,14 @@ TEST_CASE("options that do not fit are refused, and nothing is written") {
                  tensor_view<float>(sums_of_floats, {1, 1, 3, 3}), {.sizes = 2},
                  {.weights = {two, too_large}}));
   check_refused(refused({.reduction = max, .weights = {two, two}}), {"weights", "max"});
-  check_refused(refused({.accumulate = true, .reduction = mean}), {"accumulate", "mean"});
+  check_refused(refused({.accumulate = true, .reduction = mean}), {"accumulate", "got reduction mean"});
   check_refused(refused({.reduction = static_cast<fold_reduction>(4)}), {"reduction", "4"});
   const std::complex<float> pairs[16] = {};
   std::complex<float> sums[9];
   check_refused(
       try_fold(tensor_view<const std::complex<float>>(pairs, {1, 4, 4}),
                tensor_view<std::complex<float>>(sums, {1, 1, 3, 3}), {.sizes = 2}, {.reduction = min}),
-      {"min", "complex"});
+      {"min", "got complex64"});
 }
 
 }  // namespace

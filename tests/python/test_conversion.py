@@ -384,6 +384,18 @@ def test_a_dtype_that_cannot_be_converted(dtype: Any) -> None:
             "scale must be a number, or a sequence with one for each channel, got ",
         ),
         ({"scale": [[1, 2, 3]]}, ValueError, "got an array of shape (1, 3)"),
+        (
+            {"scale": [1, None, 3]},
+            TypeError,
+            "scale must be a number, or a sequence with one for each channel, got [1, None, 3]",
+        ),
+        (
+            {"bias": [[1], [2, 3]]},
+            TypeError,
+            "bias must be a number, or a sequence with one for each channel, got [[1], [2, 3]]",
+        ),
+        ({"scale": 10**400}, ValueError, "scale must be in the range of float64, got 1000000"),
+        ({"bias": [1, 2, -(10**400)]}, ValueError, "bias must be in the range of float64, got -1"),
         ({"scale": np.inf}, ValueError, "scale must be finite, got inf"),
         ({"bias": [1, 2, np.nan]}, ValueError, "bias must be finite, got nan"),
         (
@@ -417,6 +429,16 @@ def test_wrong_arguments(arguments: dict[str, Any], error: type[Exception], mess
             "bias must have one number for each of the 3 along axis 'c' of pattern 'n h w c -> ",
         ),
         ({"bias": {"c": [1] * 3, "h": 1}}, ValueError, "bias must have one axis, got 2"),
+        (
+            {"scale": {"c": None}},
+            TypeError,
+            "scale must be a number, or {name of an axis: numbers}, got {'c': None} (dict)",
+        ),
+        (
+            {"scale": {"c": {"h": 1}}},
+            TypeError,
+            "scale must be a number, or {name of an axis: numbers}, got {'c': {'h': 1}} (dict)",
+        ),
         (
             {"bias": {3: [1]}},
             TypeError,
@@ -452,6 +474,8 @@ def test_numbers_of_any_kind() -> None:
         assert_same_bytes(
             reblock.space_to_depth(IMAGES, 2, dtype=np.float32, scale=number), expected
         )
+    large = reblock.rearrange(PHOTO, "n h w c -> n c h w", dtype=np.float64, scale=10**30)
+    assert_same_bytes(large, PHOTO.transpose(0, 3, 1, 2) * 1e30)
 
 
 @pytest.mark.parametrize(

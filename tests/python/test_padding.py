@@ -282,6 +282,7 @@ def test_other_dtypes_and_modes_have_no_value() -> None:
         ValueError,
         "padding_value",
         "EDGE",
+        1,
     )
 
 

@@ -274,6 +274,7 @@ IMAGE = photo((20, 30, 3))
         (ValueError, "padding_mode", {"padding_mode": "mirror"}),
         (ValueError, "layout", {"layout": "HWW"}),
         (ValueError, "layout", {"layout": "NHW"}),
+        (ValueError, "layout", {"layout": "HÄC"}),
         (ValueError, "image", {"layout": "HW"}),
         (ValueError, "layout", {"layout": "C"}),
         (TypeError, "layout", {"layout": 3}),

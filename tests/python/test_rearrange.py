@@ -226,6 +226,7 @@ BAD_PATTERNS: list[tuple[Use, str, str]] = [
     ("rearrange", "a 2 c -> a c 2", "no number but 1"),
     ("repeat", "a 2 c -> a c", "no number but 1 on its left side"),
     ("repeat", "a b c -> a b c 0", "no number below 1"),
+    ("repeat", f"a b c -> a b c {2**63}", "numbers that fit in 64 bits"),
     ("rearrange", "a b_ c -> a b_ c", "'b_'"),
     ("rearrange", "a _ c -> a _ c", "'_'"),
     ("rearrange", "a 1b c -> a 1b c", "'1b'"),
@@ -264,7 +265,18 @@ def test_what_is_no_pattern_is_refused(use: Use, pattern: str, told: str) -> Non
         ("repeat", "a b c -> a b c scale", {}, ["length of scale", "'scale' is a parameter"]),
         ("rearrange", "a (b p) c -> a b p c", {"p": 0}, ["axis 1", "length of b"]),
         ("rearrange", "a b c -> c b a", {"d": 5}, ["no axis 'd'"]),
-        ("rearrange", "a b c -> c b a", {"a": -2}, ["a must be at least 0", "-2"]),
+        (
+            "rearrange",
+            "a b c -> c b a",
+            {"a": -2},
+            ["a must be at least 0, got -2", "(2, 3, 4)", "'a b c -> c b a'"],
+        ),
+        (
+            "repeat",
+            "a b c -> a b c n",
+            {"n": 2**64},
+            ["n must fit in 64 bits, got ", str(2**64), "(2, 3, 4)", "'a b c -> a b c n'"],
+        ),
         ("repeat", "a b c -> a b c n", {}, ["length of n"]),
         ("repeat", "a b c -> a b c n", {"n": 2**62}, ["(2, 3, 4)", "addressed"]),
         ("repeat", "a b c -> a b c (n m)", {"n": 2**40, "m": 2**40}, ["addressed"]),
@@ -284,7 +296,7 @@ def test_arguments_of_a_wrong_kind_are_refused() -> None:
     for text in (5, b"a b c -> c b a", None):
         refuses(partial(rearrange, X, text), TypeError, "pattern")
     split = "a b (c d) -> a b c d"
-    refuses(lambda: rearrange(X, split, c=2.0), TypeError, "c", 2.0)
+    refuses(lambda: rearrange(X, split, c=2.0), TypeError, "c", 2.0, (2, 3, 4), "pattern")
     refuses(lambda: rearrange(X, split, c=2, threads=0), ValueError, "threads", 0)
     refuses(lambda: rearrange(X.astype(object), split, c=2), TypeError, "x", "object")
     with pytest.raises(TypeError, match="'pattern'"):

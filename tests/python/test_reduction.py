@@ -7,6 +7,7 @@ import functools
 import math
 import subprocess
 import sys
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -507,9 +508,10 @@ COLUMNS = np.zeros((1, 4, 4), np.float32)
             for axes in (1, 3, 6, 7, 8, 9, 10, 40)
         ],
         (ValueError, "weights", [(2, 2), (0,)], {"weights": [[]]}),
-        (ValueError, "weights", ["negative"], {"weights": [[1, -1], [1, 1]]}),
-        (ValueError, "weights", ["finite", (1, 0)], {"weights": np.array([[1, 1], [np.nan, 1]])}),
-        (ValueError, "weights", ["finite"], {"weights": [[1, np.inf], [1, 1]]}),
+        (ValueError, "weights", [-1, "weights[0][1]"], {"weights": [[1, -1], [1, 1]]}),
+        (ValueError, "weights", [-0.25, (0, 1)], {"weights": np.array([[1, -0.25], [1, 1]])}),
+        (ValueError, "weights", ["nan", (1, 0)], {"weights": np.array([[1, 1], [np.nan, 1]])}),
+        (ValueError, "weights", ["inf", "weights[1][0]"], {"weights": [[1, 1], [np.inf, 1]]}),
         (ValueError, "weights", ["2^1023"], {"weights": [[1e300] * 2] * 2}),
         (ValueError, "weights", ["2^1023"], {"weights": np.full((2, 2), 1e308)}),
         (
@@ -534,7 +536,7 @@ COLUMNS = np.zeros((1, 4, 4), np.float32)
         (
             ValueError,
             "accumulate",
-            [],
+            ["mean"],
             {"accumulate": True, "reduction": "mean", "out": np.zeros((1, 1, 3, 3), np.float32)},
         ),
     ],
@@ -551,9 +553,23 @@ def test_bad_options_are_refused(
 
 def test_complex_numbers_have_no_order_and_no_real_result() -> None:
     columns = COLUMNS.astype(np.complex64)
-    refuses(lambda: reblock.fold(columns, (3, 3), 2, reduction="max"), TypeError, "reduction")
-    refuses(lambda: reblock.fold(columns, (3, 3), 2, reduction="min"), TypeError, "reduction")
-    refuses(lambda: reblock.fold(columns, (3, 3), 2, dtype=np.float32), TypeError, "dtype")
+    for dtype in (np.complex64, np.complex128, np.clongdouble):
+        options: dict[str, Any] = {"reduction": "max", "dtype": dtype}
+        refuses(
+            partial(reblock.fold, COLUMNS, (3, 3), 2, **options),
+            TypeError,
+            "reduction",
+            np.dtype(dtype).name,
+        )
+    refuses(
+        lambda: reblock.fold(columns, (3, 3), 2, reduction="min"),
+        TypeError,
+        "reduction",
+        "complex64",
+    )
+    refuses(
+        lambda: reblock.fold(columns, (3, 3), 2, dtype=np.float32), TypeError, "dtype", "float32"
+    )
 
 
 @pytest.mark.parametrize("dtype", [np.float32, BFLOAT16], ids=str)

@@ -65,6 +65,14 @@ constexpr std::size_t size_of(element_type type) noexcept {
   return size;
 }
 
+/// Returns the name in a message.
+constexpr const char* name_of(element_type type) noexcept {
+  constexpr const char* names[] = {"none",    "bool",     "uint8",   "int8",    "uint16",
+                                   "int16",   "uint32",   "int32",   "uint64",  "int64",
+                                   "float16", "bfloat16", "float32", "float64", "long double"};
+  return names[static_cast<std::size_t>(type)];
+}
+
 /// Returns none for a type that is no element.
 template <class T>
 constexpr element_type element_type_of() noexcept {

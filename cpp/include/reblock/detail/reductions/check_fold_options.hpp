@@ -3,10 +3,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <limits>
 
 #include <reblock/axis_values.hpp>
 #include <reblock/detail/configuration.hpp>
+#include <reblock/detail/element_type.hpp>
 #include <reblock/detail/reductions/reduction.hpp>
 #include <reblock/fold_options.hpp>
 #include <reblock/result.hpp>
@@ -18,9 +20,20 @@ constexpr const char* name_of(fold_reduction reduction) noexcept {
   return names[static_cast<std::size_t>(reduction)];
 }
 
-/// Checks that all weights of a list are finite and not negative, and returns their sum. `argument` names the list.
+/// Returns the error for a weight at an index of the list of `axis`, or of all weights where this is null.
+inline error refused_weight(double weight, const axis_values& index, const std::size_t* axis) noexcept {
+  char shown[16];  // "%g" takes up to 13 characters
+  std::snprintf(shown, sizeof(shown), "%g", weight);
+  error why("weights must be finite and not negative, got ");
+  why << (weight == weight ? shown : "nan");  // the sign of a NaN says nothing
+  if (axis == nullptr) return why << " at index " << index;
+  return why << " at weights[" << *axis << "][" << index[0] << "]";
+}
+
+/// Checks that all weights of a list are finite and not negative, and returns their sum. The list is that of `axis`, or
+/// has all weights where this is null.
 inline result<double> check_weights(const double* first, const axis_values& extents,
-                                    const axis_values& strides, const char* argument) {
+                                    const axis_values& strides, const std::size_t* axis) {
   double sum = 0;
   axis_values index = axis_values::repeat(extents.size(), 0);
   for (;;) {
@@ -28,8 +41,7 @@ inline result<double> check_weights(const double* first, const axis_values& exte
     for (std::size_t d = 0; d < index.size(); ++d) at += index[d] * strides[d];
     const double weight = first[at];
     if (!(weight >= 0 && weight <= std::numeric_limits<double>::max())) {
-      return error() << argument << " must be finite and not negative, but the one at index " << index
-                     << (weight < 0 ? " is negative" : " is not finite");
+      return refused_weight(weight, index, axis);
     }
     sum += weight;
     std::size_t d = index.size();
@@ -55,13 +67,14 @@ inline status check_fold_options(const fold_options& options, const axis_values&
   const bool compares = options.reduction == fold_reduction::max || options.reduction == fold_reduction::min;
   if (compares && types.results.is_pair) {
     return error() << "reduction " << name_of(options.reduction)
-                   << " needs a dtype with an order, got a complex one";
+                   << " needs a dtype with an order, got complex" << 8 * types.results.size;
   }
   if (types.terms.is_pair && !types.results.is_pair) {
-    return error() << "dtype must be complex for complex columns, got a real one";
+    return error() << "dtype must be complex for complex columns, got " << name_of(types.results.part);
   }
   if (options.accumulate && options.reduction == fold_reduction::mean) {
-    return error() << "accumulate is for reduction sum, max or min: a mean of means is no mean";
+    return error()
+           << "accumulate is for reduction sum, max or min, got reduction mean: a mean of means is no mean";
   }
   if (weights.empty()) return success{};
   if (compares) {
@@ -74,10 +87,9 @@ inline status check_fold_options(const fold_options& options, const axis_values&
   double sum = 1;
   const std::size_t lists = weights.has_products() ? window_sizes.size() : 1;
   for (std::size_t d = 0; d < lists; ++d) {
-    const auto checked =
-        weights.has_products()
-            ? check_weights(weights.values(d), {window_sizes[d]}, {1}, "weights")
-            : check_weights(weights.values(0), weights.extents(), weights.strides(), "weights");
+    const auto checked = weights.has_products() ? check_weights(weights.values(d), {window_sizes[d]}, {1}, &d)
+                                                : check_weights(weights.values(0), weights.extents(),
+                                                                weights.strides(), nullptr);
     if (!checked) return checked.why();
     sum *= *checked;
   }
