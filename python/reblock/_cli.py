@@ -22,7 +22,7 @@ try:
     import typer
     from rich.console import Console
 
-    from reblock import _convert, _files, _options
+    from reblock import _convert, _files, _options, _patterns
 except ModuleNotFoundError as missing:
     # The command needs packages that the library does without.
     print(f'reblock: {missing.name} is missing; pip install "reblock[cli]"', file=sys.stderr)
@@ -123,7 +123,7 @@ def demo(
 # Explain ----------------------------------------------------------------------------------------
 
 
-def show(save: Path | None, operator: Any, *arguments: Any, **parameters: Any) -> None:
+def show(save: Path | None, operator: Any, /, *arguments: Any, **parameters: Any) -> None:
     with refusals():
         try:
             explanation = reblock.explain(operator, *arguments, **parameters)
@@ -240,6 +240,9 @@ def explain_fold(
     channel_axis: _options.ChannelAxis = 1,
     layout: _options.Layout = None,
     out_layout: _options.OutLayout = None,
+    reduction: _options.Reduction = "sum",
+    weights: _options.Weights = None,
+    dtype: _options.TermsDType = None,
     save: _options.Save = None,
 ) -> None:
     """Show which elements of the columns add up to each pixel."""
@@ -259,7 +262,9 @@ def explain_fold(
         except (TypeError, ValueError) as error:
             raise _files.CommandError(_files.with_options(error)) from error
     names = _convert.Axes(channel_axis, layout, out_layout).keywords()
-    show(save, "fold", shape, sizes, **window._asdict(), **options, order=order, **names)
+    how = {"reduction": reduction, "dtype": dtype}
+    how["weights"] = _convert.window_weights(weights, each(window_sizes, len(sizes)))
+    show(save, "fold", shape, sizes, **window._asdict(), **options, order=order, **how, **names)
 
 
 @explain.command("rearrange")
@@ -271,16 +276,41 @@ def explain_rearrange(
     save: _options.Save = None,
 ) -> None:
     """Show which element each element of a rearrangement comes from."""
-    given = _options.axes_lengths(lengths)
+    explain_pattern("rearrange", pattern, _options.axes_lengths(lengths), shape, save)
+
+
+@explain.command("repeat")
+def explain_repeat(
+    pattern: _options.RepeatPattern,
+    lengths: _options.Lengths = None,
+    *,
+    shape: _options.Shape = None,
+    save: _options.Save = None,
+) -> None:
+    """Show which element each element of a repetition comes from."""
+    explain_pattern("repeat", pattern, _options.axes_lengths(lengths), shape, save)
+
+
+def explain_pattern(
+    use: _patterns.Use,
+    pattern: str,
+    given: dict[str, int],
+    shape: Sequence[int] | None,
+    save: Path | None,
+) -> None:
+    """Show a pattern; without a shape, lengths that are not given are 2."""
     if shape is None:
-        left = re.findall(r"\(([^()]*)\)|([^\s()]+)", pattern.partition("->")[0])
-        names = [(inner or alone).split() for inner, alone in left]
+        left, _, right = pattern.partition("->")
+        groups = re.findall(r"\(([^()]*)\)|([^\s()]+)", left)
+        names = [(inner or alone).split() for inner, alone in groups]
         shape = tuple(
             math.prod(1 if name == "1" else given.setdefault(name, 2) for name in group)
             for group in names
         )
+        for new in re.findall(r"[^\s()]+", right) if use == "repeat" else ():
+            given.setdefault(new, 2)
         given = {name: length for name, length in given.items() if name.isidentifier()}
-    show(save, "rearrange", shape, pattern, **given)
+    show(save, use, shape, pattern, **given)
 
 
 def small_sizes(window: _convert.Window, axes: int = 2) -> tuple[int, ...]:
@@ -475,9 +505,29 @@ def rearrange(
 ) -> None:
     """Split, reorder and join the axes of a file; those of an image are h w c."""
     conversion = _convert.Conversion(dtype, scale, bias)
-    plan = partial(
-        _convert.rearrange, pattern, _options.axes_lengths(lengths), conversion=conversion
-    )
+    given = _options.axes_lengths(lengths)
+    plan = partial(_convert.rearrange, "rearrange", pattern, given, conversion=conversion)
+    with refusals():
+        write(source, target, plan, layout="HWC", threads=threads, force=force)
+
+
+@app.command()
+def repeat(
+    source: _options.Source,
+    target: _options.Target,
+    pattern: _options.RepeatPattern,
+    lengths: _options.Lengths = None,
+    *,
+    dtype: _options.DType = None,
+    scale: _options.AxisScale = None,
+    bias: _options.AxisBias = None,
+    threads: _options.Threads = None,
+    force: _options.Force = False,
+) -> None:
+    """Repeat a file along new axes; the axes of an image are h w c."""
+    conversion = _convert.Conversion(dtype, scale, bias)
+    given = _options.axes_lengths(lengths)
+    plan = partial(_convert.rearrange, "repeat", pattern, given, conversion=conversion)
     with refusals():
         write(source, target, plan, layout="HWC", threads=threads, force=force)
 

@@ -211,24 +211,26 @@ def exact_sums(piece: Piece, x: Array, dtype: np.dtype[Any], threads: int | None
 
 
 def rearrange(
+    use: _patterns.Use,
     pattern: str,
     axes_lengths: Mapping[str, int],
     shape: Shape,
     *,
     conversion: Conversion = MOVES,
 ) -> Work:
-    """Return the work of reblock.rearrange, cut along the longest axis that can be cut."""
+    """Return the work of rearrange or repeat, cut along the longest axis that can be cut."""
     factors = conversion.scale, conversion.bias
-    lengths = _patterns.lengths_in(pattern, "rearrange", shape, axes_lengths, factors)
-    axes = _patterns.Axes.of(pattern, "rearrange", len(shape))
+    lengths = _patterns.lengths_in(pattern, use, shape, axes_lengths, factors)
+    axes = _patterns.Axes.of(pattern, use, len(shape))
     result = _patterns.shape_of(axes.right, lengths)
     can_be_cut = axes.cuts(lengths)
     named = _patterns.named(lengths)
+    call = partial(_rearranged, use, axes.spelled())
 
     def pieces(size: int) -> Iterator[Piece]:
         if not can_be_cut:
             whole = conversion.with_factors(axes.spell_factor)
-            yield Piece((...,), (...,), partial(_rearranged, axes.spelled(), named, whole))
+            yield Piece((...,), (...,), partial(call, named, whole))
             return
         axis, cut = max(can_be_cut.items(), key=lambda item: lengths[item[1].axis])
         others = {name: n for i, (name, n) in enumerate(named.items()) if i != cut.axis}
@@ -238,13 +240,14 @@ def rearrange(
             target = at(len(result), {cut.result_axis: (start * grain, stop * grain)})
             spell = partial(axes.spell_factor, cut=(cut.axis, start, stop))
             part = conversion.with_factors(spell)
-            yield Piece(source, target, partial(_rearranged, axes.spelled(), others, part))
+            yield Piece(source, target, partial(call, others, part))
 
     layout = {2: "HW", 3: "HWC", 4: "NHWC"}.get(len(result), "")
     return Work(result, layout, pieces, dtype=conversion.dtype)
 
 
 def _rearranged(
+    use: _patterns.Use,
     pattern: str,
     lengths: Mapping[str, int],
     conversion: Conversion,
@@ -254,7 +257,8 @@ def _rearranged(
     threads: int | None,
 ) -> Array:
     given: dict[str, Any] = {**lengths, **conversion._asdict()}
-    return reblock.rearrange(x, pattern, out=out, threads=threads, **given)
+    operator = reblock.repeat if use == "repeat" else reblock.rearrange
+    return operator(x, pattern, out=out, threads=threads, **given)
 
 
 # Files ------------------------------------------------------------------------------------------
@@ -457,6 +461,11 @@ def of_each_axis(blocks: Blocks) -> Any:
     return slices if len(slices) > 1 else slices[0]
 
 
+def window_weights(name: str | None, sizes: Ints) -> list[Array] | None:
+    """Return the argument `weights` of fold for the name of a profile."""
+    return None if name is None else [profile(name, size) for size in sizes]
+
+
 def window_counts(sizes: Ints, given: Mapping[str, Ints]) -> list[int]:
     """Return how many window positions there are along each axis."""
     return [
@@ -588,7 +597,7 @@ def fold(
         result, out_layout, _layouts.in_order(out_layout), 1
     )
     given = window.per_axis(len(sizes))
-    factors = None if weights is None else [profile(weights, n) for n in given["window_sizes"]]
+    factors = window_weights(weights, given["window_sizes"])
     stride, start = given["strides"][0], given["start_padding"][0]
     reach = given["dilations"][0] * (given["window_sizes"][0] - 1) + 1
     count, *others = window_counts(sizes, given)

@@ -44,7 +44,7 @@ PARAMETERS = (
 def with_options(error: Exception) -> str:
     """Return the message of an error, with names of options instead of parameters."""
     # The others are words too, where they do not begin the line.
-    names = rf"\b({'|'.join(PARAMETERS)})\b|^(blocks|dtype|scale|bias)\b"
+    names = rf"\b({'|'.join(PARAMETERS)})\b|^(blocks|dtype|scale|bias|weights)\b"
     return re.sub(names, lambda name: f"--{name[0].replace('_', '-')}", str(error))
 
 

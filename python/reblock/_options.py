@@ -47,6 +47,8 @@ def dtype_of(text: str) -> np.dtype[Any]:
         dtype = np.dtype(text)
     except TypeError:
         dtype = np.dtype(object)
+    if text == "bfloat16":
+        raise typer.BadParameter(f"a .npy file cannot hold {text!r}: take float32 or float16")
     if dtype.kind not in "biuf":
         raise typer.BadParameter(f"{text!r} is not like float32 or uint8")
     return dtype
@@ -160,6 +162,15 @@ SumDType = Annotated[
         show_default="that of IN",
     ),
 ]
+TermsDType = Annotated[
+    Any,
+    typer.Option(
+        parser=dtype_of,
+        metavar="DTYPE",
+        help="The dtype that terms are converted to before they are added.",
+        show_default="that of the columns",
+    ),
+]
 per_channel = partial(typer.Option, parser=factors, metavar="NUMBER[,NUMBER...]")
 Scale = Annotated[Any, per_channel(help="What elements are multiplied by; one for each channel.")]
 Bias = Annotated[Any, per_channel(help="What is added then; one for each channel.")]
@@ -169,6 +180,12 @@ AxisBias = Annotated[Any, along_axis(help="What is added then; numbers of an axi
 Pattern = Annotated[
     str,
     typer.Argument(metavar="PATTERN", help='Axes before and after, such as "h w c -> c h w".'),
+]
+RepeatPattern = Annotated[
+    str,
+    typer.Argument(
+        metavar="PATTERN", help='Axes before and after, new ones too, such as "h w -> h w 3".'
+    ),
 ]
 Lengths = Annotated[
     list[str] | None,

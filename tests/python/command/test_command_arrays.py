@@ -197,10 +197,10 @@ def test_there_and_back(array: Path, tmp_path: Path) -> None:
     assert names(tmp_path) == {"in.npy", "space.npy", "depth.npy"}
 
 
-@given(patterns("rearrange"))
+@given(st.one_of(patterns("rearrange"), patterns("repeat")))
 def test_pieces_of_a_pattern_make_the_whole(pattern: Pattern) -> None:
     x = noise(*pattern.input_shape, dtype=np.uint16)
-    work = _convert.rearrange(pattern.text, pattern.axes_lengths, x.shape)
+    work = _convert.rearrange(pattern.use, pattern.text, pattern.axes_lengths, x.shape)
     assert np.array_equal(in_pieces(work, x), pattern.oracle(x))
 
 
@@ -228,12 +228,42 @@ def test_patterns_on_images(tmp_path: Path) -> None:
         assert np.array_equal(np.asarray(image), pixels.transpose(0, 2, 1).reshape(6, 24))
 
 
+def test_repetitions_from_file_to_file(array: Path, tmp_path: Path) -> None:
+    x, out = np.load(array), tmp_path / "out.npy"
+    result = run("repeat", array, out, "n c h w -> n (c r) (h 2) w", "r=3")
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert result.stdout == f"{out}: (2, 12, 6, 5), uint8\n"
+    assert np.array_equal(np.load(out), x.repeat(3, 1).repeat(2, 2))
+
+
+def test_repetitions_on_images(tmp_path: Path) -> None:
+    photo, large, red = (tmp_path / name for name in ("a.png", "b.png", "c.npy"))
+    pixels = noise(6, 8, 3)
+    Image.fromarray(pixels).save(photo)
+    run("repeat", photo, large, "h w c -> (h 2) (w 2) c")
+    with Image.open(large) as image:
+        assert np.array_equal(np.asarray(image), pixels.repeat(2, 0).repeat(2, 1))
+    factor = ("--dtype", "float32", "--scale", "n=1,0.5")
+    assert run("repeat", photo, red, "h w c -> n h w c", "n=2", *factor).exit_code == 0
+    assert np.array_equal(np.load(red), np.stack([pixels, pixels / np.float32(2)]))
+
+
 def test_patterns_that_do_not_fit_are_refused(array: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.npy"
     assert_refused(
         run("rearrange", array, out, "a b -> b a"),
         f"cannot use {array}: x must have 2 axes for pattern 'a b -> b a', got 4:"
         " shape (2, 4, 3, 5)",
+    )
+    assert_refused(
+        run("repeat", array, out, "n c h w -> n c h w r"),
+        f"cannot use {array}: the length of r must be given, which is new in pattern"
+        " 'n c h w -> n c h w r'",
+    )
+    assert_refused(
+        run("rearrange", array, out, "n c h w -> n c h w r", "r=2"),
+        f"cannot use {array}: pattern must have 'r' on its left side too, got"
+        " 'n c h w -> n c h w r'",
     )
     assert "'d:2' is not like h=2" in run("rearrange", array, out, "a b -> b a", "d:2").stderr
     assert names(tmp_path) == {"in.npy"}

@@ -51,13 +51,15 @@ def test_pieces_of_channels_have_their_own_factors(order: Any) -> None:
     assert np.array_equal(in_pieces(back(depth.shape), depth), expected)
 
 
-@given(patterns("rearrange"), st.data())
+@given(st.one_of(patterns("rearrange"), patterns("repeat")), st.data())
 def test_pieces_of_a_pattern_have_their_own_factors(pattern: Pattern, data: st.DataObject) -> None:
     x = noise(*pattern.input_shape, dtype=np.uint16)
     scale, _ = data.draw(factors(pattern))
     bias, _ = data.draw(factors(pattern))
     conversion = _convert.Conversion(FLOAT32, scale, bias)
-    work = _convert.rearrange(pattern.text, pattern.axes_lengths, x.shape, conversion=conversion)
+    work = _convert.rearrange(
+        pattern.use, pattern.text, pattern.axes_lengths, x.shape, conversion=conversion
+    )
     assert np.array_equal(in_pieces(work, x), pattern(x, **conversion._asdict()))
 
 
@@ -160,8 +162,20 @@ def test_what_is_no_number(option: str, text: str, photo: Path) -> None:
     assert "is not like 1/255 or " in result.stderr
 
 
-@pytest.mark.parametrize("text", ["float31", "bfloat16", "complex64", "S3", "object"])
-def test_what_is_no_dtype(text: str, photo: Path) -> None:
-    result = run("rearrange", photo, photo.with_name("out.npy"), "h w c -> c h w", "--dtype", text)
-    assert result.exit_code == 2
-    assert f"'{text}' is not like float32 or uint8" in result.stderr
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        *[(text, "is not like float32 or uint8") for text in ("float31", "complex64", "S3")],
+        ("object", "is not like float32 or uint8"),
+        ("bfloat16", "a .npy file cannot hold 'bfloat16': take float32 or float16"),
+    ],
+)
+def test_what_is_no_dtype(
+    text: str, why: str, photo: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    for use in ("rearrange", "repeat"):
+        result = run(use, photo, photo.with_name("out.npy"), "h w c -> c h w", "--dtype", text)
+        assert result.exit_code == 2
+        assert f"'{text}'" in result.stderr
+        assert why in result.stderr

@@ -104,6 +104,21 @@ def test_info_tells_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
             + "blocks=[slice(0, 1, None), slice(0, None, None)]): (1, 4, 3) -> (1, 1, 3, 3)",
         ),
         (
+            "fold --window-sizes 2 --reduction mean --weights hann --dtype float32",
+            "fold(columns, output_sizes=(4, 4), window_sizes=2, reduction='mean', "
+            + "weights=<2 x 2>, dtype='float32'): (1, 4, 9) -> (1, 1, 4, 4)",
+        ),
+        (
+            "fold --window-sizes 2,1 --strides 1 --weights gaussian",
+            "fold(columns, output_sizes=(4, 3), window_sizes=(2, 1), weights=<2 x 1>): "
+            + "(1, 2, 9) -> (1, 1, 4, 3)",
+        ),
+        (
+            "fold --reduction max --window-sizes 2 --layout LC --out-layout WC",
+            "fold(columns, output_sizes=(4,), window_sizes=2, reduction='max', layout='LC', "
+            + "out_layout='WC'): (3, 2) -> (4, 1)",
+        ),
+        (
             "fold --layout LC --out-layout HWC --window-sizes 2",
             "fold(columns, output_sizes=(4, 4), window_sizes=2, layout='LC', out_layout='HWC'): "
             + "(9, 4) -> (4, 4, 1)",
@@ -120,6 +135,16 @@ def test_explain(arguments: str, title: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "title"),
     [
+        (["h w -> h w c"], "repeat(x, 'h w -> h w c', h=2, w=2, c=2): (2, 2) -> (2, 2, 2)"),
+        (["h -> (r h 3)", "r=4"], "repeat(x, 'h -> (r h 3)', r=4, h=2): (2,) -> (24,)"),
+        (
+            ["h ... -> ... h r", "r=2", "--shape", "3,1,2"],
+            "repeat(x, 'h ... -> ... h r', r=2): (3, 1, 2) -> (1, 2, 3, 2)",
+        ),
+        (
+            ["save w -> w save r"],
+            "repeat(x, 'save w -> w save r', save=2, w=2, r=2): (2, 2) -> (2, 2, 2)",
+        ),
         (["h w -> w h"], "rearrange(x, 'h w -> w h', h=2, w=2): (2, 2) -> (2, 2)"),
         (
             ["(h p) 1 -> p h 1", "p=3"],
@@ -132,7 +157,7 @@ def test_explain(arguments: str, title: str) -> None:
     ],
 )
 def test_explain_of_a_pattern(arguments: list[str], title: str) -> None:
-    result = run("explain", "rearrange", *arguments)
+    result = run("explain", title.partition("(")[0], *arguments)
     assert (result.exit_code, result.stderr) == (0, "")
     said, _, _ = result.stdout.partition("\n\n")
     assert " ".join(said.split()) == title
@@ -163,6 +188,10 @@ def test_explain_refuses(tmp_path: Path) -> None:
         refused = run("explain", operator, "--blocks", "0:9")
         assert refused.exit_code == 2
         assert refused.stderr.startswith("reblock: --blocks must lie")
+    assert_refused(
+        run("explain", "fold", "--weights", "hann", "--reduction", "max"),
+        "--weights are for reduction sum or mean, got reduction max",
+    )
     result = run("explain", "unfold", "--save", tmp_path / "map.odd")
     line = f"reblock: cannot write {tmp_path / 'map.odd'}: unknown file extension: .odd\n"
     assert (result.exit_code, result.stderr) == (2, line)
