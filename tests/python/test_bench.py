@@ -306,6 +306,23 @@ runpy.run_path({str(BENCH / "known_cases.py")!r}, run_name="__main__")
     assert "numpy disagrees: col2im" in wrong.stderr
 
 
+def test_every_peer_is_installed_for_a_measurement() -> None:
+    script = f"""
+import sys
+sys.path.insert(0, {str(BENCH)!r})
+import known_cases, peers
+names = {{*known_cases.PEERS, *(module for module, _ in peers.PEERS.values())}}
+print(*(known_cases.DISTRIBUTIONS.get(name, name) for name in sorted(names)))
+"""
+    wanted = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    ).stdout.split()
+    lines = (BENCH / "requirements.txt").read_text("utf-8").splitlines()
+    given = {line.partition(";")[0].strip().removesuffix("-cpu") for line in lines}
+    assert set(wanted) <= given
+    assert {"opencv-python-headless", "torch"} <= set(wanted)
+
+
 # It stands in for QEMU. A program takes 1000 instructions, and one for each byte of each call.
 EMULATOR = """
 import subprocess, sys
