@@ -7,6 +7,7 @@ import math
 import re
 import string
 import tracemalloc
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from hypothesis import strategies as st
 
 import oracle
 import reblock
-from calls import Call, Shape, counts_of, depth_space, ranges_of, window_pairs
+from calls import Call, Shape, counts_of, depth_space, padded_calls, ranges_of, window_pairs
 from checks import (
     assert_same_bytes,
     assert_same_values,
@@ -26,6 +27,7 @@ from checks import (
 from dtypes import movable, summable
 from layouts import Memory, allocate, layouts, small_integers
 from oracle import Array, arrange
+from padded import MODES, expected_fold, expected_unfold
 
 LETTERS = sorted(set(string.ascii_uppercase) - set("NC"))
 PHOTO = np.arange(4 * 6 * 3, dtype=np.uint8).reshape(4, 6, 3)
@@ -152,6 +154,59 @@ def test_windows_move_between_any_layouts(data: st.DataObject) -> None:
         **names,
     )
     assert folded == expected.shape
+
+
+@given(st.data(), st.sampled_from(MODES), st.sampled_from(["CRD", "DCR"]))
+def test_padded_windows_move_between_any_layouts(
+    data: st.DataObject, mode: Any, row_order: Any
+) -> None:
+    """With far pads, strides, dilations and a part of the windows."""
+    unfold, fold, ranges = data.draw(padded_calls())
+    output_sizes, window_sizes = fold.arguments
+    image_shape, columns_shape = second(unfold)
+    columns_shape = (*columns_shape[:2], math.prod(stop - start for start, stop in ranges))
+    window: dict[str, Any] = {k: v for k, v in unfold.keywords.items() if k != "channel_axis"}
+    unfold = replace(unfold, keywords={**window, "channel_axis": 1}, input_shape=image_shape)
+    fold = replace(fold, keywords=unfold.keywords)
+    dtype = data.draw(summable())
+    value = data.draw(st.sampled_from([0, 1])) if mode == "constant" else 0
+    order = "NC" + spatial_letters(data, len(image_shape) - 2)
+    image = data.draw(layout_of(image_shape, order))
+    columns = data.draw(layout_of(columns_shape, "NCL", needed="C"))
+    window |= {"padding_mode": mode, "blocks": ranges, "order": row_order}
+    window["threads"] = data.draw(st.sampled_from([1, 3]))
+
+    x = place(image_shape, dtype, data).array
+    found = expected_unfold(
+        unfold, x, mode, ranges, row_order, dtype.type(value) if value else None
+    )
+    expected = arrange(found, "NCL", columns)
+    out = place(expected.shape, dtype, data, out=True)
+    names: dict[str, Any] = {"layout": image, "out_layout": columns, "padding_value": value}
+    assert_writes_only_elements(
+        out,
+        lambda a: reblock.unfold(arrange(x, order, image), window_sizes, **window, **names, out=a),
+    )
+    if dtype.char in "gG":  # a value has bytes that belong to no number
+        assert_same_values(out.array, expected)
+    else:
+        assert_same_bytes(out.array, expected)
+
+    terms = small_integers(place(columns_shape, dtype, data), dtype)
+    held = small_integers(place(image_shape, dtype, data), dtype)
+    accumulate = data.draw(st.booleans())
+    sums = expected_fold(fold, terms, mode, ranges, row_order, held if accumulate else None)
+    expected = arrange(sums, order, image)
+    out = place(expected.shape, dtype, data, out=True)
+    out.array[...] = arrange(held, order, image)
+    names = {"layout": columns, "out_layout": image, "accumulate": accumulate}
+    assert_writes_only_elements(
+        out,
+        lambda a: reblock.fold(
+            arrange(terms, "NCL", columns), output_sizes, window_sizes, **window, **names, out=a
+        ),
+    )
+    assert_same_values(out.array, expected)
 
 
 # What is left out, and what a layout is where it is not given

@@ -287,7 +287,7 @@ def test_bytes_beside_the_input_are_not_read_into_the_result(data: st.DataObject
 # Nothing of the image's size but the result
 
 
-@pytest.mark.parametrize("mode", ["constant", "edge", "reflect", "wrap"])
+@pytest.mark.parametrize("mode", ["constant", "edge", "reflect", "symmetric", "wrap"])
 @pytest.mark.parametrize(
     "how",
     [
