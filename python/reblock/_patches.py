@@ -426,8 +426,11 @@ class _Merger:
         # The sums of weights are products of one sum along each axis, unless weights are an array.
         self._along: list[_Array] | None = None
         self._counts: _Array | None = None
-        if weights is None or isinstance(weights, list):
-            self._along = [self._counts_along(axis) for axis in range(len(sizes))]
+        profiles = _profiles(weights, plan.window_sizes)
+        if profiles is not None:
+            self._along = [
+                self._counts_along(axis, profile) for axis, profile in enumerate(profiles)
+            ]
 
     def may_fold(self, patches: _Array) -> bool:
         """Tell whether one fold blends all patches: they are its columns, on a regular grid."""
@@ -488,13 +491,12 @@ class _Merger:
         for index in itertools.product(*map(self._groups, range(1, len(plan.grid)))):
             self._fold(row, index)
 
-    def _counts_along(self, axis: int) -> _Array:
+    def _counts_along(self, axis: int, weights: _Array) -> _Array:
         """Return the sums of weights along one axis, and NaN where no patch is."""
-        size, window = self._sizes[axis], self._plan.window_sizes[axis]
-        weights = np.ones(window) if self._weights is None else self._weights[axis]
+        size = self._sizes[axis]
         counts = np.zeros(size)
         for start in self._plan._starts[axis]:
-            counts[start : start + window] += weights[: size - start]
+            counts[start : start + len(weights)] += weights[: size - start]
         counts[counts == 0] = np.nan
         return counts
 
@@ -585,6 +587,20 @@ class _Merger:
         """Write all rows that are left."""
         self._finish_until(self._sizes[0])
         return self.out
+
+
+def _profiles(weights: Any, window_sizes: tuple[int, ...]) -> list[_Array] | None:
+    """Return the weights along each axis, or None for others, which `fold` takes or refuses."""
+    if weights is None:
+        return [np.ones(size) for size in window_sizes]
+    if not isinstance(weights, (list, tuple)) or len(weights) != len(window_sizes):
+        return None
+    try:
+        profiles = [np.asarray(each, np.float64) for each in weights]
+    except (TypeError, ValueError):
+        return None
+    shapes = [each.shape for each in profiles]
+    return profiles if shapes == [(size,) for size in window_sizes] else None
 
 
 def _least(dtype: np.dtype[Any], reduction: str) -> Any:
