@@ -28,6 +28,13 @@ instruction_set: str
 def read_array(x: _Input, name: str) -> NDArray[Any]: ...
 def hint(keyword: str, parameters: Sequence[str]) -> str: ...
 
+# The name of an axis or None, and a number or numbers.
+_ReadFactor: TypeAlias = tuple[str | None, float | tuple[float, ...]]
+
+def read_factors(
+    scale: object, bias: object, channels: SupportsIndex | None
+) -> tuple[_ReadFactor | None, _ReadFactor | None]: ...
+
 _Scalar = TypeVar("_Scalar", bound=np.generic)
 _Result = TypeVar("_Result", bound=np.generic)
 

@@ -181,6 +181,11 @@ bool can_convert(const py::dtype& from, const py::dtype& to) {
   return detail::is_convertible(element_type_of(from)) && detail::is_convertible(element_type_of(to));
 }
 
+void factor_arguments::check_channels(std::int64_t channels) const {
+  check_count(scale, "scale", channels);
+  check_count(bias, "bias", channels);
+}
+
 conversion_argument::conversion_argument(py::handle dtype, const factor_arguments& factors,
                                          const py::array& input)
     : factors_(&factors), dtype_(input.dtype()), widest_(input.itemsize()) {
@@ -200,11 +205,6 @@ conversion_argument::conversion_argument(py::handle dtype, const factor_argument
   swaps_source_ = !is_native(given);
   swaps_destination_ = !is_native(dtype_);
   widest_ = std::max<std::int64_t>(input.itemsize(), dtype_.itemsize());
-}
-
-void conversion_argument::check_channels(std::int64_t channels) const {
-  check_count(factors_->scale, "scale", channels);
-  check_count(factors_->bias, "bias", channels);
 }
 
 detail::conversion_request conversion_argument::request(const detail::layout& moves, std::size_t scale_axis,

@@ -41,6 +41,9 @@ struct factor_arguments {
 
   factor_arguments(py::handle scale_argument, py::handle bias_argument, factor_form form);
 
+  /// ValueError where they are neither a number nor one for each of the channels.
+  void check_channels(std::int64_t channels) const;
+
   /// Whether a plan has all values in itself.
   bool are_held() const noexcept {
     return scale.values.size() <= std::size_t{detail::most_held_factors} &&
@@ -68,8 +71,8 @@ class conversion_argument {
   /// Bytes of an element of `x` or of the result, whichever has more.
   std::int64_t widest() const noexcept { return widest_; }
 
-  /// ValueError where scale and bias are neither a number nor one for each of the channels.
-  void check_channels(std::int64_t channels) const;
+  /// As factor_arguments.
+  void check_channels(std::int64_t channels) const { factors_->check_channels(channels); }
 
   /// What to do with these moves, of which `scale_axis` and `bias_axis` are axes. Requires that elements change.
   detail::conversion_request request(const detail::layout& moves, std::size_t scale_axis,

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What the Python part of the package shares with the functions of the module: how arrays are read, and hints.
+// What the Python part of the package shares with the functions of the module: how arrays, scale and bias are read, and
+// hints.
 
 #include <string>
 
+#include "arguments.hpp"
+#include "conversions.hpp"
 #include "function.hpp"
 #include "gate.hpp"
 #include "register.hpp"
@@ -22,11 +25,31 @@ py::object give_hint(py::handle keyword, py::handle parameters) {
   return py::str(hint(keyword, items(names.ptr())));
 }
 
+/// None, or the axis that has a name and a number or numbers.
+py::object to_python(const factor_argument& factor) {
+  if (!factor.is_given) return py::none();
+  const py::object axis = factor.axis ? factor.axis : py::none();
+  if (factor.is_number) return py::make_tuple(axis, factor.values.front());
+  py::list numbers;
+  for (const double number : factor.values) numbers.append(number);
+  return py::make_tuple(axis, py::tuple(numbers));
+}
+
+py::object read_factors(py::handle scale, py::handle bias, py::handle channels) {
+  const bool by_axis = channels.is_none();
+  const factor_arguments factors(scale, bias, by_axis ? factor_form::axes : factor_form::channels);
+  if (!by_axis) factors.check_channels(to_int(channels, "channels"));
+  return py::make_tuple(to_python(factors.scale), to_python(factors.bias));
+}
+
 }  // namespace
 
 void register_private(py::module_& m) {
   function<&read_array>::define(m, "read_array", "View an array without copying, as every function does.", 2,
                                 {{"x"}, {"name"}});
+  function<&read_factors>::define(m, "read_factors",
+                                  "Read scale and bias, of so many channels or, for None, of the axes of a pattern.", 3,
+                                  {{"scale"}, {"bias"}, {"channels"}});
   function<&give_hint>::define(m, "hint", "What to add to an error about an unknown keyword.", 2,
                                {{"keyword"}, {"parameters"}});
 }

@@ -14,7 +14,8 @@ complex64 and complex128.
 `rearrange` and `repeat` take patterns, and have the same properties.
 
 `dtype`, `scale` and `bias` convert elements. A plain call converts and moves in one pass. If
-PyTorch records the call, for gradients, transforms or the compiler, PyTorch's operators convert.
+PyTorch records the call, for gradients, transforms or the compiler, it records two operators: one
+converts, the other moves. Results and errors are the same.
 
 An operator reads a tensor of any strides without copying. Each result is a new tensor, and shares
 no memory with the input. Its dtype is that of the input unless `dtype` is given. Nothing else of

@@ -65,7 +65,7 @@ def _index(value: Any) -> Any:
         return None
 
 
-def _int(name: str, value: object, expected: str = "an int") -> Any:
+def read_int(name: str, value: object, expected: str = "an int") -> Any:
     number = _index(value)
     if number is None:
         raise _wrong_kind(name, value, expected)
@@ -85,14 +85,14 @@ def _sizes(name: str, value: object) -> Any:
     raise _wrong_kind(name, value, "an int or a sequence of ints")
 
 
-def _threads(name: str, value: object) -> Any:
-    return None if value is None else _int(name, value)
+def read_threads(name: str, value: object) -> Any:
+    return None if value is None else read_int(name, value)
 
 
 def _order(name: str, value: object) -> str:
     if isinstance(value, str):
         return value
-    number = _int(name, value, '"DCR", "CRD" or a DepthSpaceOrder')
+    number = read_int(name, value, '"DCR", "CRD" or a DepthSpaceOrder')
     return {0: "DCR", 1: "CRD"}.get(number, str(number))
 
 
@@ -103,7 +103,7 @@ def _mode(name: str, value: object) -> str:
     if isinstance(value, str):
         return value
     listed = '"constant", "edge", "reflect", "symmetric", "wrap" or a PaddingMode'
-    number = _int(name, value, listed)
+    number = read_int(name, value, listed)
     return _MODES[number] if 0 <= number < len(_MODES) else str(number)
 
 
@@ -173,8 +173,8 @@ _READ = {
     "padding_value": _number,
     "order": _order,
     "blocks": _as_given,
-    "channel_axis": _int,
+    "channel_axis": read_int,
     "layout": _layout,
     "out_layout": _layout,
-    "threads": _threads,
+    "threads": read_threads,
 }

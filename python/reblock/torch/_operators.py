@@ -138,11 +138,12 @@ class Operator:
         return result
 
     def derivative(self, tangent: torch.Tensor, *operands: Any) -> torch.Tensor:
-        """Return the operator's derivative: the operator itself, with zeros as padding."""
-        if "padding_value" in self.operands:
-            at = self.operands.index("padding_value")
-            operands = (*operands[:at], 0, *operands[at + 1 :])
-        return self(tangent, *operands)
+        """Return the operator's derivative: the operator itself, without what it adds."""
+        given = dict(enumerate(operands))
+        for name, nothing in (("padding_value", 0), ("bias", None)):
+            if name in self.operands:
+                given[self.operands.index(name)] = nothing
+        return self(tangent, *given.values())
 
 
 def define_operator(
@@ -245,7 +246,7 @@ class _Linear(torch.autograd.Function):  # type: ignore[misc] # the types of tor
         return result
 
 
-def _as_given(arguments: dict[str, Any]) -> dict[str, Any]:
+def as_given(arguments: dict[str, Any]) -> dict[str, Any]:
     """Leave `channel_axis` out if a layout places the channels."""
     told = _has_layout(arguments) and arguments["channel_axis"] == 1
     return {k: v for k, v in arguments.items() if not (told and k == "channel_axis")}
@@ -257,7 +258,7 @@ def _has_layout(arguments: dict[str, Any]) -> bool:
 
 def _of_schema(arguments: dict[str, Any]) -> dict[str, Any]:
     """Turn the arguments of a custom operator into those of the functions of reblock."""
-    given = _as_given(arguments)
+    given = as_given(arguments)
     if given.get("blocks") is not None:
         given["blocks"] = _pairs(given["blocks"])
     return given
@@ -329,7 +330,7 @@ def _function(
         return tensor(result, x.dtype) if result.size else empty(x, result.shape, form)
 
     def run(x: torch.Tensor, *values: Any) -> torch.Tensor:
-        return compute(x, _as_given(dict(zip(parameters[1:], values, strict=True))))
+        return compute(x, as_given(dict(zip(parameters[1:], values, strict=True))))
 
     def kernel(x: torch.Tensor, *values: Any) -> torch.Tensor:
         return compute(x, _of_schema(dict(zip(parameters[1:], values, strict=True))))

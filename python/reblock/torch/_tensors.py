@@ -105,23 +105,48 @@ def element(value: complex, dtype: torch.dtype) -> Any:
     return bits(held)[0]
 
 
-def numbers(columns: torch.Tensor, name: str = "columns") -> _Array:
-    """View the elements with their own dtype, to add or convert them."""
-    if columns.dtype == torch.bfloat16:
+# NumPy's dtypes by PyTorch's, of the numbers that both have. Each name means the same in both.
+_NUMPY = {
+    getattr(torch, kind + size): np.dtype(kind + size)
+    for kind, sizes in (
+        ("bool", ("",)),
+        ("uint", ("8", "16", "32", "64")),
+        ("int", ("8", "16", "32", "64")),
+        ("float", ("16", "32", "64")),
+        ("complex", ("64", "128")),
+    )
+    for size in sizes
+}
+
+
+def numpy_dtype(dtype: torch.dtype, name: str) -> np.dtype[Any]:
+    """Return the dtype of NumPy or ml_dtypes that has the same numbers.
+
+    `name` is that of the tensor, for the error about a dtype that none has.
+    """
+    if dtype == torch.bfloat16:
         try:
             import ml_dtypes  # noqa: PLC0415 - of use to bfloat16 alone
         except ModuleNotFoundError:
             raise ModuleNotFoundError(
                 'bfloat16 needs ml_dtypes: pip install "reblock[torch]"', name="ml_dtypes"
             ) from None
-        return bits(columns).view(ml_dtypes.bfloat16)
-    try:
-        array: _Array = columns.detach().numpy()
-    except TypeError:
+        found: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
+        return found
+    if dtype not in _NUMPY:
         raise TypeError(
             f"{name} must have a dtype of numbers (bool, integer, floating point of 16 bits"
-            f" or more, complex64 or complex128), got {columns.dtype}"
-        ) from None
+            f" or more, complex64 or complex128), got {dtype}"
+        )
+    return _NUMPY[dtype]
+
+
+def numbers(columns: torch.Tensor, name: str = "columns") -> _Array:
+    """View the elements with their own dtype, to add or convert them."""
+    dtype = numpy_dtype(columns.dtype, name)
+    if columns.dtype == torch.bfloat16:
+        return bits(columns).view(dtype)
+    array: _Array = columns.detach().numpy()
     return array
 
 
