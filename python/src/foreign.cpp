@@ -5,6 +5,8 @@
 #include <array>
 #include <string>
 
+#include "gate.hpp"
+
 namespace reblock::python {
 
 namespace {
@@ -38,6 +40,13 @@ py::object library_of(py::handle x) {
   });
 }
 
+std::string name_of(const py::object& library) {
+  return py::str(py::getattr(library, "__name__", py::none()));
+}
+
+/// Whether NumPy exports arrays of this dtype by DLPack. It exports no dtypes but its own.
+bool is_exportable(const py::dtype& dtype) { return dtype.attr("isbuiltin").cast<int>() == 1; }
+
 /// What TensorFlow makes of an array. Its from_dlpack takes the capsule alone, and is not where others have theirs.
 py::object to_tensorflow(const py::array& array, bool exportable) {
   const auto tensorflow = py::module_::import("tensorflow");
@@ -56,7 +65,7 @@ py::object to_tensorflow(const py::array& array, bool exportable) {
   std::string message = std::string(name) + " must be an array that NumPy can view, got a " +
                         describe_type(x) + " (" + first_line(why) + ")";
   const py::object library = library_of(x);
-  if (std::string(py::str(py::getattr(library, "__name__", py::none()))) == "torch") {
+  if (name_of(library) == "torch") {
     message += "; reblock.torch takes tensors of any dtype, with gradients";
   }
   py::raise_from(why, PyExc_TypeError, message.c_str());
@@ -133,15 +142,35 @@ void refuse_what_would_be_lost(py::handle x, const char* name) {
   }
 }
 
+void check_library_has(py::handle x, const py::dtype& dtype) {
+  if (is_exportable(dtype)) return;
+  try {
+    (void)give_back(x, py::array(dtype, std::array<py::ssize_t, 1>{0}));
+  } catch (py::error_already_set& why) {
+    if (!why.matches(PyExc_Exception)) throw;  // an interrupt, for one
+    const std::string library = name_of(library_of(x));
+    std::string message = "dtype must be one that " + (library == "None" ? describe_type(x) : library) +
+                          " has, got " + std::string(py::str(dtype)) + " (" + first_line(why) +
+                          "): pass an out of this dtype";
+    if (library == "torch") message += ", or use reblock.torch with a torch.dtype";
+    py::raise_from(why, PyExc_TypeError, message.c_str());
+    throw py::error_already_set();
+  }
+}
+
 py::object give_back(py::handle x, const py::array& result) {
   const py::object library = library_of(x);
-  // NumPy exports no dtypes but its own.
-  const bool exportable = result.dtype().attr("isbuiltin").cast<int>() == 1;
+  const bool exportable = is_exportable(result.dtype());
   if (!py::hasattr(library, "from_dlpack")) {
     if (is_of(x, "tensorflow")) return to_tensorflow(result, exportable);
     return result;
   }
-  return library.attr(exportable ? "from_dlpack" : "asarray")(result);
+  if (exportable) return library.attr("from_dlpack")(result);
+  if (element_type_of(result.dtype()) == detail::element_type::bfloat16 && name_of(library) == "torch") {
+    // PyTorch has this dtype, but takes no array of it.
+    return library.attr("from_dlpack")(result.attr("view")("int16")).attr("view")(library.attr("bfloat16"));
+  }
+  return library.attr("asarray")(result);
 }
 
 }  // namespace reblock::python

@@ -33,6 +33,9 @@ py::array view_foreign(py::handle x, const char* name);
 /// As view_foreign; what is written into the view is written into `out`. It is read-only where `out` is.
 py::array view_foreign_output(py::handle out, const char* name);
 
+/// TypeError where the library of `x` has no arrays of this dtype.
+void check_library_has(py::handle x, const py::dtype& dtype);
+
 /// The result as an array of the library of `x`: by the function from_dlpack of x.__array_namespace__(), or
 /// of the package of its type or of a base, or as TensorFlow has it. Where there is none, the ndarray.
 py::object give_back(py::handle x, const py::array& result);

@@ -153,6 +153,11 @@ void check_overlap(const py::array& array, const detail::placement& where, const
   throw py::value_error(why.message());
 }
 
+void check_result(py::handle x, const py::array& input, py::handle out, const py::array& output) {
+  if (!out.is_none() || input.is(x) || output.dtype().equal(input.dtype())) return;
+  if (is_foreign(x)) check_library_has(x, output.dtype());
+}
+
 py::object to_result(py::handle x, const py::array& input, py::handle out, const py::array& output) {
   if (!out.is_none()) return py::reinterpret_borrow<py::object>(out);
   if (!input.is(x) && is_foreign(x)) return give_back(x, output);

@@ -108,6 +108,10 @@ struct operands {
   void* output;
 };
 
+/// TypeError where to_result() cannot make an array of the library of `x`, because that has no such dtype. It may run any
+/// code of Python.
+void check_result(py::handle x, const py::array& input, py::handle out, const py::array& output);
+
 /// What a function of `x`, of which `input` is a view, returns: `out` itself where it is given, else `output` as an array of
 /// the library of `x`.
 py::object to_result(py::handle x, const py::array& input, py::handle out, const py::array& output);

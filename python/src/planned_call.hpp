@@ -55,6 +55,7 @@ py::object run_planned(planned_function function, const py::array& input, bound_
   const remembered_call* remembered = find_call(key);
   checked_arrays arrays(input, out, remembered != nullptr ? remembered->dtype(input) : known().dtype,
                         remembered != nullptr ? remembered->output_extents : known().output_extents);
+  check_result(arguments.front(), input, out, arrays.output);
   const operands where = arrays.where();
   const auto run = [&](const detail::operation& plan) {
     arrays.move(threads, [&](pool_executor executor) { plan.run(where.input, where.output, executor); });
@@ -63,7 +64,7 @@ py::object run_planned(planned_function function, const py::array& input, bound_
 
   detail::reducer reduction;
   if (!key.complete() || !arrays.source.is(input)) return run(known().plan_for(where, reduction));
-  remembered = find_call(key);  // once more, since the checks of `out` may have run any code of Python
+  remembered = find_call(key);  // once more, since the checks may have run any code of Python
   if (remembered != nullptr) return run(remembered->plan);
   const auto& call = known();
   const std::optional<int> number = number_of(call.dtype, input);

@@ -47,9 +47,9 @@ py::object read_factors(py::handle scale, py::handle bias, py::handle channels) 
 void register_private(py::module_& m) {
   function<&read_array>::define(m, "read_array", "View an array without copying, as every function does.", 2,
                                 {{"x"}, {"name"}});
-  function<&read_factors>::define(m, "read_factors",
-                                  "Read scale and bias, of so many channels or, for None, of the axes of a pattern.", 3,
-                                  {{"scale"}, {"bias"}, {"channels"}});
+  function<&read_factors>::define(
+      m, "read_factors", "Read scale and bias, of so many channels or, for None, of the axes of a pattern.",
+      3, {{"scale"}, {"bias"}, {"channels"}});
   function<&give_hint>::define(m, "hint", "What to add to an error about an unknown keyword.", 2,
                                {{"keyword"}, {"parameters"}});
 }

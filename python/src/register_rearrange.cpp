@@ -324,7 +324,8 @@ py::object rearrange(py::handle x, py::handle pattern, py::handle dtype, py::han
 
   if (const remembered_call* known = find_call(key); known != nullptr) {
     py::array output = to_output(out, known->dtype(input), array_shape(known->output_extents));
-    known = find_call(key);  // once more, since the checks of `out` may have run any code of Python
+    check_result(x, input, out, output);
+    known = find_call(key);  // once more, since the checks may have run any code of Python
     if (known != nullptr && is_apart(output)) return run(output, known->plan);
   }
   const auto conversion = to_conversion(dtype, factors, input);
@@ -339,6 +340,7 @@ py::object rearrange(py::handle x, py::handle pattern, py::handle dtype, py::han
   const py::dtype result = conversion ? conversion->dtype() : input.dtype();
   const std::int64_t widest = conversion ? conversion->widest() : input.itemsize();
   py::array output = to_output(out, result, axes.result_shape(shape, extents, widest));
+  check_result(x, input, out, output);
   array_moves moves = axes.moves(input, output, extents, {converted.scale, converted.bias});
   const std::optional<int> number = number_of(result, input);
   const bool is_held = number && (!factors || factors->are_held());

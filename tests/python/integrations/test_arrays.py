@@ -143,6 +143,58 @@ def test_sums_of_bfloat16_of_jax() -> None:
     assert_same_bytes(np.asarray(result), FOLD.oracle(x))
 
 
+CONVERSIONS: dict[str, Callable[..., Any]] = {
+    "space_to_depth": lambda x, **k: reblock.space_to_depth(x, 2, **k),
+    "depth_to_space": lambda x, **k: reblock.depth_to_space(x, 2, **k),
+    "unfold": lambda x, **k: reblock.unfold(x, 3, strides=2, **k),
+    "rearrange": lambda x, **k: reblock.rearrange(x, "n c h w -> n h w c", **k),
+    "repeat": lambda x, **k: reblock.repeat(x, "n c h w -> n c h (w 2)", **k),
+    "fold": lambda x, **k: reblock.fold(x[:, :, 0], (3, 3), 2, **k),
+}
+every_conversion = pytest.mark.parametrize("convert", CONVERSIONS.values(), ids=CONVERSIONS)
+PHOTO = np.arange(4 * 4 * 4, dtype=np.uint8).reshape(1, 4, 4, 4)
+
+
+@pytest.mark.parametrize("library", [LIBRARIES[0], LIBRARIES[2]], ids=str)
+@every_conversion
+def test_results_in_bfloat16(convert: Callable[..., Any], library: Library) -> None:
+    expected = convert(PHOTO, dtype="bfloat16")
+    dtypes: list[Any] = ["bfloat16", ml_dtypes.bfloat16]
+    for dtype in dtypes:
+        result = convert(library.make(PHOTO), dtype=dtype)
+        assert isinstance(result, library.type)
+        assert str(result.dtype).endswith("bfloat16")
+        bits = result.view(torch.int16) if isinstance(result, torch.Tensor) else result
+        assert_same_bytes(np.asarray(bits).view(np.int16), expected.view(np.int16))
+    empty = convert(library.make(PHOTO[:0]), dtype="bfloat16")
+    assert tuple(empty.shape) == convert(PHOTO[:0]).shape
+
+
+def test_a_dtype_of_pytorch_for_tensors() -> None:
+    x = torch.from_numpy(PHOTO)
+    for dtype in (torch.bfloat16, torch.float16, torch.int64):
+        result: Any = reblock.rearrange(x, "... -> ...", dtype=dtype)
+        assert torch.equal(result, x.to(dtype))
+
+
+@pytest.mark.parametrize("convert", list(CONVERSIONS.values())[:-1], ids=list(CONVERSIONS)[:-1])
+def test_a_dtype_that_a_library_does_not_have_is_refused(convert: Callable[..., Any]) -> None:
+    """The error is the same if a plan is remembered that fits the memory of the tensor."""
+    photo = PHOTO.copy()
+    x = torch.from_numpy(photo)
+    told = (
+        r"^dtype must be one that torch has, got >f4 \(.*byte order.*\): pass an out of this dtype,"
+        r" or use reblock.torch with a torch.dtype$"
+    )
+    for _ in range(2):
+        with pytest.raises(TypeError, match=told):
+            convert(x, dtype=">f4")
+        expected = convert(photo, dtype=">f4")
+    out = np.zeros_like(expected)
+    assert convert(x, dtype=">f4", out=out) is out
+    assert_same_bytes(out, expected)
+
+
 def test_subclasses_of_tensors_give_tensors() -> None:
     class Image(torch.Tensor):  # type: ignore[misc] # the types of torch are left out
         """From a module that has no from_dlpack; the one of its base has."""
