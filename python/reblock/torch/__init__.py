@@ -7,6 +7,10 @@ of any order, because each operator is linear and the adjoint of another one. Th
 ``torch.compile``, ``torch.export``, ``torch.vmap``, ``torch.func``, ``torch.fx`` and
 ``torch.jit.trace``, and do not change their input. ``torch.jit.script`` is not supported.
 
+`fold` with a reduction, weights or a dtype does not work under ``torch.export`` and
+``torch.jit.trace``, which get an error. ``torch.compile`` does not compile such a call, and refuses
+it with ``fullgraph=True``. The same holds for forward mode of every operator.
+
 Elements of any dtype are moved bit for bit. `fold` adds: it takes bool (logical or), integers
 (which wrap around), floating point (float16 and bfloat16 are summed in float32 and rounded once),
 complex64 and complex128.
@@ -433,7 +437,8 @@ def fold(
         As `reblock.fold`.
     NotImplementedError
         For a tensor that is sparse, quantized, nested or on another device than the CPU; for
-        `reduction`, `weights` or `dtype` in a compiled function.
+        `reduction`, `weights` or `dtype` in a function that is exported, traced, or compiled with
+        ``fullgraph=True``.
     ModuleNotFoundError
         For bfloat16 without ml_dtypes, which the extra ``reblock[torch]`` installs.
 

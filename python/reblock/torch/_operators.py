@@ -336,25 +336,15 @@ def _function(
         return compute(x, _of_schema(dict(zip(parameters[1:], values, strict=True))))
 
     def run_batches(_info: Any, in_dims: Sequence[int], x: torch.Tensor, *values: Any) -> Any:
-        """Run on the samples of all batches at once: along N, or along a new N."""
         arguments = dict(zip(parameters[1:], values, strict=True))
-        layouts = _layouts(name, x.ndim - 1, arguments)
-        layout, out_layout = layouts or ("N", "N")
-        source, target = max(layout.find("N"), 0), max(out_layout.find("N"), 0)
-        x = x.movedim(in_dims[0], source)
-        batches, each = x.shape[source], 1
-        if "N" in layout:
-            each = x.shape[source + 1]
-            if "N" not in out_layout and each != 1:
-                return operator.custom(x.select(source, 0), *values), None  # an error
-            x = x.flatten(source, source + 1)
-        if layouts is not None:
-            for key, letters in (("layout", layout), ("out_layout", out_layout)):
-                arguments[key] = letters if "N" in letters else "N" + letters
-        result = operator.custom(x, *arguments.values())
-        if "N" in out_layout:
-            result = result.unflatten(target, (batches, each))
-        return result, target
+
+        def run(x: torch.Tensor, layouts: tuple[str, str] | None) -> torch.Tensor:
+            if layouts is not None:
+                arguments["layout"], arguments["out_layout"] = layouts
+            result: torch.Tensor = operator.custom(x, *arguments.values())
+            return result
+
+        return run_on_batches(run, x, in_dims[0], _layouts(name, x.ndim - 1, arguments))
 
     operator = define_operator(
         name,
@@ -366,6 +356,38 @@ def _function(
         operands=parameters[1:],
     )
     return Function(parameters, peer, run, operator)
+
+
+def run_on_batches(
+    run: Callable[[torch.Tensor, tuple[str, str] | None], torch.Tensor],
+    x: torch.Tensor,
+    axis: int,
+    layouts: tuple[str, str] | None,
+) -> tuple[torch.Tensor, int | None]:
+    """Run on the samples of all batches at once: along N, or along a new N.
+
+    torch.vmap maps over `axis` of `x`. `layouts` are those of one call, and `run` takes a tensor
+    and its layouts. Returned are all results in one tensor, and the axis along which they lie.
+    """
+    layout, out_layout = layouts or ("N", "N")
+    source, target = max(layout.find("N"), 0), max(out_layout.find("N"), 0)
+    x = x.movedim(axis, source)
+    batches, samples = x.shape[source], 1
+    if "N" in layout:
+        samples = x.shape[source + 1]
+        if "N" not in out_layout and samples != 1:
+            return run(x.select(source, 0), layouts), None  # an error
+        x = x.flatten(source, source + 1)
+    if layouts is not None:
+        layouts = (_with_batch(layout), _with_batch(out_layout))
+    result = run(x, layouts)
+    if "N" in out_layout:
+        result = result.unflatten(target, (batches, samples))
+    return result, target
+
+
+def _with_batch(layout: str) -> str:
+    return layout if "N" in layout else "N" + layout
 
 
 def _form_of(x: torch.Tensor, arguments: dict[str, Any]) -> torch.memory_format:

@@ -216,6 +216,17 @@ def test_forward_mode_and_second_derivatives(name: str) -> None:
     assert torch.autograd.gradgradcheck(convert, x.requires_grad_(), fast_mode=True)
 
 
+def test_hessians() -> None:
+    def f(x: torch.Tensor) -> torch.Tensor:
+        return rt.unfold(x**3, 2, scale=[2, 0.5], bias=1).square().sum()
+
+    x = torch.rand(1, 2, 3, 3, dtype=torch.float64)
+    expected = torch.autograd.functional.hessian(f, x)
+    for outer in (torch.func.jacfwd, torch.func.jacrev):
+        for inner in (torch.func.jacfwd, torch.func.jacrev):
+            torch.testing.assert_close(outer(inner(f))(x), expected)
+
+
 @every_call
 def test_compiled_functions(name: str) -> None:
     call, _, shape = CALLS[name]

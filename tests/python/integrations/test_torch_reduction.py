@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import random
+import re
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,14 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from torch.autograd import forward_ad
 
 import reblock
 import reblock.torch
 from oracle import Array
+from torch_calls import MARKS
+
+pytestmark = MARKS
 
 HANN = [np.hanning(6)[1:-1]] * 2
 WINDOW: dict[str, Any] = {"strides": (2, 3), "start_padding": (1, 0)}
@@ -27,12 +32,37 @@ LAYOUTS: list[dict[str, Any]] = [
 ]
 
 
+OPTIONS: list[dict[str, Any]] = [
+    {"reduction": "mean"},
+    {"reduction": "mean", "weights": HANN},
+    {"weights": HANN},
+    {"reduction": "max"},
+    {"reduction": "min"},
+]
+OPTION_IDS = ["mean", "blend", "weights", "max", "min"]
+
+
 def columns_of(layout: dict[str, Any], dtype: torch.dtype = torch.float64) -> torch.Tensor:
     shape = reblock.unfold_shape((2, 3, 9, 13), 4, **WINDOW)
     x = torch.linspace(-1, 1, int(np.prod(shape)), dtype=torch.float64).reshape(shape)
-    if "layout" in layout:
-        x = x.permute(["NCL".index(letter) for letter in layout["layout"]]).contiguous()
-    return (x * x * 7 + x).to(dtype)
+    return arranged(x * x * 7 + x, layout).to(dtype)
+
+
+def arranged(x: torch.Tensor, layout: dict[str, Any]) -> torch.Tensor:
+    """Lay out columns with the axes N, C and L."""
+    letters = layout.get("layout", "NCL")
+    if "N" not in letters:
+        x = x[:1]
+    axes = [each for each in letters if each in "NCL"]
+    order = ["NCL".index(each) for each in axes]
+    x = x.permute(*order, *(axis for axis in range(3) if axis not in order))
+    return x.reshape(x.shape[: len(order)]).contiguous()
+
+
+def random_columns(layout: dict[str, Any], seed: int) -> torch.Tensor:
+    random = torch.Generator().manual_seed(seed)
+    shape = reblock.unfold_shape((2, 3, 9, 13), 4, **WINDOW)
+    return arranged(torch.randn(shape, generator=random, dtype=torch.float64), layout)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS, ids=str)
@@ -65,17 +95,7 @@ def test_a_dtype_is_that_of_the_result() -> None:
 
 
 @pytest.mark.parametrize("layout", LAYOUTS, ids=str)
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"reduction": "mean"},
-        {"reduction": "mean", "weights": HANN},
-        {"weights": HANN},
-        {"reduction": "max"},
-        {"reduction": "min"},
-    ],
-    ids=["mean", "blend", "weights", "max", "min"],
-)
+@pytest.mark.parametrize("options", OPTIONS, ids=OPTION_IDS)
 def test_gradients(layout: dict[str, Any], options: dict[str, Any]) -> None:
     def run(x: torch.Tensor) -> torch.Tensor:
         return reblock.torch.fold(x, (9, 13), 4, **WINDOW, **layout, **options)
@@ -207,6 +227,139 @@ def test_a_tensor_without_elements_in_memory_has_a_shape(layout: dict[str, Any])
     actual = reblock.torch.fold(x.to("meta"), (9, 13), 4, **WINDOW, **layout, **options)
     assert (actual.device.type, actual.shape) == ("meta", expected.shape)
     assert actual.dtype == torch.float32
+
+
+# The transforms of PyTorch
+
+WITHOUT_BATCH: list[dict[str, Any]] = [
+    {"layout": "LC", "out_layout": "HWC"},
+    {"layout": "CL", "out_layout": "NHWC"},
+]
+every_layout = pytest.mark.parametrize("layout", LAYOUTS + WITHOUT_BATCH, ids=str)
+every_option = pytest.mark.parametrize("options", OPTIONS, ids=OPTION_IDS)
+
+
+def fold(x: torch.Tensor, layout: dict[str, Any], options: dict[str, Any]) -> torch.Tensor:
+    return reblock.torch.fold(x, (9, 13), 4, **WINDOW, **layout, **options)
+
+
+def assert_close(actual: torch.Tensor, expected: torch.Tensor) -> None:
+    """Compare but for the last bit, which depends on the order of the columns in memory."""
+    torch.testing.assert_close(actual, expected, rtol=1e-13, atol=1e-13)
+
+
+@every_layout
+@every_option
+def test_mapped_over_any_axis(layout: dict[str, Any], options: dict[str, Any]) -> None:
+    samples = [random_columns(layout, seed) for seed in range(3)]
+    expected = torch.stack([fold(x, layout, options) for x in samples])
+    for axis in range(-1, samples[0].ndim + 1):
+        mapped = torch.vmap(lambda x: fold(x, layout, options), in_dims=axis)
+        assert_close(mapped(torch.stack(samples, axis)), expected)
+
+
+@pytest.mark.parametrize(
+    "options", [{"reduction": "max"}, {"reduction": "mean", "dtype": torch.bfloat16}], ids=str
+)
+def test_mapped_twice(options: dict[str, Any]) -> None:
+    def run(x: torch.Tensor) -> torch.Tensor:
+        return reblock.torch.fold(x, (4, 4), (2, 2), **options)
+
+    x = torch.randint(0, 99, (2, 3, 5, 8, 9), dtype=torch.uint8)
+    mapped = torch.vmap(torch.vmap(run, in_dims=1), in_dims=0)(x)
+    for i, j in np.ndindex(2, 5):
+        assert torch.equal(mapped[i, j], run(x[i, :, j]))
+
+
+def test_a_map_of_an_error_is_the_error() -> None:
+    def run(x: torch.Tensor) -> torch.Tensor:
+        return reblock.torch.fold(x, 5, 2, layout="NCL", out_layout="CH", reduction="mean")
+
+    x = torch.zeros(3, 2, 4, 4)
+    with pytest.raises(ValueError, match=r"^out_layout must have") as expected:
+        run(x[0])
+    with pytest.raises(ValueError, match=f"^{re.escape(str(expected.value))}$"):
+        torch.vmap(run)(x)
+
+
+@every_layout
+@every_option
+def test_gradients_of_each_sample(layout: dict[str, Any], options: dict[str, Any]) -> None:
+    x = torch.stack([random_columns(layout, seed) for seed in range(3)])
+
+    def loss(x: torch.Tensor) -> torch.Tensor:
+        return fold(x, layout, options).sin().sum()
+
+    leaf = x.clone().requires_grad_()
+    torch.stack([loss(each) for each in leaf]).sum().backward()
+    assert leaf.grad is not None
+    assert_close(torch.vmap(torch.func.grad(loss))(x), leaf.grad)
+    assert_close(torch.func.grad(lambda x: torch.vmap(loss)(x).sum())(x), leaf.grad)
+
+
+@every_layout
+@every_option
+def test_forward_mode(layout: dict[str, Any], options: dict[str, Any]) -> None:
+    x, direction = random_columns(layout, 0), random_columns(layout, 1)
+
+    def run(x: torch.Tensor) -> torch.Tensor:
+        return fold(x, layout, options)
+
+    result, derivative = torch.func.jvp(run, (x,), (direction,))
+    assert torch.equal(result, run(x))
+    _, pull = torch.func.vjp(run, x)
+    back = torch.func.vjp(lambda v: pull(v)[0], torch.ones_like(result))[1]
+    assert_close(derivative, back(direction)[0])
+    with forward_ad.dual_level():
+        dual = run(forward_ad.make_dual(x, direction))
+        assert torch.equal(forward_ad.unpack_dual(dual).tangent, derivative)
+    x = x.requires_grad_()
+    assert torch.autograd.gradcheck(run, x, fast_mode=True, check_forward_ad=True)
+    assert torch.autograd.gradgradcheck(run, x, fast_mode=True, check_fwd_over_rev=True)
+
+
+@every_option
+def test_hessians(options: dict[str, Any]) -> None:
+    """By a product of derivatives as well as by one of a derivative: in all four ways."""
+    x = random_columns({}, 0)[:1, :8, :3]
+    options = {**options, "weights": [1, 3]} if "weights" in options else options
+
+    def f(x: torch.Tensor) -> torch.Tensor:
+        return reblock.torch.fold(x**3, 4, 2, **options).square().sum()
+
+    expected = torch.autograd.functional.hessian(f, x)
+    for outer in (torch.func.jacfwd, torch.func.jacrev):
+        for inner in (torch.func.jacfwd, torch.func.jacrev):
+            torch.testing.assert_close(outer(inner(f))(x), expected)
+
+
+@pytest.mark.parametrize("reduction", ["sum", "max"])
+def test_whole_numbers_have_no_derivative(reduction: Any) -> None:
+    x = random_columns({}, 0)
+    options: dict[str, Any] = {"reduction": reduction, "dtype": torch.int32}
+    result, derivative = torch.func.jvp(lambda x: fold(x * 9, {}, options), (x,), (x,))
+    assert torch.equal(result, fold(x * 9, {}, options))
+    assert not derivative.any()
+    assert not fold(x.requires_grad_(), {}, options).requires_grad
+
+
+def test_gradients_with_a_layout_and_one_size_for_all_axes() -> None:
+    window: dict[str, Any] = {"output_sizes": 4, "window_sizes": (2, 2), "reduction": "mean"}
+    x = torch.rand(2, 12, 9, requires_grad=True)
+    rows = x.detach().transpose(1, 2).clone().requires_grad_()
+    reblock.torch.fold(x, **window).square().sum().backward()
+    reblock.torch.fold(rows, **window, layout="NLC").square().sum().backward()
+    assert x.grad is not None
+    assert rows.grad is not None
+    assert torch.equal(rows.grad.transpose(1, 2), x.grad)
+
+
+def test_the_gradient_of_real_columns_is_real() -> None:
+    x = torch.rand(1, 2, 3, requires_grad=True)
+    result = reblock.torch.fold(x, 4, 2, dtype=torch.complex64)
+    (result * (2 + 3j)).real.sum().backward()
+    assert x.grad is not None
+    assert torch.equal(x.grad, torch.full_like(x, 2))
 
 
 def test_compiled_functions_are_refused() -> None:
