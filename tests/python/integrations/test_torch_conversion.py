@@ -94,6 +94,14 @@ def test_recorded_calls_give_the_same(name: str, target: torch.dtype) -> None:
         assert torch.equal(each(x), expected)
 
 
+@pytest.mark.parametrize("name", ["space_to_depth", "depth_to_space"])
+@pytest.mark.parametrize("conversion", [{"dtype": torch.float32}, {"scale": 2}], ids=str)
+def test_results_are_contiguous(name: str, conversion: dict[str, Any]) -> None:
+    x = torch.rand(2, 4, 6, 8).to(memory_format=torch.channels_last)
+    for each in (x, x.clone().requires_grad_()):
+        assert getattr(rt, name)(each, 2, **conversion).is_contiguous()
+
+
 # Every pair of dtypes
 
 NUMBERS = [
