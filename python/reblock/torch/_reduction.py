@@ -65,7 +65,9 @@ def fold(
 
 
 def _given(*values: Any) -> str:
-    return next(n for n, v in zip(_NAMES, values, strict=True) if v not in (None, "sum"))
+    """Return the name of the first value that is given. Weights may be an array."""
+    are_given = (v is not None and not (isinstance(v, str) and v == "sum") for v in values)
+    return next(name for name, is_given in zip(_NAMES, are_given, strict=True) if is_given)
 
 
 def _numbers_of(weights: Any) -> Any:

@@ -362,11 +362,15 @@ def test_the_gradient_of_real_columns_is_real() -> None:
     assert torch.equal(x.grad, torch.full_like(x, 2))
 
 
-def test_compiled_functions_are_refused() -> None:
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("reduction", "mean"), ("weights", np.ones((4, 4))), ("dtype", torch.float32)],
+)
+def test_compiled_functions_are_refused(name: str, value: Any) -> None:
     def run(x: torch.Tensor) -> torch.Tensor:
-        return reblock.torch.fold(x, (9, 13), 4, **WINDOW, reduction="mean")
+        return reblock.torch.fold(x, (9, 13), 4, **WINDOW, **{name: value})
 
-    with pytest.raises(Exception, match="reduction is not for compiled functions"):
+    with pytest.raises(Exception, match=f"{name} is not for compiled functions"):
         torch.compile(run, backend="eager", fullgraph=True)(columns_of({}))
 
 

@@ -30,7 +30,7 @@ class reduced_piece {
   static constexpr std::size_t weights_room = 4 * most_accumulators;
   static constexpr std::int64_t most_masked_row = 256;  ///< bytes
 
-  /// From so many elements with one weight on, rows of others with their own weights are not joined to them.
+  /// A run of so many elements with one weight is a row of its own. Shorter ones are joined to the next ones.
   static constexpr std::int64_t most_repeats = 16;
 
   /// An axis of the elements. Along the phases of a spatial axis, the offset in the window changes after `repeats` indices.
