@@ -35,7 +35,7 @@ from reblock._files import (
     with_options,
     written_whole,
 )
-from reblock._patches import profile
+from reblock._merge import profile
 
 Array = npt.NDArray[Any]
 Ints = Sequence[int]

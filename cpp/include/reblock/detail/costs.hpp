@@ -282,6 +282,10 @@ struct sum_costs {
   static constexpr std::int64_t most_outside = 4;
   /// Single terms get their weights after they have moved if the image has rows of so many bytes.
   static constexpr std::int64_t least_weighed_row = 32;
+  /// A single window that reaches so many positions has one place with as many phases. Of a shorter one, each position is a
+  /// place. A run of so many elements with one weight is a row of its own. Shorter ones are joined to the next ones.
+  static constexpr std::int64_t least_single_run = 16;
+  static constexpr std::int64_t least_weight_run = 16;
   /// Sums that read the columns in their own order: a row, rows that wait for those before them, a byte of a row, rows that
   /// are added together, a byte of a sum that moves into the image, a run of the image, and the plans of these moves.
   static constexpr double scattered_row = 2.8;

@@ -14,6 +14,7 @@
 #include <reblock/axis_values.hpp>
 #include <reblock/detail/checked.hpp>
 #include <reblock/detail/configuration.hpp>
+#include <reblock/detail/costs.hpp>
 #include <reblock/detail/reductions/accumulation.hpp>
 #include <reblock/detail/reductions/reduced_rows.hpp>
 #include <reblock/detail/reductions/reduction.hpp>
@@ -29,9 +30,6 @@ class reduced_piece {
   static constexpr std::size_t most_terms = reduced_rows::most_terms;
   static constexpr std::size_t weights_room = 4 * most_accumulators;
   static constexpr std::int64_t most_masked_row = 256;  ///< bytes
-
-  /// A run of so many elements with one weight is a row of its own. Shorter ones are joined to the next ones.
-  static constexpr std::int64_t most_repeats = 16;
 
   /// An axis of the elements. Along the phases of a spatial axis, the offset in the window changes after `repeats` indices.
   struct axis {
@@ -133,7 +131,7 @@ class reduced_piece {
     for (std::size_t i = 0; i < count_; ++i) {
       const axis run = axes_[i];
       if (run.window_axis != no_window_axis || run.source_stride != term_size() ||
-          run.destination_stride != result_size() || run.extent >= most_repeats)
+          run.destination_stride != result_size() || run.extent >= sum_costs::least_weight_run)
         continue;
       for (std::size_t k = 0; k < count_; ++k) {
         axis& next = axes_[k];

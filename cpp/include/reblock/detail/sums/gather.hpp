@@ -43,9 +43,6 @@ inline constexpr std::int64_t least_reduced_places{most_accumulators};
 /// results of more than two bytes are too, because they fill lines of the cache.
 inline constexpr std::int64_t most_reduced_place = std::int64_t{box_bytes} / 32;
 
-/// A single window that reaches so many positions has one place with as many phases. Of shorter ones, each position is a place.
-inline constexpr std::int64_t least_single_run = 16;
-
 /// A box has at least so many places of one axis.
 struct least_places {
   std::size_t axis = 0;
@@ -178,9 +175,9 @@ inline gather::gather(const sum_request& sums, const sum_functions* sum) noexcep
     const bool has_several = blocks.extent > 1;
     axis = {offsets.extent,
             blocks.extent,
-            has_several                 ? blocks.bound_step
-            : reach >= least_single_run ? reach
-                                        : 1,
+            has_several                            ? blocks.bound_step
+            : reach >= sum_costs::least_single_run ? reach
+                                                   : 1,
             dilation,
             -moves.bounds[d].offset,
             extents[2 + d],
