@@ -85,10 +85,8 @@ class reduced_piece {
     for (std::size_t d = 0; d < spatial_; ++d) offsets_[d] = terms_[d].first_offset;
     if (!is_weighted() || term_count_ == 0) {
       for (std::size_t i = 0; i < count_; ++i) axes_[i].window_axis = no_window_axis;
-      join_axes();
-    } else if (!has_masks()) {
-      join_repeats();
     }
+    join_axes();
     choose_inner_axes();
     const bool is_row = how_.types.convert == nullptr && inner_.source_stride == term_size();
     const std::int64_t row = is_row ? inner_.extent * rows_.parts() : std::int64_t{most_accumulators};
@@ -106,6 +104,15 @@ class reduced_piece {
   std::int64_t result_size() const noexcept { return how_.types.results.size; }
   bool has_masks() const noexcept { return masks_.first != nullptr; }
 
+  /// Tells whether an axis may continue another one. Without weights, any may. With weights, one whose weights change may
+  /// continue a short run of elements with one weight, such as the channels of a pixel.
+  bool may_continue(const axis& outer, const axis& inner) const noexcept {
+    if (!is_weighted() || term_count_ == 0) return true;
+    return !has_masks() && outer.window_axis != no_window_axis && inner.window_axis == no_window_axis &&
+           inner.source_stride == term_size() && inner.destination_stride == result_size() &&
+           inner.extent < sum_costs::least_weight_run;
+  }
+
   /// Joins axes that follow each other on both sides.
   void join_axes() noexcept {
     for (bool joins = true; joins;) {
@@ -115,33 +122,16 @@ class reduced_piece {
           axis& inner = axes_[i];
           const axis& outer = axes_[k];
           if (i == k || outer.source_stride != wrapping_multiply(inner.extent, inner.source_stride) ||
-              outer.destination_stride != wrapping_multiply(inner.extent, inner.destination_stride)) {
+              outer.destination_stride != wrapping_multiply(inner.extent, inner.destination_stride) ||
+              !may_continue(outer, inner)) {
             continue;
           }
+          if (outer.window_axis != no_window_axis) inner.repeats = inner.extent;
+          inner.window_axis = outer.window_axis;
           inner.extent *= outer.extent;
           axes_[k] = axes_[--count_];
           joins = true;
         }
-      }
-    }
-  }
-
-  /// Joins a short run of elements with one weight, such as the channels of a pixel, to the run of the next ones.
-  void join_repeats() noexcept {
-    for (std::size_t i = 0; i < count_; ++i) {
-      const axis run = axes_[i];
-      if (run.window_axis != no_window_axis || run.source_stride != term_size() ||
-          run.destination_stride != result_size() || run.extent >= sum_costs::least_weight_run)
-        continue;
-      for (std::size_t k = 0; k < count_; ++k) {
-        axis& next = axes_[k];
-        if (next.window_axis == no_window_axis || next.source_stride != run.extent * term_size() ||
-            next.destination_stride != run.extent * result_size())
-          continue;
-        next = {run.extent * next.extent, run.source_stride, run.destination_stride, next.window_axis,
-                run.extent};
-        axes_[i] = axes_[--count_];
-        return;
       }
     }
   }
