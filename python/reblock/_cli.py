@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import reblock
 
@@ -536,4 +536,24 @@ def main() -> None:
     """Run the command with the arguments of this process."""
     # As an exception, like an interrupt, it ends a command that removes what it leaves half done.
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
-    app(prog_name="reblock")
+    try:
+        try:
+            app(prog_name="reblock")
+        finally:
+            if sys.stdout:
+                sys.stdout.flush()
+    except OSError as error:
+        failed_to_print(error)
+    except SystemExit as end:
+        # Typer ends with the status of a wrong result if nobody reads what it prints.
+        if isinstance(end.__context__, BrokenPipeError):
+            failed_to_print(end.__context__)
+        raise
+
+
+def failed_to_print(error: OSError) -> NoReturn:
+    """End the process; without a line if the reader has read enough, as in `| head`."""
+    _files.discard_output()
+    if not isinstance(error, BrokenPipeError):
+        print(f"reblock: cannot print: {_files.reason(error)}", file=sys.stderr)
+    raise SystemExit(2)

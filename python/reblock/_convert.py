@@ -9,14 +9,13 @@ import errno
 import io
 import math
 import os
-import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from types import EllipsisType, SimpleNamespace
-from typing import Any, Literal, NamedTuple
+from typing import Any, BinaryIO, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -28,10 +27,12 @@ import reblock
 from reblock import _layouts, _patterns
 from reblock._files import (
     CommandError,
+    discard_output,
     is_dash,
     name_of,
     reason,
     save_picture,
+    standard_stream,
     with_options,
     written_whole,
 )
@@ -185,7 +186,7 @@ def run(work: Work, x: Array, out: Array, threads: int | None = None) -> None:
     integers = x.dtype.kind in "biu" and out.dtype.kind in "iu"
     checked = work.exact and integers and out.itemsize < WIDEST
     size = (x.nbytes + out.nbytes) * (WIDEST // out.itemsize if checked else 1)
-    with Progress(console=console, transient=True, disable=not sys.stderr.isatty()) as progress:
+    with Progress(console=console, transient=True, disable=not console.file.isatty()) as progress:
         task = progress.add_task("", total=out.nbytes)
         for piece in work.pieces(size):
             part = out[piece.target]
@@ -271,18 +272,14 @@ def is_array_file(path: Path) -> bool:
 def read(path: Path, layout: str) -> Array:
     """Return the array of a .npy file, mapped, or the pixels of an image in a layout.
 
-    Standard input is read into memory; its first bytes tell which of the two it is.
+    The first bytes of the file tell which of the two it is. What comes by a pipe is read into
+    memory.
     """
     try:
-        if is_dash(path):
-            content = io.BytesIO(sys.stdin.buffer.read())
-            if content.getvalue().startswith(np.lib.format.MAGIC_PREFIX):
-                array: Array = np.lib.format.read_array(content, allow_pickle=False)
-                return array
-            return read_image(content, layout)
-        if is_array_file(path):
-            return np.lib.format.open_memmap(path, "r")
-        return read_image(path, layout)
+        with opened(path) as file:
+            is_array = file.read(len(np.lib.format.MAGIC_PREFIX)) == np.lib.format.MAGIC_PREFIX
+            file.seek(0)
+            return read_array(path, file) if is_array else read_image(file, layout)
     except CommandError:
         raise
     except Exception as error:  # decoders fail in ways of their own
@@ -293,7 +290,28 @@ def read(path: Path, layout: str) -> Array:
         raise CommandError(f"cannot read {name_of(path, 'input')}: {why}") from error
 
 
-def read_image(file: Path | io.BytesIO, layout: str) -> Array:
+def opened(path: Path) -> BinaryIO:
+    """Open a file, or read standard input or a pipe into memory."""
+    if is_dash(path):
+        return io.BytesIO(standard_stream("input").read())
+    if path.is_file():
+        return path.open("rb")
+    with path.open("rb") as pipe:
+        return io.BytesIO(pipe.read())
+
+
+def read_array(path: Path, file: BinaryIO) -> Array:
+    try:
+        if isinstance(file, io.BytesIO):
+            array: Array = np.lib.format.read_array(file, allow_pickle=False)
+            return array
+        return np.lib.format.open_memmap(path, "r")
+    except ValueError as error:
+        line = f"it must be a whole .npy file without Python objects, and NumPy says: {error}"
+        raise ValueError(line) from error
+
+
+def read_image(file: BinaryIO, layout: str) -> Array:
     # Pillow warns of a doubtful file, then reads it or fails; the failure is enough.
     with warnings.catch_warnings(action="ignore"), Image.open(file) as image:
         pixels = np.atleast_3d(np.asarray(with_plain_mode(ImageOps.exif_transpose(image))))
@@ -308,19 +326,19 @@ def read_image(file: Path | io.BytesIO, layout: str) -> Array:
 
 
 def refuse_terminal() -> None:
-    if sys.stdout.isatty():
+    if standard_stream("output").isatty():
         raise CommandError("cannot write to a terminal: redirect standard output")
 
 
 def write_stream(array: Array) -> None:
     """Write a .npy file to standard output."""
+    stream = standard_stream("output")
     try:
         # NumPy would ask a file for its position, which a pipe has not.
-        np.lib.format.write_array(SimpleNamespace(write=sys.stdout.buffer.write), array)
-        sys.stdout.buffer.flush()
+        np.lib.format.write_array(SimpleNamespace(write=stream.write), array)
+        stream.flush()
     except OSError as error:
-        # What is left to be flushed would fail again at the end of the process.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        discard_output()
         raise CommandError(f"cannot write standard output: {reason(error)}") from error
 
 

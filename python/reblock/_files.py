@@ -3,11 +3,12 @@
 
 import os
 import re
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Literal
+from typing import BinaryIO, Literal
 
 from PIL import Image
 
@@ -44,7 +45,7 @@ PARAMETERS = (
 def with_options(error: Exception) -> str:
     """Return the message of an error, with names of options instead of parameters."""
     # The others are words too, where they do not begin the line.
-    names = rf"\b({'|'.join(PARAMETERS)})\b|^(blocks|dtype|scale|bias|weights)\b"
+    names = rf"\b({'|'.join(PARAMETERS)})\b|^(blocks|dtype|scale|bias|threads|weights)\b"
     return re.sub(names, lambda name: f"--{name[0].replace('_', '-')}", str(error))
 
 
@@ -56,6 +57,19 @@ def is_dash(path: Path) -> bool:
 def name_of(path: Path, stream: Literal["input", "output"]) -> str:
     """Return what to call a file in a message."""
     return f"standard {stream}" if is_dash(path) else str(path)
+
+
+def standard_stream(name: Literal["input", "output"]) -> BinaryIO:
+    """Return standard input or output; CommandError if the process has none."""
+    stream = sys.stdin if name == "input" else sys.stdout
+    if stream is None:
+        raise CommandError(f"cannot use standard {name}: it is closed")
+    return stream.buffer
+
+
+def discard_output() -> None:
+    """Let what is left to be flushed to standard output go nowhere: it would fail again."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 @contextmanager
@@ -100,7 +114,8 @@ def write_picture(picture: Image.Image, path: Path) -> None:
 
 def save_picture(picture: Image.Image, path: Path) -> None:
     """Write a picture in the format that the suffix tells."""
-    try:
-        picture.save(path)
-    except KeyError as error:
-        raise ValueError("Pillow only reads this format") from error
+    suffix = path.suffix.lower()
+    if Image.registered_extensions().get(suffix) not in Image.SAVE:
+        line = f"Pillow writes no image with the suffix {suffix!r}; .png is one it writes"
+        raise ValueError(line)
+    picture.save(path)

@@ -15,6 +15,7 @@ import oracle
 from reblock import _cli, _convert
 
 COMMAND = (sys.executable, "-m", "reblock")
+WHOLE = "it must be a whole .npy file without Python objects, and NumPy says: "
 
 
 def run(*arguments: object) -> Result:

@@ -284,9 +284,9 @@ def test_small_or_narrow_photo(size: tuple[int, int], photo: Path) -> None:
         ("directory.png", "Is a directory"),
         ("absent/picture.png", "No such file or directory"),
         ("photo.png/picture.png", "Not a directory"),
-        ("picture", "unknown file extension: "),
-        ("picture.odd", "unknown file extension: .odd"),
-        ("picture.psd", "Pillow only reads this format"),
+        ("picture", "Pillow writes no image with the suffix ''; .png is one it writes"),
+        ("picture.odd", "Pillow writes no image with the suffix '.odd'; .png is one it writes"),
+        ("picture.psd", "Pillow writes no image with the suffix '.psd'; .png is one it writes"),
     ],
 )
 def test_picture_that_cannot_be_written(output: str, why: str, photo: Path) -> None:

@@ -12,49 +12,38 @@ import pytest
 from PIL import Image
 
 import reblock
-from commands import assert_refused, names, noise, run
+from commands import WHOLE, assert_refused, names, noise, run
 
 
 @pytest.mark.parametrize(
     ("content", "why"),
     [
         (None, "No such file or directory"),
-        (b"", "EOF: reading magic string, expected 8 bytes got 0"),
-        (b"a thousand words", "the magic string is not correct; expected .*"),
+        (b"", "it is neither a .npy file nor an image that Pillow knows"),
+        (b"a thousand words", "it is neither a .npy file nor an image that Pillow knows"),
     ],
 )
-def test_what_cannot_be_read(content: bytes | None, why: str, tmp_path: Path) -> None:
-    source = tmp_path / "in.npy"
+@pytest.mark.parametrize("suffix", [".npy", ".png"])
+def test_what_cannot_be_read(content: bytes | None, why: str, suffix: str, tmp_path: Path) -> None:
+    source = tmp_path / f"in{suffix}"
     if content is not None:
         source.write_bytes(content)
     result = run("depth-to-space", source, tmp_path / "out.npy", "--block-size", 2)
-    line = rf"reblock: cannot read {re.escape(str(source))}: {why}\n"
-    assert result.exit_code == 2
-    assert re.fullmatch(line, result.stderr)
-    assert names(tmp_path) <= {"in.npy"}
-
-
-def test_what_is_no_image_to_read(tmp_path: Path) -> None:
-    source = tmp_path / "in.png"
-    source.write_bytes(b"a thousand words")
-    result = run("depth-to-space", source, tmp_path / "out.npy", "--block-size", 2)
-    assert_refused(
-        result, f"cannot read {source}: it is neither a .npy file nor an image that Pillow knows"
-    )
+    assert_refused(result, f"cannot read {source}: {why}")
+    assert names(tmp_path) <= {source.name}
 
 
 def test_truncated_arrays(array: Path) -> None:
     array.write_bytes(array.read_bytes()[:-1])
     result = run("depth-to-space", array, array.with_name("out.npy"), "--block-size", 2)
-    assert_refused(result, f"cannot read {array}: mmap length is greater than file size")
+    assert_refused(result, f"cannot read {array}: {WHOLE}mmap length is greater than file size")
 
 
 def test_arrays_of_objects(array: Path) -> None:
     np.save(array, np.array([[None]]), allow_pickle=True)
     result = run("depth-to-space", array, array.with_name("out.npy"), "--block-size", 2)
-    assert_refused(
-        result, f"cannot read {array}: Array can't be memory-mapped: Python objects in dtype."
-    )
+    objects = "Array can't be memory-mapped: Python objects in dtype."
+    assert_refused(result, f"cannot read {array}: {WHOLE}{objects}")
 
 
 def test_the_operators_refuse_in_their_own_words(array: Path, tmp_path: Path) -> None:

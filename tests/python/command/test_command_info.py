@@ -193,7 +193,8 @@ def test_explain_refuses(tmp_path: Path) -> None:
         "--weights are for reduction sum or mean, got reduction max",
     )
     result = run("explain", "unfold", "--save", tmp_path / "map.odd")
-    line = f"reblock: cannot write {tmp_path / 'map.odd'}: unknown file extension: .odd\n"
+    why = "Pillow writes no image with the suffix '.odd'; .png is one it writes"
+    line = f"reblock: cannot write {tmp_path / 'map.odd'}: {why}\n"
     assert (result.exit_code, result.stderr) == (2, line)
     assert "'3,x' is not like 2 or 2,3" in run("explain", "unfold", "--window-sizes", "3,x").stderr
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import io
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -16,7 +17,7 @@ import pytest
 from PIL import Image
 
 import reblock
-from commands import COMMAND, noise, run
+from commands import COMMAND, WHOLE, noise, run
 
 
 @pytest.mark.parametrize("operator", ["depth_to_space", "space_to_depth", "unfold", "fold"])
@@ -70,7 +71,7 @@ def test_an_image_from_standard_input(tmp_path: Path) -> None:
     ("content", "why"),
     [
         (b"", "it is neither a .npy file nor an image that Pillow knows"),
-        (b"\x93NUMPY", "EOF: reading magic string, expected 8 bytes got 6"),
+        (b"\x93NUMPY", f"{WHOLE}EOF: reading magic string, expected 8 bytes got 6"),
     ],
 )
 def test_what_cannot_be_read_from_standard_input(content: bytes, why: str) -> None:
@@ -105,6 +106,78 @@ def test_nobody_reads_standard_output(array: Path) -> None:
     os.close(theirs)
     line = b"reblock: cannot write standard output: Broken pipe\n"
     assert (done.returncode, done.stderr) == (2, line)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no pipes of this kind")
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("arguments", ["--version", "--help", "info", "explain unfold"])
+def test_nobody_reads_what_is_printed(arguments: str, unbuffered: str) -> None:
+    ours, theirs = os.pipe()
+    os.close(ours)
+    done = subprocess.run(
+        [*COMMAND, *arguments.split()],
+        env=os.environ | {"PYTHONUNBUFFERED": unbuffered},
+        stdout=theirs,
+        stderr=subprocess.PIPE,
+        check=False,
+    )
+    os.close(theirs)
+    assert (done.returncode, done.stderr) == (2, b"")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a full device")
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("arguments", ["--version", "--help", "info", "explain unfold"])
+def test_what_is_printed_does_not_fit_on_the_disk(arguments: str, unbuffered: str) -> None:
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            [*COMMAND, *arguments.split()],
+            env=os.environ | {"PYTHONUNBUFFERED": unbuffered},
+            stdout=full,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+    line = b"reblock: cannot print: No space left on device\n"
+    assert (done.returncode, done.stderr) == (2, line)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a shell that closes streams")
+@pytest.mark.parametrize(
+    ("arguments", "closed", "stderr"),
+    [
+        ("in.npy out.npy", "2", ""),
+        ("in.npy out.npy", "1", ""),
+        ("- out.npy", "0", "reblock: cannot use standard input: it is closed\n"),
+        ("in.npy -", "1", "reblock: cannot use standard output: it is closed\n"),
+    ],
+)
+def test_streams_that_are_closed(array: Path, arguments: str, closed: str, stderr: str) -> None:
+    command = f"{shlex.join(COMMAND)} depth-to-space {arguments} --block-size 2 {closed}>&-"
+    done = subprocess.run(
+        command, shell=True, cwd=array.parent, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (2 if stderr else 0, stderr)
+    assert array.with_name("out.npy").exists() == (not stderr)
+
+
+def test_the_content_and_not_the_name_tells_what_a_file_is(array: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.npy"
+    named = array.rename(tmp_path / "array.png")
+    assert run("depth-to-space", named, out, "--block-size", 2).exit_code == 0
+    assert np.load(out).shape == (2, 1, 6, 10)
+
+    image = tmp_path / "image.npy"
+    Image.fromarray(noise(6, 8)).save(image, "png")
+    assert run("space-to-depth", image, out, "--block-size", 2, "--force").exit_code == 0
+    assert np.load(out).shape == (1, 4, 3, 4)
+
+
+@pytest.mark.skipif(not Path("/dev/stdin").exists(), reason="needs a path to a pipe")
+def test_an_array_from_a_path_to_a_pipe(array: Path) -> None:
+    out = array.with_name("out.npy")
+    done = piped("depth-to-space", "/dev/stdin", out, "--block-size", 2, stdin=array.read_bytes())
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert np.array_equal(np.load(out), reblock.depth_to_space(np.load(array), 2))
 
 
 # diagnose
