@@ -211,7 +211,7 @@ def explain_unfold(
     blocks: _options.Blocks = None,
     channel_axis: _options.ChannelAxis = 1,
     layout: _options.Layout = None,
-    out_layout: _options.OutLayout = None,
+    out_layout: _options.OutColumnsLayout = None,
     save: _options.Save = None,
 ) -> None:
     """Show which pixel each element of the columns comes from."""
@@ -238,8 +238,8 @@ def explain_fold(
     order: _options.WindowOrder = "CRD",
     blocks: _options.Blocks = None,
     channel_axis: _options.ChannelAxis = 1,
-    layout: _options.Layout = None,
-    out_layout: _options.OutLayout = None,
+    layout: _options.ColumnsLayout = None,
+    out_layout: _options.ImageLayout = None,
     reduction: _options.Reduction = "sum",
     weights: _options.Weights = None,
     dtype: _options.TermsDType = None,
@@ -410,7 +410,7 @@ def unfold(
     blocks: _options.Blocks = None,
     channel_axis: _options.ChannelAxis = 1,
     layout: _options.Layout = None,
-    out_layout: _options.OutLayout = None,
+    out_layout: _options.OutColumnsLayout = None,
     dtype: _options.DType = None,
     scale: _options.Scale = None,
     bias: _options.Bias = None,

@@ -88,21 +88,33 @@ per_axis = partial(typer.Option, parser=int_or_ints, metavar="INT[,INT...]")
 BlockSize = Annotated[Any, per_axis(help="Extents of a block.")]
 OutputSizes = Annotated[Any, per_axis(help="Extents of the result's spatial axes.")]
 WindowSizes = Annotated[Any, per_axis(help="Extents of the window.")]
-Strides = Annotated[Any, per_axis(help="Steps from window to window.")]
-Dilations = Annotated[Any, per_axis(help="Steps from pixel to pixel in a window.")]
+Strides = Annotated[Any, per_axis(help="Steps from a window position to the next.")]
+Dilations = Annotated[Any, per_axis(help="Steps from an element of the window to the next.")]
 StartPadding = Annotated[Any, per_axis(help="Elements of padding before each axis.")]
 EndPadding = Annotated[Any, per_axis(help="Elements of padding after each axis.")]
 PaddingMode = Annotated[
     Literal["constant", "edge", "reflect", "symmetric", "wrap"],
-    typer.Option(case_sensitive=False, help="What windows find in the padding, as in numpy.pad."),
+    typer.Option(
+        case_sensitive=False,
+        metavar="MODE",
+        help="What windows find in the padding, as in numpy.pad: constant, edge, reflect, symmetric"
+        " or wrap.",
+    ),
 ]
 PaddingValue = Annotated[
     Any,
-    typer.Option(parser=number, metavar="NUMBER", help="What the constant mode finds there."),
+    typer.Option(
+        parser=number,
+        metavar="NUMBER",
+        help="What windows find in the padding of the mode constant.",
+    ),
 ]
 Order = Annotated[
     Literal["DCR", "CRD"],
-    typer.Option(case_sensitive=False, help="What the depth's channels run through last."),
+    typer.Option(
+        case_sensitive=False,
+        help="How the depth's channels run: DCR pixel by pixel of a block, CRD channel by channel.",
+    ),
 ]
 Blocks = Annotated[
     Any,
@@ -118,7 +130,10 @@ ChannelAxis = Annotated[
 ]
 WindowOrder = Annotated[
     Literal["CRD", "DCR"],
-    typer.Option(case_sensitive=False, help="What the columns' rows run through last."),
+    typer.Option(
+        case_sensitive=False,
+        help="How the columns' rows run: CRD channel by channel, DCR pixel by pixel of the window.",
+    ),
 ]
 Layout = Annotated[
     str | None,
@@ -128,7 +143,18 @@ Layout = Annotated[
     ),
 ]
 OutLayout = Annotated[
-    str | None, typer.Option(help="The same for the result; columns have N, C and L.")
+    str | None,
+    typer.Option(
+        help="A letter for each axis of the result: N the batch, C the channels, such as NCHW.",
+        show_default="that of --layout",
+    ),
+]
+OutColumnsLayout = Annotated[
+    str | None,
+    typer.Option(
+        help="A letter for each axis of the result: N the batch, C the rows, L the windows.",
+        show_default="NCL, or CL",
+    ),
 ]
 ColumnsLayout = Annotated[
     str | None,
@@ -149,7 +175,7 @@ DType = Annotated[
     typer.Option(
         parser=dtype_of,
         metavar="DTYPE",
-        help="The result's dtype; integers saturate.",
+        help="The dtype of the result. To integers, floats and scaled elements saturate.",
         show_default="that of IN",
     ),
 ]
@@ -172,11 +198,11 @@ TermsDType = Annotated[
     ),
 ]
 per_channel = partial(typer.Option, parser=factors, metavar="NUMBER[,NUMBER...]")
-Scale = Annotated[Any, per_channel(help="What elements are multiplied by; one for each channel.")]
-Bias = Annotated[Any, per_channel(help="What is added then; one for each channel.")]
+Scale = Annotated[Any, per_channel(help="A factor of all elements, or one for each channel.")]
+Bias = Annotated[Any, per_channel(help="A summand after --scale, or one for each channel.")]
 along_axis = partial(typer.Option, parser=axis_factors, metavar="[AXIS=]NUMBER[,NUMBER...]")
-AxisScale = Annotated[Any, along_axis(help="What elements are multiplied by; numbers of an axis.")]
-AxisBias = Annotated[Any, along_axis(help="What is added then; numbers of an axis.")]
+AxisScale = Annotated[Any, along_axis(help="A factor of all elements, or those along an axis.")]
+AxisBias = Annotated[Any, along_axis(help="A summand after --scale, or those along an axis.")]
 Pattern = Annotated[
     str,
     typer.Argument(metavar="PATTERN", help='Axes before and after, such as "h w c -> c h w".'),
@@ -221,14 +247,19 @@ Made = Annotated[
 ]
 Reduction = Annotated[
     Literal["sum", "mean", "max", "min"],
-    typer.Option(help="What becomes of the values that windows put at one place."),
+    typer.Option(help="The result at a pixel that several windows cover."),
 ]
 Weights = Annotated[
     Literal["hann", "gaussian"] | None,
-    typer.Option(help="Weights of a window's elements, in sums and means: less at its edges."),
+    typer.Option(
+        help="Weights of the elements of a window, in sums and means: lower at its edges."
+    ),
 ]
 Wrap = Annotated[
-    bool, typer.Option("--wrap", help="Let sums of integers wrap around where they are too large.")
+    bool,
+    typer.Option(
+        "--wrap", help="Let sums of integers wrap around, where they are refused otherwise."
+    ),
 ]
 Threads = Annotated[
     int | None,
