@@ -462,9 +462,9 @@ def unfold(
     dilations : int or sequence of int, default 1
         Elements from one element of the window to the next; at least 1.
     start_padding, end_padding : int or sequence of int, default 0
-        Implicit elements before and behind each spatial axis; at least 0.
+        Elements of padding before and after each spatial axis; at least 0.
     padding_mode : str or PaddingMode, default "constant"
-        What the implicit elements are, in the words of ``numpy.pad``, which gives the same
+        What the padding holds, in the words of ``numpy.pad``, which gives the same
         elements for padding of any size. Of ``a b c d`` with 3 elements on each side,
         "constant" makes ``v v v a b c d v v v`` with `padding_value` ``v``, "edge"
         ``a a a a b c d d d d``, "reflect" ``d c b a b c d c b a``, "symmetric"
@@ -678,7 +678,7 @@ def fold(
     out: None = None,
     threads: SupportsIndex | None = None,
 ) -> NDArray[_Scalar]:
-    """Sum or average overlapping blocks into an image (col2im), the adjoint of `unfold`.
+    """Add columns up where windows overlap in an image (col2im), the adjoint of `unfold`.
 
     With window extents ``K_d`` and their product ``K``, the result of shape
     ``(N, C, *output_sizes)`` is, at each position ``p``, the sum of
@@ -710,12 +710,12 @@ def fold(
     dilations : int or sequence of int, default 1
         Elements from one element of the window to the next; at least 1.
     start_padding, end_padding : int or sequence of int, default 0
-        Implicit elements before and behind each spatial axis; at least 0.
+        Elements of padding before and after each spatial axis; at least 0.
     padding_mode : str or PaddingMode, default "constant"
-        What happens to the terms of implicit elements. "constant" leaves them out. With "edge",
+        What happens to the terms in the padding. "constant" leaves them out. With "edge",
         "reflect", "symmetric" and "wrap", they are terms of the elements that `unfold` takes
         with this mode, in every reduction. For one ``o``, an element's own term comes first,
-        then those of the padding before the image, then those of the padding behind it, axis
+        then those of the padding before the image, then those of the padding after it, axis
         by axis.
     order : {"CRD", "DCR"} or DepthSpaceOrder, default "CRD"
         Whether the channel (CRD) or the window's element (DCR) is the slow index in the
@@ -725,7 +725,7 @@ def fold(
         The window positions that `columns` has, as in `unfold`. The default is all.
     accumulate : bool, default False
         Whether the result begins from what `out` holds, which has to be given then: terms
-        are added to it, or compared with it. What no block reaches is not touched. A mean
+        are added to it, or compared with it. What no window reaches is not touched. A mean
         cannot accumulate.
     reduction : {"sum", "mean", "max", "min"}, default "sum"
         What becomes of the terms of an element. "mean" divides their sum by their number,
@@ -1430,7 +1430,7 @@ def same_padding(
     strides: _IntOrInts = 1,
     dilations: _IntOrInts = 1,
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return the padding with which an axis has as many window positions as strides.
+    """Return the padding that lets the window positions depend on the strides alone.
 
     There are ``ceil(S_d / strides_d)`` window positions along each axis. Both sides together have
     ``max((ceil(S_d / strides_d) - 1)*strides_d + dilations_d*(K_d - 1) + 1 - S_d, 0)``
@@ -1478,7 +1478,7 @@ def _resolve_layouts(
 ) -> tuple[str, str] | None: ...
 
 class DataType(enum.IntEnum):
-    """The element types of a tensor: DirectML's DML_TENSOR_DATA_TYPE."""
+    """A DataType is the type of a tensor's elements: DirectML's DML_TENSOR_DATA_TYPE."""
 
     UNKNOWN = 0
     FLOAT32 = 1
@@ -1523,7 +1523,7 @@ class DataType(enum.IntEnum):
         """
 
 class DepthSpaceOrder(enum.IntEnum):
-    """Which of block position and channel is the slow index: DirectML's DML_DEPTH_SPACE_ORDER."""
+    """A DepthSpaceOrder names the slow index of the channels: DirectML's DML_DEPTH_SPACE_ORDER."""
 
     DEPTH_COLUMN_ROW = 0
     COLUMN_ROW_DEPTH = 1
@@ -1612,7 +1612,7 @@ class TensorDesc:
 
 @final
 class DepthToSpaceDesc:
-    """Describes a `depth_to_space`, to be compiled. Its channels are axis 1.
+    """A DepthToSpaceDesc describes a `depth_to_space` for `compile`. Its channels are axis 1.
 
     Parameters
     ----------
@@ -1669,7 +1669,7 @@ class DepthToSpaceDesc:
 
 @final
 class SpaceToDepthDesc:
-    """Describes a `space_to_depth`, to be compiled. Its channels are axis 1.
+    """A SpaceToDepthDesc describes a `space_to_depth` for `compile`. Its channels are axis 1.
 
     Parameters
     ----------
@@ -1726,7 +1726,7 @@ class SpaceToDepthDesc:
 
 @final
 class UnfoldDesc:
-    """Describes an `unfold`, to be compiled. Its channels are axis 1.
+    """An UnfoldDesc describes an `unfold` for `compile`. Its channels are axis 1.
 
     Parameters
     ----------
@@ -1785,10 +1785,10 @@ class UnfoldDesc:
         """Elements from one element of the window to the next."""
     @property
     def start_padding(self) -> int | tuple[int, ...]:
-        """Implicit zeros before each spatial axis."""
+        """Zeros before each spatial axis."""
     @property
     def end_padding(self) -> int | tuple[int, ...]:
-        """Implicit zeros behind each spatial axis."""
+        """Zeros after each spatial axis."""
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
     def __copy__(self) -> Self: ...
@@ -1796,7 +1796,7 @@ class UnfoldDesc:
 
 @final
 class FoldDesc:
-    """Describes a `fold`, to be compiled. Its channels are axis 1.
+    """A FoldDesc describes a `fold` for `compile`. Its channels are axis 1.
 
     Parameters
     ----------
@@ -1856,10 +1856,10 @@ class FoldDesc:
         """Elements from one element of the window to the next."""
     @property
     def start_padding(self) -> int | tuple[int, ...]:
-        """Implicit zeros before each spatial axis."""
+        """Zeros before each spatial axis."""
     @property
     def end_padding(self) -> int | tuple[int, ...]:
-        """Implicit zeros behind each spatial axis."""
+        """Zeros after each spatial axis."""
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
     def __copy__(self) -> Self: ...
@@ -1867,7 +1867,7 @@ class FoldDesc:
 
 @final
 class CompiledOperator:
-    """An operator that `compile` has checked and planned.
+    """A CompiledOperator holds an operator that `compile` has checked and planned.
 
     It is a value. No call changes it, so that any number of threads may use it at once.
     Operators of equal descriptions are equal. One that is pickled is compiled again

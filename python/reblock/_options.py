@@ -267,7 +267,7 @@ Threads = Annotated[
         min=1,
         metavar="INT",
         help="Threads to use, at most.",
-        show_default="REBLOCK_NUM_THREADS, or one for each core",
+        show_default="REBLOCK_NUM_THREADS, or one for each processor",
     ),
 ]
 Force = Annotated[bool, typer.Option("--force", help="Replace OUT if it exists.")]

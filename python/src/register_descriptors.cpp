@@ -57,7 +57,7 @@ constexpr const char* depth_to_space_desc_doc =
     R"(DepthToSpaceDesc(input, output=None, *, block_size, order='DCR')
 --
 
-Describes a `depth_to_space`, to be compiled. Its channels are axis 1.
+A DepthToSpaceDesc describes a `depth_to_space` for `compile`. Its channels are axis 1.
 
 Parameters
 ----------
@@ -91,7 +91,7 @@ constexpr const char* space_to_depth_desc_doc =
     R"(SpaceToDepthDesc(input, output=None, *, block_size, order='DCR')
 --
 
-Describes a `space_to_depth`, to be compiled. Its channels are axis 1.
+A SpaceToDepthDesc describes a `space_to_depth` for `compile`. Its channels are axis 1.
 
 Parameters
 ----------
@@ -125,7 +125,7 @@ constexpr const char* unfold_desc_doc =
     R"(UnfoldDesc(input, output=None, *, window_sizes, strides=None, dilations=None, start_padding=None, end_padding=None)
 --
 
-Describes an `unfold`, to be compiled. Its channels are axis 1.
+An UnfoldDesc describes an `unfold` for `compile`. Its channels are axis 1.
 
 Parameters
 ----------
@@ -160,7 +160,7 @@ constexpr const char* fold_desc_doc =
     R"(FoldDesc(input, output, *, window_sizes, strides=None, dilations=None, start_padding=None, end_padding=None)
 --
 
-Describes a `fold`, to be compiled. Its channels are axis 1.
+A FoldDesc describes a `fold` for `compile`. Its channels are axis 1.
 
 Parameters
 ----------
@@ -231,8 +231,9 @@ py::object publish(py::module_& m, py::native_enum<Enum>& definition, const char
 }
 
 void register_enums(py::module_& m) {
-  py::native_enum<data_type> types(m, "DataType", "enum.IntEnum",
-                                   "The element types of a tensor: DirectML's DML_TENSOR_DATA_TYPE.");
+  py::native_enum<data_type> types(
+      m, "DataType", "enum.IntEnum",
+      "A DataType is the type of a tensor's elements: DirectML's DML_TENSOR_DATA_TYPE.");
   for (std::uint32_t value = 0; value <= static_cast<std::uint32_t>(data_type::int4); ++value) {
     types.value(name(static_cast<data_type>(value)), static_cast<data_type>(value));
   }
@@ -241,7 +242,7 @@ void register_enums(py::module_& m) {
 
   py::native_enum<depth_space_order> orders(
       m, "DepthSpaceOrder", "enum.IntEnum",
-      "Which of block position and channel is the slow index: DirectML's DML_DEPTH_SPACE_ORDER.");
+      "A DepthSpaceOrder names the slow index of the channels: DirectML's DML_DEPTH_SPACE_ORDER.");
   orders.value("DEPTH_COLUMN_ROW", depth_space_order::depth_column_row)
       .value("COLUMN_ROW_DEPTH", depth_space_order::column_row_depth);
   publish(m, orders, "DepthSpaceOrder");
@@ -384,10 +385,9 @@ void register_window_desc(py::module_& m, const char* name, const char* doc) {
   add(window_attribute<&window::dilations, Desc>("dilations",
                                                  "Elements from one element of the window to the next."),
       py::none(), one);
-  add(window_attribute<&window::start_padding, Desc>("start_padding",
-                                                     "Implicit zeros before each spatial axis."),
+  add(window_attribute<&window::start_padding, Desc>("start_padding", "Zeros before each spatial axis."),
       py::none(), zero);
-  add(window_attribute<&window::end_padding, Desc>("end_padding", "Implicit zeros behind each spatial axis."),
+  add(window_attribute<&window::end_padding, Desc>("end_padding", "Zeros after each spatial axis."),
       py::none(), zero);
   value_class<Desc>::template define<&make_window_desc<Desc>>(
       m, {.name = name, .doc = doc, .positional = 2, .fields = std::move(fields)});

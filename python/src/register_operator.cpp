@@ -54,7 +54,8 @@ Examples
 (1, 2, 4, 6)
 )";
 
-constexpr const char* operator_doc = R"(An operator that `compile` has checked and planned.
+constexpr const char* operator_doc =
+    R"(A CompiledOperator holds an operator that `compile` has checked and planned.
 
 It is a value. No call changes it, so that any number of threads may use it at once.
 Operators of equal descriptions are equal. One that is pickled is compiled again

@@ -45,9 +45,9 @@ strides : int or sequence of int, default 1
 dilations : int or sequence of int, default 1
     Elements from one element of the window to the next; at least 1.
 start_padding, end_padding : int or sequence of int, default 0
-    Implicit elements before and behind each spatial axis; at least 0.
+    Elements of padding before and after each spatial axis; at least 0.
 padding_mode : str or PaddingMode, default "constant"
-    What the implicit elements are, in the words of ``numpy.pad``, which gives the same
+    What the padding holds, in the words of ``numpy.pad``, which gives the same
     elements for padding of any size. Of ``a b c d`` with 3 elements on each side,
     "constant" makes ``v v v a b c d v v v`` with `padding_value` ``v``, "edge"
     ``a a a a b c d d d d``, "reflect" ``d c b a b c d c b a``, "symmetric"
@@ -154,7 +154,7 @@ constexpr const char* fold_doc =
     R"(fold(columns, output_sizes, window_sizes, *, strides=1, dilations=1, start_padding=0, end_padding=0, padding_mode='constant', order='CRD', blocks=None, accumulate=False, reduction='sum', weights=None, dtype=None, channel_axis=1, layout=None, out_layout=None, out=None, threads=None)
 --
 
-Sum or average overlapping blocks into an image (col2im), the adjoint of `unfold`.
+Add columns up where windows overlap in an image (col2im), the adjoint of `unfold`.
 
 With window extents ``K_d`` and their product ``K``, the result of shape
 ``(N, C, *output_sizes)`` is, at each position ``p``, the sum of
@@ -186,12 +186,12 @@ strides : int or sequence of int, default 1
 dilations : int or sequence of int, default 1
     Elements from one element of the window to the next; at least 1.
 start_padding, end_padding : int or sequence of int, default 0
-    Implicit elements before and behind each spatial axis; at least 0.
+    Elements of padding before and after each spatial axis; at least 0.
 padding_mode : str or PaddingMode, default "constant"
-    What happens to the terms of implicit elements. "constant" leaves them out. With "edge",
+    What happens to the terms in the padding. "constant" leaves them out. With "edge",
     "reflect", "symmetric" and "wrap", they are terms of the elements that `unfold` takes
     with this mode, in every reduction. For one ``o``, an element's own term comes first,
-    then those of the padding before the image, then those of the padding behind it, axis
+    then those of the padding before the image, then those of the padding after it, axis
     by axis.
 order : {"CRD", "DCR"} or DepthSpaceOrder, default "CRD"
     Whether the channel (CRD) or the window's element (DCR) is the slow index in the
@@ -201,7 +201,7 @@ blocks : slice, (start, stop), or a sequence of these, optional
     The window positions that `columns` has, as in `unfold`. The default is all.
 accumulate : bool, default False
     Whether the result begins from what `out` holds, which has to be given then: terms
-    are added to it, or compared with it. What no block reaches is not touched. A mean
+    are added to it, or compared with it. What no window reaches is not touched. A mean
     cannot accumulate.
 reduction : {"sum", "mean", "max", "min"}, default "sum"
     What becomes of the terms of an element. "mean" divides their sum by their number,
@@ -378,7 +378,7 @@ constexpr const char* same_padding_doc =
     R"(same_padding(extents, window_sizes, strides=1, dilations=1)
 --
 
-Return the padding with which an axis has as many window positions as strides.
+Return the padding that lets the window positions depend on the strides alone.
 
 There are ``ceil(S_d / strides_d)`` window positions along each axis. Both sides together have
 ``max((ceil(S_d / strides_d) - 1)*strides_d + dilations_d*(K_d - 1) + 1 - S_d, 0)``

@@ -173,8 +173,8 @@ class depth_space_geometry {
     }
     const axis_values output = with_channel_axis(input[0], other_channels.value(), other_spatial, *axis);
     if (too_large || !addressable(output, element_size)) {
-      return error() << "block_size " << block_size << " is too large for " << input_name << " of shape "
-                     << input << ": the output cannot be addressed";
+      return error() << "block_size " << block_size << " is too large: the output cannot be addressed (shape "
+                     << input << ')';
     }
     const bool from_depth = direction == depth_space_direction::depth_to_space;
     g.depth_ = from_depth ? input : output;

@@ -122,7 +122,7 @@ status try_unfold(const tensor_view<In>& input, const tensor_view<T>& columns, c
                   Executor&& executor = Executor(), std::int64_t channel_axis = 1);
 /// Sums the columns up into the image `output`; elements without terms become 0. With a padding mode, fold is the
 /// adjoint of unfold: terms in the padding are added to the elements that unfold takes there. For one element of the
-/// window, an element's own term comes first, then the terms before the image, then those behind it, axis by axis. For
+/// window, an element's own term comes first, then the terms before the image, then those after it, axis by axis. For
 /// every executor, sums start from zero and terms are added in ascending order of the window's elements. Element types:
 /// integers (which wrap), bool (logical or), floating point and std::complex (summed in their own type), float16 and
 /// bfloat16 (summed in float and rounded once). The rules of try_unfold hold as well.

@@ -19,7 +19,7 @@ namespace reblock::inline REBLOCK_NAMESPACE {
 /// window positions.
 struct block_range {
   static constexpr std::int64_t end =
-      std::numeric_limits<std::int64_t>::max();  ///< as `stop`: behind the last window position
+      std::numeric_limits<std::int64_t>::max();  ///< as `stop`: after the last window position
   spatial_values start = 0;
   spatial_values stop = end;
 
@@ -35,9 +35,9 @@ struct window {
   spatial_values sizes = 1;          ///< elements of the window, at least 1
   spatial_values strides = 1;        ///< image elements from one window position to the next, at least 1
   spatial_values dilations = 1;      ///< image elements from one window element to the next, at least 1
-  spatial_values start_padding = 0;  ///< implicit elements before the image's first one, at least 0
-  spatial_values end_padding = 0;    ///< implicit elements behind the image's last one, at least 0
-  /// What the implicit elements are. Every mode but the constant one needs an image extent of at least 1 along axes with
+  spatial_values start_padding = 0;  ///< elements of padding before the image, at least 0
+  spatial_values end_padding = 0;    ///< elements of padding after the image, at least 0
+  /// What the padding holds. Every mode but the constant one needs an image extent of at least 1 along axes with
   /// padding.
   reblock::padding_mode padding_mode = reblock::padding_mode::constant;
   /// The slow index of the rows: the channel (CRD, as in DirectML) or the element of the window (DCR).

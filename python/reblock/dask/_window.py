@@ -79,12 +79,12 @@ def unfold(
     dilations : int or sequence of int, default 1
         Elements from one element of the window to the next; at least 1.
     start_padding, end_padding : int or sequence of int, default 0
-        Implicit elements before and behind each spatial axis; at least 0.
+        Elements of padding before and after each spatial axis; at least 0.
     padding_mode : str or PaddingMode, default "constant"
-        What the implicit elements are, as in `reblock.unfold`. Elements other than zeros come from
+        What the padding holds, as in `reblock.unfold`. Elements other than zeros come from
         the chunks that have them, and join the first and the last chunk of their axis.
     padding_value : number, default 0
-        The value of the implicit elements of "constant", as in `reblock.unfold`.
+        The value of the padding of "constant", as in `reblock.unfold`.
     order : {"CRD", "DCR"} or DepthSpaceOrder, default "CRD"
         Whether the channel (CRD) or the window's element (DCR) is the slow index in the rows. DCR
         needs a single chunk along the channels or the rows.
@@ -200,9 +200,9 @@ def fold(
     dilations : int or sequence of int, default 1
         Elements from one element of the window to the next; at least 1.
     start_padding, end_padding : int or sequence of int, default 0
-        Implicit elements before and behind each spatial axis; at least 0.
+        Elements of padding before and after each spatial axis; at least 0.
     padding_mode : str or PaddingMode, default "constant"
-        What happens to the terms of implicit elements, as in `reblock.fold`. All modes but
+        What happens to the terms in the padding, as in `reblock.fold`. All modes but
         "constant" need `columns` with a single chunk along axis 2.
     order : {"CRD", "DCR"} or DepthSpaceOrder, default "CRD"
         Whether the channel (CRD) or the window's element (DCR) is the slow index in the rows. DCR

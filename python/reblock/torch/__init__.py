@@ -294,12 +294,12 @@ def unfold(
     dilations : int or sequence of int, default 1
         Elements from one element of the window to the next; at least 1.
     start_padding, end_padding : int or sequence of int, default 0
-        Implicit elements before and behind each spatial axis; at least 0.
+        Elements of padding before and after each spatial axis; at least 0.
     padding_mode : str or PaddingMode, default "constant"
-        What the implicit elements are, as in `reblock.unfold`: "constant", "edge" (PyTorch's
+        What the padding holds, as in `reblock.unfold`: "constant", "edge" (PyTorch's
         "replicate"), "reflect", "symmetric" or "wrap" ("circular").
     padding_value : number, default 0
-        The value of the implicit elements of "constant". The dtype of `x` must hold it exactly.
+        The value of the padding of "constant". The dtype of `x` must hold it exactly.
     order : {"CRD", "DCR"} or DepthSpaceOrder, default "CRD"
         Whether the channel (CRD) or the window's element (DCR) is the slow index in the rows.
     blocks : slice, (start, stop), or a sequence of these, optional
@@ -397,9 +397,9 @@ def fold(
     dilations : int or sequence of int, default 1
         Elements from one element of the window to the next; at least 1.
     start_padding, end_padding : int or sequence of int, default 0
-        Implicit elements before and behind each spatial axis; at least 0.
+        Elements of padding before and after each spatial axis; at least 0.
     padding_mode : str or PaddingMode, default "constant"
-        What happens to the terms of implicit elements, as in `reblock.fold`: "constant" leaves them
+        What happens to the terms in the padding, as in `reblock.fold`: "constant" leaves them
         out, the other modes add them to the elements that `unfold` takes.
     order : {"CRD", "DCR"} or DepthSpaceOrder, default "CRD"
         Whether the channel (CRD) or the window's element (DCR) is the slow index in the rows.

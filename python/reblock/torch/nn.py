@@ -95,7 +95,7 @@ class Unfold(torch.nn.Unfold):  # type: ignore[misc] # as above
     dilation : int or tuple of int, default 1
         Pixels from one element of the window to the next; at least 1.
     padding : int or tuple of int, default 0
-        Implicit zeros before and behind each axis; at least 0.
+        Zeros before and after each axis; at least 0.
     stride : int or tuple of int, default 1
         Pixels from one window position to the next; at least 1.
 

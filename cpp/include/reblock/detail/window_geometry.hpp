@@ -45,8 +45,8 @@ class window_geometry {
     const checked_size blocks = product(g.blocks_);
     g.columns_ = {image[0], rows.value(), blocks.value()};
     if (rows.overflow() || blocks.overflow() || !addressable(g.columns_, element_size)) {
-      return error() << "window_sizes " << parameters.sizes << " make too many columns for " << image_name
-                     << " of shape " << image << ": they cannot be addressed";
+      return error() << "window_sizes " << parameters.sizes
+                     << " make too many columns: they cannot be addressed (shape " << image << ')';
     }
     return g;
   }
