@@ -299,7 +299,7 @@ def unfold(
         What the padding holds, as in `reblock.unfold`: "constant", "edge" (PyTorch's
         "replicate"), "reflect", "symmetric" or "wrap" ("circular").
     padding_value : number, default 0
-        The value of the padding of "constant". The dtype of `x` must hold it exactly.
+        The value of the padding of "constant". The dtype of the result must hold it exactly.
     order : {"CRD", "DCR"} or DepthSpaceOrder, default "CRD"
         Whether the channel (CRD) or the window's element (DCR) is the slow index in the rows.
     blocks : slice, (start, stop), or a sequence of these, optional
