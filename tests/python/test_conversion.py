@@ -260,7 +260,7 @@ def test_out_may_have_any_layout_and_share_memory_with_x(data: st.DataObject) ->
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
-def test_threads(threads: int) -> None:
+def test_threads_do_not_change_a_conversion(threads: int) -> None:
     x = np.random.default_rng(0).integers(0, 256, (3, 130, 140, 3), np.uint8)
     options: dict[str, Any] = {"dtype": np.float32, "scale": [1 / 255, 0.5, 3], "bias": 0.25}
     expected = converted(x, np.float32, options["scale"], 0.25)

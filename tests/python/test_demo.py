@@ -369,17 +369,3 @@ def test_missing_photo_package(monkeypatch: pytest.MonkeyPatch) -> None:
     remove("skimage", ("_demo",), monkeypatch)
     assert_refused(run("demo"), 2, 'skimage is missing; pip install "reblock[demo]"')
     assert run("info").exit_code == 0
-
-
-# The command around it
-
-
-def test_version() -> None:
-    result = run("--version")
-    assert (result.exit_code, result.stdout) == (0, f"reblock {reblock.__version__}\n")
-
-
-def test_help() -> None:
-    result = run("--help")
-    assert result.exit_code == 0
-    assert "demo" in result.stdout

@@ -306,7 +306,7 @@ def test_dtypes(dtype: Any) -> None:
     assert str(reblock.diagnose(x, reblock.unfold(x, 3)).matches[0]) == "unfold(x, 3)"
 
 
-def test_structures() -> None:
+def test_arrays_of_structures_are_compared() -> None:
     x = np.zeros((1, 8, 3, 3), [("a", "i2"), ("b", "u1")])
     x["a"] = noise(1, 8, 3, 3, dtype=np.int16)
     assert str(reblock.diagnose(x, reblock.depth_to_space(x, 2))) == "equal to depth_to_space(x, 2)"

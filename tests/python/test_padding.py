@@ -193,7 +193,7 @@ def test_windows_inside_large_images(  # noqa: PLR0917 - all that the way to mov
         ("wrap", "cdabcdabcdabcdab"),
     ],
 )
-def test_one_row(mode: Any, row: str) -> None:
+def test_each_mode_continues_a_row(mode: Any, row: str) -> None:
     x = np.array(list("abcd"), "S1").reshape(1, 1, 4)
     padded = reblock.unfold(x, 1, start_padding=6, end_padding=6, padding_mode=mode)
     assert b"".join(padded.ravel().tolist()).decode() == row

@@ -3,18 +3,55 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import re
 import shlex
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+import typer.main
 from PIL import Image
 
 import reblock
 from commands import COMMAND, assert_refused, noise, run
+from reblock import _cli
+
+COMMANDS: Any = typer.main.get_command(_cli.app)
+
+
+def test_version() -> None:
+    result = run("--version")
+    assert (result.exit_code, result.stdout) == (0, f"reblock {reblock.__version__}\n")
+
+
+def test_help_lists_every_subcommand() -> None:
+    result = run("--help")
+    assert result.exit_code == 0
+    for name in COMMANDS.commands:
+        assert f" {name} " in result.stdout
+        assert run(name, "--help").exit_code == 0
+
+
+@pytest.mark.parametrize("operator", ["depth_to_space", "space_to_depth", "unfold", "fold"])
+def test_options_are_the_parameters_of_the_function(operator: str) -> None:
+    parameters = inspect.signature(getattr(reblock, operator)).parameters
+    arrays = {next(iter(parameters)), "out", "accumulate"}  # what a file stands for
+    moving, explaining = (
+        {option.name: option for option in group.commands[operator.replace("_", "-")].params}
+        for group in (COMMANDS, COMMANDS.commands["explain"])
+    )
+    assert moving.keys() - {"source", "target", "force", "wrap"} == parameters.keys() - arrays
+    assert explaining.keys() - {"shape", "save"} <= moving.keys()
+    for name in moving.keys() & parameters.keys():
+        option, default = moving[name], parameters[name].default
+        assert option.opts == [f"--{name.replace('_', '-')}"]
+        assert option.required == (default is inspect.Parameter.empty)
+        if not option.required:
+            assert str(option.default) == str(default)
 
 
 def test_info() -> None:

@@ -75,7 +75,7 @@ def test_a_result_is_of_the_library_of_the_input(call: Call, library: Library, d
 
 
 @given(any_call(), st.sampled_from(LIBRARIES))
-def test_any_call(call: Call, library: Library) -> None:
+def test_every_operator_returns_an_array_of_the_library(call: Call, library: Library) -> None:
     x = sample(call)
     result = call(library.make(x))
     assert isinstance(result, library.type)

@@ -166,7 +166,7 @@ def test_orders_and_parts_of_the_blocks(data: st.DataObject) -> None:
         ("fold", (9, 24), ((8, 6), 3), {"out_layout": "HW"}),
     ],
 )
-def test_layouts(
+def test_layouts_name_the_axes_of_chunks(
     name: str, shape: tuple[int, ...], arguments: Any, keywords: dict[str, Any]
 ) -> None:
     x = np.arange(math.prod(shape)).reshape(shape)

@@ -34,7 +34,7 @@ def test_unfold_of_any_chunks(mode: Any, chunks: tuple[int, ...], blocks: Any) -
     assert (result.shape, result.dtype) == (expected.shape, expected.dtype)
 
 
-def test_layouts() -> None:
+def test_layouts_name_the_axes_of_padded_windows() -> None:
     x = np.moveaxis(X, 1, -1)
     names: dict[str, Any] = {"layout": "NHWC", "out_layout": "NLC", "padding_mode": "reflect"}
     result = reblock.dask.unfold(da.from_array(x, chunks=(1, 5, 7, 3)), 3, **names, **WINDOW)

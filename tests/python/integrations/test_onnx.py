@@ -133,7 +133,7 @@ def moves(opset: int, order: str, dtype: Any, block: int = 3) -> list[tuple[Any,
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize(("opset", "order"), OPSETS)
-def test_moves(opset: int, order: str, dtype: Any) -> None:
+def test_moves_are_those_of_onnx(opset: int, order: str, dtype: Any) -> None:
     for proto, x, call in moves(opset, order, dtype):
         result = run(proto, x)
         assert_same_values(result, call.oracle(x))

@@ -74,7 +74,7 @@ def test_every_dtype_that_has_sums(call: Call, dtype: torch.dtype) -> None:
 
 
 @given(any_call())
-def test_any_call(call: Call) -> None:
+def test_every_operator_agrees_with_the_oracle(call: Call) -> None:
     x = sample(call, torch.int32)
     assert_same_values(run(call, x).numpy(), call.oracle(x.numpy()))
 

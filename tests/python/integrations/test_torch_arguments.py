@@ -101,13 +101,13 @@ def test_sizes_are_whatever_the_functions_of_reblock_take(call: Call) -> None:
 
 
 @pytest.mark.parametrize("order", [*reblock.DepthSpaceOrder, 0, 1], ids=repr)
-def test_orders(order: Any) -> None:
+def test_an_order_may_be_its_number(order: Any) -> None:
     x = torch.randn(1, 8, 2, 2)
     named = reblock.torch.depth_to_space(x, 2, order=["DCR", "CRD"][order])
     assert torch.equal(reblock.torch.depth_to_space(x, 2, order=order), named)
 
 
-def test_threads() -> None:
+def test_threads_do_not_change_a_result() -> None:
     x = torch.randn(1, 64, 256, 256)
     results = [reblock.torch.depth_to_space(x, 4, threads=threads) for threads in (1, 2, None)]
     assert torch.equal(results[0], results[1])
