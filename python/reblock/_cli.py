@@ -46,6 +46,9 @@ def refusals() -> Iterator[None]:
     except _files.CommandError as error:
         typer.echo(f"reblock: {error}", err=True)
         raise typer.Exit(error.exit_status) from None
+    except MemoryError as error:
+        typer.echo(f"reblock: there is not enough memory: {_files.reason(error)}", err=True)
+        raise typer.Exit(2) from None
 
 
 # The command as a whole -------------------------------------------------------------------------

@@ -328,8 +328,8 @@ def _rearrange(
         return Cell(joined(index), hue(index[coloured] if index else 0))
 
     call = ", ".join([f"{use}(x", repr(pattern), *(f"{n}={v}" for n, v in axes_lengths.items())])
-    example = tuple(range(1, 1 + len(x.shape)))
     last = tuple(extent - 1 for extent in result.shown)
+    example = sources[last][0] if last in sources else ()
     return Explanation(
         sources,
         IndexMap(

@@ -541,6 +541,14 @@ def test_a_corner_of_a_large_rearrangement_is_shown() -> None:
     assert "x (1048576, 1048576, 3), shown: [:3, :6, :3]" in str(explanation)
 
 
+@pytest.mark.parametrize(("shape", "example"), [((2, 5), "1,4"), ((4, 1), "3,0"), ((0, 2), None)])
+def test_the_example_of_a_rearrangement_is_a_cell(shape: tuple[int, ...], example: Any) -> None:
+    lines = str(reblock.explain("rearrange", shape, "h w -> w h")).splitlines()
+    told = [line for line in lines if "in a cell" in line]
+    x = None if example is None else [int(index) for index in example.split(",")]
+    assert told == ([] if example is None else [f"{example} in a cell: it comes from x{x}"])
+
+
 def test_a_rearrangement_is_printed() -> None:
     printed = str(reblock.explain("rearrange", (2, 3), "h w -> w h"))
     assert printed.splitlines()[-7:] == [

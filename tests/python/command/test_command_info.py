@@ -236,6 +236,16 @@ def test_explain_refuses(tmp_path: Path) -> None:
     assert "'3,x' is not like 2 or 2,3" in run("explain", "unfold", "--window-sizes", "3,x").stderr
 
 
+def test_too_little_memory_is_an_error_of_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    def explain(*_: object, **__: object) -> None:
+        raise MemoryError("unable to allocate 671 GiB")
+
+    monkeypatch.setattr(reblock, "explain", explain)
+    assert_refused(
+        run("explain", "unfold"), "there is not enough memory: unable to allocate 671 GiB"
+    )
+
+
 def test_diagnose(array: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.npy"
     run("depth-to-space", array, out, "--block-size", 2, "--order", "CRD")
