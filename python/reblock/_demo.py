@@ -116,17 +116,10 @@ def through_depth(photo: Array, order: Order) -> RoundTrip:
 
 
 def through_patches(photo: Array) -> RoundTrip:
-    """Cut and rebuild: each pixel's sum over its patches, divided by how many those are.
-
-    Sums of a few values below 256 are exact in float32, and so is their division by their count.
-    """
-    extents = photo.shape[2:]
-    pixels = photo.astype(np.float32)
-    patches = unfold(pixels, WINDOW, strides=STRIDE)
-    sums = fold(patches, extents, WINDOW, strides=STRIDE)
-    ones = np.ones((1, 1, *extents), np.float32)
-    counts = fold(unfold(ones, WINDOW, strides=STRIDE), extents, WINDOW, strides=STRIDE)
-    return RoundTrip("unfold, then fold divided by the fold of ones", patches, sums / counts)
+    """Cut the photo into overlapping patches, and rebuild each pixel as the mean of its patches."""
+    patches = unfold(photo, WINDOW, strides=STRIDE)
+    back = fold(patches, photo.shape[2:], WINDOW, strides=STRIDE, reduction="mean")
+    return RoundTrip("unfold, then fold with means", patches, back)
 
 
 # Timing -----------------------------------------------------------------------------------------
@@ -322,7 +315,7 @@ def draw(photo: Array, trips: Trips) -> Image.Image:
             f"{WINDOW} x {WINDOW}, {STRIDE} apart; every other patch shown",
             spread(patches.there, extents),
         ),
-        ("fold", "sums / counts: the same photo, bit for bit", patches.back),
+        ("fold", "means of patches: the same photo, bit for bit", patches.back),
     )
     # What each plane holds: one colour of the pixel at one offset within every block.
     colours, offsets = range(3), range(BLOCK**2)

@@ -29,7 +29,7 @@ USES = (
 ROUND_TRIPS = (
     "space_to_depth, then depth_to_space, DCR",
     "space_to_depth, then depth_to_space, CRD",
-    "unfold, then fold divided by the fold of ones",
+    "unfold, then fold with means",
 )
 
 
