@@ -54,7 +54,7 @@ class thread_pool {
   std::atomic<std::size_t> next_{0};
 };
 
-/// How many threads a call may use where it does not say: what the environment variable REBLOCK_NUM_THREADS says, else
+/// How many threads a call may use if it gives no number: what the environment variable REBLOCK_NUM_THREADS says, else
 /// usable_processors().
 struct threads_at_start {
   static constexpr const char* variable = "REBLOCK_NUM_THREADS";

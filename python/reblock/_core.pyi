@@ -1987,11 +1987,11 @@ def compile(
     """
 
 def get_num_threads() -> int:
-    """Return how many threads a call may use where it does not say.
+    """Return how many threads a call may use without the argument `threads`.
 
-    At first the processors that the process may run on at once: what its affinity and
-    its control groups leave it, or the environment variable ``REBLOCK_NUM_THREADS`` as
-    it was when reblock was imported.
+    At first, this is the number of processors that the process may run on at once, within
+    its affinity and its control groups. The environment variable ``REBLOCK_NUM_THREADS``
+    replaces the number if it is set when Python imports reblock.
 
     Returns
     -------
@@ -2006,9 +2006,9 @@ def get_num_threads() -> int:
     """
 
 def set_num_threads(threads: SupportsIndex) -> None:
-    """Set how many threads a call may use where it does not say.
+    """Set how many threads a call may use without the argument `threads`.
 
-    A small call uses fewer: a thread is worth its waking only for some hundred
+    A small call uses fewer, because waking a thread takes as long as moving some hundred
     kilobytes. No result depends on the number of threads.
 
     Parameters

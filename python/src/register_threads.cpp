@@ -16,11 +16,11 @@ namespace {
 constexpr const char* get_num_threads_doc = R"(get_num_threads()
 --
 
-Return how many threads a call may use where it does not say.
+Return how many threads a call may use without the argument `threads`.
 
-At first the processors that the process may run on at once: what its affinity and
-its control groups leave it, or the environment variable ``REBLOCK_NUM_THREADS`` as
-it was when reblock was imported.
+At first, this is the number of processors that the process may run on at once, within
+its affinity and its control groups. The environment variable ``REBLOCK_NUM_THREADS``
+replaces the number if it is set when Python imports reblock.
 
 Returns
 -------
@@ -37,9 +37,9 @@ True
 constexpr const char* set_num_threads_doc = R"(set_num_threads(threads)
 --
 
-Set how many threads a call may use where it does not say.
+Set how many threads a call may use without the argument `threads`.
 
-A small call uses fewer: a thread is worth its waking only for some hundred
+A small call uses fewer, because waking a thread takes as long as moving some hundred
 kilobytes. No result depends on the number of threads.
 
 Parameters
