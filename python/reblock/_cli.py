@@ -105,14 +105,16 @@ def installed(package: str) -> str:
 def demo(
     image: Annotated[
         Path | None,
-        typer.Argument(help="A photo of your own.", show_default="a cup of coffee"),
+        typer.Argument(
+            metavar="IMAGE", help="A photo of your own.", show_default="a cup of coffee"
+        ),
     ] = None,
     output: Annotated[
         Path,
         typer.Option(help="Where to write the picture; its suffix chooses the format."),
     ] = Path("reblock-demo.png"),
 ) -> None:
-    """Take a photo there and back through every operator, time them, draw what happened."""
+    """Send a photo through every operator and its inverse, print times, and draw a picture."""
     try:
         from reblock import _demo  # noqa: PLC0415 - it needs more than the other commands do
     except ModuleNotFoundError as missing:
@@ -455,7 +457,7 @@ def fold(
     threads: _options.Threads = None,
     force: _options.Force = False,
 ) -> None:
-    """Sum or average the columns of a file where they came from."""
+    """Add up the columns of a file where windows overlap in an image."""
     window = _convert.Window(window_sizes, strides, dilations, start_padding, end_padding)
     plan = partial(
         _convert.fold,
@@ -477,7 +479,8 @@ def fold(
 def diagnose(source: _options.Source, result: _options.Made) -> None:
     """Tell which operator makes OUT of IN, by trying all that fit.
 
-    An image is read with the channels on axis 1. The exit status is 1 where no operator does.
+    The command reads an image with the channels on axis 1. If no operator makes OUT, the exit
+    status is 1.
     """
     with refusals():
         if _files.is_dash(source) and _files.is_dash(result):
