@@ -479,8 +479,7 @@ def fold(
 def diagnose(source: _options.Source, result: _options.Made) -> None:
     """Tell which operator makes OUT of IN, by trying all that fit.
 
-    The command reads an image with the channels on axis 1. If no operator makes OUT, the exit
-    status is 1.
+    The channels of an image become axis 1. The exit status is 1 if no operator makes OUT.
     """
     with refusals():
         if _files.is_dash(source) and _files.is_dash(result):
