@@ -44,6 +44,12 @@ axis_values to_values(py::handle sequence, const char* name, const char* expecte
 
 std::string text(py::handle value) { return py::str(value); }
 
+std::string utf8(py::handle str) {
+  PyObject* bytes = PyUnicode_AsEncodedString(str.ptr(), "utf-8", "surrogatepass");
+  if (bytes == nullptr) throw py::error_already_set();
+  return py::reinterpret_steal<py::bytes>(bytes);
+}
+
 std::string describe(py::handle value) {
   std::string type = py::str(py::type::of(value).attr("__name__"));
   try {

@@ -24,6 +24,8 @@ const T& value_or_raise(const result<T>& result) {
 
 /// str(value)
 std::string text(py::handle value);
+/// The characters of a str as UTF-8, with lone surrogates as if they were characters. For a message, its repr is shown.
+std::string utf8(py::handle str);
 /// A value of any type as a message shows it, on one short line: 2.0 (float), ndarray of shape (2, 3).
 std::string describe(py::handle value);
 /// TypeError: the argument of this name must be what is expected, and is something else.

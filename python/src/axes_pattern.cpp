@@ -22,7 +22,7 @@ std::string quoted(py::handle value) { return std::string(py::repr(value)); }
 std::string quoted(std::string_view text) { return "'" + std::string(text) + "'"; }
 
 py::object to_str(std::string_view text) {
-  PyObject* made = PyUnicode_FromStringAndSize(text.data(), static_cast<py::ssize_t>(text.size()));
+  PyObject* made = PyUnicode_DecodeUTF8(text.data(), static_cast<py::ssize_t>(text.size()), "surrogatepass");
   if (made == nullptr) throw py::error_already_set();
   PyUnicode_InternInPlace(&made);  // as the names of keywords are
   return py::reinterpret_steal<py::object>(made);
@@ -76,10 +76,8 @@ axes_pattern::axes_pattern(py::handle pattern, pattern_use use) : text_(quoted(p
     throw py::type_error("pattern must be a str, got " + text_ + " (" +
                          std::string(py::str(py::type::of(pattern).attr("__name__"))) + ")");
   }
-  py::ssize_t size = 0;
-  const char* utf8 = PyUnicode_AsUTF8AndSize(pattern.ptr(), &size);
-  if (utf8 == nullptr) throw py::error_already_set();
-  const std::string_view all(utf8, static_cast<std::size_t>(size));
+  const std::string given = utf8(pattern);
+  const std::string_view all = given;
   constexpr std::string_view arrow = "->";
   const std::size_t middle = all.find(arrow);
   if (middle == std::string_view::npos || all.find(arrow, middle + 1) != std::string_view::npos) {
@@ -142,7 +140,7 @@ void axes_pattern::add_token(std::string_view token, const char* side, std::vect
     next.key = to_str(token);
     if (!is_name(token, next.key)) {
       refuse("have names of axes that are identifiers without an underscore at either end, not " +
-             quoted(token));
+             quoted(next.key));
     }
     number = find(next.key);
     if (number < axes_.size() && occurs(number)) refuse_twice();

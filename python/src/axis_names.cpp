@@ -23,7 +23,7 @@ std::string to_letters(py::handle value, const char* name) {
                          std::string(py::repr(value)) + " (" +
                          std::string(py::str(py::type::of(value).attr("__name__"))) + ")");
   }
-  const auto letters = std::string(py::str(value));
+  const std::string letters = utf8(value);
   for (std::size_t i = 0; i < letters.size(); ++i) {
     if (letters[i] < 'A' || letters[i] > 'Z') {
       throw py::value_error(std::string(name) + " must be upper-case letters, one for each axis, got " +

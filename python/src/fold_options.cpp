@@ -23,9 +23,8 @@ fold_reduction to_reduction(py::handle value) {
   if (!py::isinstance<py::str>(value)) {
     raise_type_error("reduction", "\"sum\", \"mean\", \"max\" or \"min\"", value);
   }
-  const std::string given = py::cast<std::string>(value);
   for (const auto& [name, reduction] : names) {
-    if (given == name) return reduction;
+    if (PyUnicode_CompareWithASCIIString(value.ptr(), name) == 0) return reduction;
   }
   throw py::value_error("reduction must be \"sum\", \"mean\", \"max\" or \"min\", got " +
                         std::string(py::repr(value)));

@@ -297,6 +297,7 @@ def test_other_libraries_get_their_array_back() -> None:
         ("", ValueError),
         ("NC", ValueError),
         ("NÄHW", ValueError),
+        ("NC\ud800", ValueError),
         ("NCABDEFGHI", ValueError),
         (("N", "C", "H"), TypeError),
         (b"NCHW", TypeError),

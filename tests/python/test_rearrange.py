@@ -233,7 +233,9 @@ BAD_PATTERNS: list[tuple[Use, str, str]] = [
     ("rearrange", "a b-c -> a b-c", "'b-c'"),
     ("rearrange", "a, b -> b, a", "'a,'"),
     ("rearrange", "a .. -> a ..", "'..'"),
-    ("rearrange", "a\tb c -> c a\tb", "'a\tb'"),
+    ("rearrange", "a\tb c -> c a\tb", r"'a\tb'"),
+    ("rearrange", "a\0 b c -> c a\0 b", r"'a\x00'"),
+    ("rearrange", "\ud800 b c -> c b \ud800", r"'\ud800'"),
 ]
 
 

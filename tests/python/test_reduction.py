@@ -496,6 +496,7 @@ COLUMNS = np.zeros((1, 4, 4), np.float32)
     ("kind", "argument", "values", "options"),
     [
         (ValueError, "reduction", ["median"], {"reduction": "median"}),
+        (ValueError, "reduction", [], {"reduction": "\ud800"}),
         (TypeError, "reduction", [], {"reduction": None}),
         (ValueError, "weights", [(2, 2), (2, 3)], {"weights": np.ones((2, 3))}),
         (ValueError, "weights", [(2, 2), (2, 3)], {"weights": [[1, 1], [1, 1, 1]]}),
