@@ -40,8 +40,8 @@ py::dtype to_numpy_dtype(py::handle value) {
 
 /// Any numbers as an array of float64. TypeError for what cannot be one.
 py::array to_float64(py::handle value) {
-  if (py::array_t<double, py::array::c_style>::check_(value)) return py::reinterpret_borrow<py::array>(value);
   const py::array given = to_input(value, "weights");
+  if (py::array_t<double, py::array::c_style>::check_(given)) return given;
   const char kind = given.dtype().kind();
   if (kind == 'c' || kind == 'M' || kind == 'm' || kind == 'S' || kind == 'U') {
     throw py::type_error("weights must be real numbers, got dtype " + std::string(py::str(given.dtype())));

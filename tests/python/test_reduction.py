@@ -525,6 +525,8 @@ COLUMNS = np.zeros((1, 4, 4), np.float32)
         (TypeError, "weights", [], {"weights": 2.0}),
         (TypeError, "weights", ["complex128"], {"weights": np.ones((2, 2), complex)}),
         (TypeError, "weights", [], {"weights": "hann"}),
+        (TypeError, "weights", ["masked array"], {"weights": np.ma.ones((2, 2))}),
+        (TypeError, "weights", ["masked array"], {"weights": [np.ma.ones(2), [1, 1]]}),
         (TypeError, "dtype", ["S3"], {"dtype": "S3"}),
         (TypeError, "dtype", [], {"dtype": 7}),
         (
