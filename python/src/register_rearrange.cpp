@@ -2,7 +2,9 @@
 #include <array>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "arguments.hpp"
 #include "array_moves.hpp"
@@ -452,6 +454,25 @@ py::array cast_number(py::handle src, const py::array& input, const py::dtype& d
   return result;
 }
 
+/// ValueError for a value that NumPy does not cast, such as text beyond ASCII. All values are cast into one element.
+void check_values(const py::array& input, const py::dtype& dtype) {
+  if (std::string_view("biufc").find(dtype.kind()) != std::string_view::npos) return;  // each number is cast
+  const auto numpy = py::module_::import("numpy");
+  const py::array element = numpy.attr("empty")(py::tuple(), dtype);
+  const std::vector<py::ssize_t> shape(input.shape(), input.shape() + input.ndim());
+  const std::vector<py::ssize_t> strides(shape.size(), 0);
+  try {
+    numpy.attr("copyto")(py::array(dtype, shape, strides, element.data(), element), input,
+                         py::arg("casting") = "safe");
+  } catch (py::error_already_set& why) {
+    if (!why.matches(PyExc_ValueError)) throw;
+    const std::string message =
+        "src must have values that cast to " + text(dtype) + " (" + first_line(why) + ")";
+    py::raise_from(why, PyExc_ValueError, message.c_str());
+    throw py::error_already_set();
+  }
+}
+
 /// Where the elements go by broadcasting; ValueError where `from` does not broadcast to `to`.
 array_moves broadcast(const py::array& from, const py::array& to) {
   const array_shape source(from);
@@ -504,6 +525,7 @@ py::object copyto(py::handle dst, py::handle src, py::handle threads) {
     moves.check_output(output, "dst");
     const auto numpy = py::module_::import("numpy");
     const auto plain = numpy.attr("asarray");
+    check_values(plain(input), to);
     numpy.attr("copyto")(plain(output), plain(input), py::arg("casting") = "safe");
   }
   return py::none();

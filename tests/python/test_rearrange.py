@@ -480,6 +480,19 @@ def test_copyto_refuses_what_does_not_fit() -> None:
     refuses(partial(copyto, overlapping, x), ValueError, "dst", (6, 3), untouched=[pairs])
 
 
+@pytest.mark.parametrize(
+    ("x", "target"),
+    [
+        (np.array([b"a", b"\xff", b"c"]), "U2"),
+        (np.array([(1, b"a"), (2, b"\xff")], "i4, S1"), "i8, U1"),
+    ],
+    ids=["text", "structured"],
+)
+def test_copyto_writes_nothing_before_text_that_is_not_ascii(x: Array, target: str) -> None:
+    out = np.zeros((2, *x.shape), target)
+    refuses(lambda: reblock.copyto(out, x), ValueError, "src", "0xff", untouched=[out])
+
+
 def test_copyto_takes_numbers() -> None:
     out = np.zeros((2, 3), np.float32)
     reblock.copyto(out, 0.5)
