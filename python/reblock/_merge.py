@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from reblock._core import fold, rearrange
+from reblock._core import check_output, fold, rearrange
 
 _Array = NDArray[Any]
 _LETTERS = "HWDUVX"  # of the spatial axes of a fold
@@ -57,7 +57,8 @@ class Merger:
     def __init__(
         self,
         plan: Plan,
-        first: _Array,
+        channels: int,
+        terms: np.dtype[Any],
         weights: Any,
         *,
         reduction: Literal["sum", "mean", "max", "min"],
@@ -65,7 +66,6 @@ class Merger:
         out: _Array | None,
     ) -> None:
         self._plan, self._weights, self._reduction = plan, weights, reduction
-        channels = first.shape[1 + plan.layout.index("C")] if "C" in plan.layout else 1
         sizes = [plan.shape[axis] for axis in plan.spatial]
         self._sizes = sizes
         shape = plan.shape
@@ -74,7 +74,7 @@ class Merger:
                 channels if letter == "C" else n
                 for letter, n in zip(plan.layout, shape, strict=True)
             )
-        result = _check_dtypes(first.dtype, dtype, reduction)
+        result = _check_dtypes(terms, dtype, reduction)
         if out is None:
             out = np.zeros(shape, result)
         elif not isinstance(out, np.ndarray):
@@ -83,21 +83,20 @@ class Merger:
             raise ValueError(
                 f"out must have shape {shape} and dtype {result}, got {out.shape} and {out.dtype}"
             )
-        elif not out.flags.writeable:
-            raise ValueError("out must be writeable, got a read-only array")
-        elif any(n > 1 and step == 0 for n, step in zip(shape, out.strides, strict=True)):
-            raise ValueError(f"out must not overlap itself, got strides {out.strides}")
+        else:
+            check_output(out, "out")
         self.out = out
         # The spatial axes first, then the channels.
         self._to_rows = [*plan.spatial]
         if "C" in plan.layout:
             self._to_rows.append(plan.layout.index("C"))
         self._done = 0  # rows of the image
-        self._first_dtype = first.dtype
+        self._first_dtype = terms
         self._compares = reduction in ("max", "min")
-        wide = np.result_type(first.dtype.newbyteorder("="), result.newbyteorder("="), np.float64)
+        # Each dtype is joined with float64 first: NumPy joins bfloat16 with no integers.
+        wide = np.result_type(*(np.result_type(each, np.float64) for each in (terms, result)))
         if self._compares:
-            wide = first.dtype.newbyteorder("=")
+            wide = terms.newbyteorder("=")
         self._wide = wide
         self._begin = _least(wide, reduction) if self._compares else wide.type(0)
         self._channels = channels
@@ -192,7 +191,8 @@ class Merger:
         plan = self._plan
         part = row[tuple(group for group, _ in groups)]
         counts = [1, *part.shape[: len(groups)]]
-        columns = np.ascontiguousarray(part).reshape(math.prod(counts), -1)
+        native = part.dtype.newbyteorder("=")
+        columns = np.ascontiguousarray(part, native).reshape(math.prod(counts), -1)
         if self._compares:
             columns = columns.astype(self._sums.dtype, copy=False)
         where: list[slice] = [slice(None)]
@@ -297,7 +297,7 @@ def _check_dtypes(patches: np.dtype[Any], dtype: DTypeLike | None, reduction: st
     """Return the dtype of the result."""
     try:
         result = patches if dtype is None else np.dtype(dtype)
-    except TypeError:
+    except (TypeError, ValueError):
         raise TypeError(f"dtype must be a NumPy dtype, got {dtype!r}") from None
     for name, given in ("patches", patches), ("dtype", result):
         try:

@@ -264,15 +264,18 @@ class Patches:
             raise ValueError(f'reduction must be "sum", "mean", "max" or "min", got {reduction!r}')
         parts = self._parts_of(patches)
         rows = self._rows_of(parts)
-        first = next(rows)
+        first, terms = next(rows)
         factors = self._weights(weights, reduction)
-        merger = Merger(self._plan, first, factors, reduction=reduction, dtype=dtype, out=out)
+        channels = first.shape[1 + self.layout.index("C")] if "C" in self.layout else 1
+        merger = Merger(
+            self._plan, channels, terms, factors, reduction=reduction, dtype=dtype, out=out
+        )
         if isinstance(parts, np.ndarray) and merger.may_fold(parts):
             return merger.fold_all(parts)
         if isinstance(parts, list):
             for part in parts:
                 merger.check(part.dtype)
-        for place, row in enumerate(itertools.chain([first], rows)):
+        for place, row in enumerate(itertools.chain([first], (row for row, _ in rows))):
             merger.add(place, row)
         return merger.finish()
 
@@ -303,6 +306,7 @@ class Patches:
         """Return arrays of one or several patches. All that are in memory have been checked."""
         rank = len(self.patch_shape)
         if isinstance(patches, np.ndarray):
+            patches = read_array(patches, "patches")
             if patches.ndim == rank + len(self.grid) != rank + 1:
                 if patches.shape[: len(self.grid)] != self.grid:
                     raise ValueError(
@@ -317,9 +321,9 @@ class Patches:
             else:
                 parts = list(patches)
         elif isinstance(patches, (list, tuple)):
-            parts = [np.asarray(part) for part in patches]
+            parts = [read_array(part, "patches") for part in patches]
         elif isinstance(patches, Iterable):
-            return map(np.asarray, patches)
+            return (read_array(part, "patches") for part in patches)
         else:
             raise TypeError(
                 f"patches must be an array or an iterable of arrays, got {type(patches).__name__}"
@@ -349,17 +353,18 @@ class Patches:
         if count != len(self):
             raise ValueError(f"patches must be {len(self)}, got {count}")
 
-    def _rows_of(self, parts: Iterable[_Array]) -> Iterator[_Array]:
-        """Yield the patches of one index on the first spatial axis at a time."""
+    def _rows_of(self, parts: Iterable[_Array]) -> Iterator[tuple[_Array, np.dtype[Any]]]:
+        """Yield the patches of one index on the first axis, and the dtype of the first one."""
         in_row = math.prod(self.grid[1:])
         if isinstance(parts, np.ndarray):  # all have been checked, and none needs to be copied
-            yield from parts.reshape(self.grid[0], in_row, *parts.shape[1:])
+            for row in parts.reshape(self.grid[0], in_row, *parts.shape[1:]):
+                yield row, parts.dtype
             return
         held: list[_Array] = []
         for patch in self._patches_in(parts):
             held.append(patch)
             if len(held) == in_row:
-                yield np.stack(held)
+                yield np.stack(held), held[0].dtype
                 held.clear()
 
 

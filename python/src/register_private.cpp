@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What the Python part of the package shares with the functions of the module: how arrays, scale and bias are read, and
-// hints.
+// What the Python part of the package shares with the functions of the module: how arrays, scale and bias are read,
+// how outputs are checked, and hints.
 
 #include <string>
 
@@ -18,6 +18,13 @@ namespace {
 
 py::object read_array(py::handle x, py::handle name) {
   return to_input(x, py::cast<std::string>(name).c_str());
+}
+
+py::object check_output(py::handle x, py::handle name) {
+  const std::string called = py::cast<std::string>(name);
+  const py::array output = to_writeable(x, called.c_str());
+  check_overlap(output, placement_of(output), called.c_str());
+  return py::none();
 }
 
 py::object give_hint(py::handle keyword, py::handle parameters) {
@@ -47,6 +54,10 @@ py::object read_factors(py::handle scale, py::handle bias, py::handle channels) 
 void register_private(py::module_& m) {
   function<&read_array>::define(m, "read_array", "View an array without copying, as every function does.", 2,
                                 {{"x"}, {"name"}});
+  function<&check_output>::define(
+      m, "check_output",
+      "Raise an error for an array of up to 8 axes that cannot be written or overlaps itself.", 2,
+      {{"x"}, {"name"}});
   function<&read_factors>::define(
       m, "read_factors", "Read scale and bias, of so many channels or, for None, of the axes of a pattern.",
       3, {{"scale"}, {"bias"}, {"channels"}});

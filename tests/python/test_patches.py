@@ -370,6 +370,47 @@ def test_a_last_patch_of_another_dtype_writes_nothing(reduction: Any, last: Any,
     refuses(merge, TypeError, "patches", told, untouched=[out])
 
 
+@pytest.mark.parametrize(
+    ("argument", "change", "options"),
+    [
+        ("patches", lambda good: np.ma.masked_array(np.stack(good)), {}),
+        ("patches", lambda good: [*good[:-1], np.ma.masked_array(good[-1])], {}),
+        ("patches", lambda good: (np.ma.masked_array(patch) for patch in good), {}),
+        ("out", list, {"out": np.ma.masked_array(np.full(IMAGE.shape, 7, np.float32))}),
+    ],
+)
+def test_masked_arrays_are_not_merged(argument: str, change: Any, options: dict[str, Any]) -> None:
+    p = reblock.Patches(IMAGE.astype(np.float32), 8)
+    out = {"out": np.full(IMAGE.shape, 7, np.float32), **options}["out"]
+    merge = partial(p.merge, change([*p]), out=out)
+    refuses(merge, TypeError, argument, "masked array", untouched=[out])
+
+
+@pytest.mark.parametrize("reduction", ["mean", "sum", "max", "min"])
+@pytest.mark.parametrize("strides", [8, 4])
+def test_the_byte_order_of_patches_is_that_of_the_image(reduction: Any, strides: int) -> None:
+    p = reblock.Patches(IMAGE.astype("i2"), 8, strides=strides, edges="shift")
+    expected = p.merge(p, reduction=reduction).astype(">i2")
+    patches = np.stack([*p]).astype(">i2")
+    for form in patches, np.asfortranarray(patches), [*patches], iter(patches):
+        assert_same_bytes(p.merge(form, reduction=reduction), expected)
+
+
+def test_the_first_of_several_dtypes_is_that_of_the_image() -> None:
+    p = reblock.Patches(IMAGE, 8)
+    patches = [*p]
+    patches[1:] = [patch.astype(np.float32) for patch in patches[1:]]
+    assert_same_bytes(p.merge(patches), p.merge(p))
+
+
+@pytest.mark.parametrize("reduction", ["mean", "sum", "max", "min"])
+@pytest.mark.parametrize(("source", "target"), [(np.int16, BFLOAT16), (BFLOAT16, np.int16)])
+def test_integers_and_bfloat16_become_each_other(reduction: Any, source: Any, target: Any) -> None:
+    p = reblock.Patches(IMAGE.astype(source), 8)
+    expected = p.merge(p, reduction=reduction, dtype=np.float64).astype(target)
+    assert_same_bytes(p.merge(p, reduction=reduction, dtype=target), expected)
+
+
 @pytest.mark.parametrize("edges", ["drop", "pad", "shift"])
 @pytest.mark.parametrize("strides", [8, (20, 16), 20])
 @pytest.mark.parametrize("reduction", ["mean", "sum", "max", "min"])
@@ -411,9 +452,11 @@ def test_the_result_may_take_the_place_of_the_image() -> None:
 
 def test_an_array_that_overlaps_itself_is_refused() -> None:
     p = reblock.Patches(IMAGE, 8)
-    out = np.broadcast_to(np.zeros_like(IMAGE[:1]), IMAGE.shape)
-    out.flags.writeable = True
-    refuses(lambda: p.merge(p, out=out), ValueError, "out", "overlap")
+    memory = np.full(IMAGE.size, 7, np.float32)
+    for strides in (0, 12, 4), (356, 12, 4):
+        out = np.lib.stride_tricks.as_strided(memory, IMAGE.shape, strides)
+        merge = partial(p.merge, p, dtype=np.float32, out=out)
+        refuses(merge, ValueError, "out", "overlap", untouched=[memory])
 
 
 def test_wrong_patches_of_an_iterator_are_refused_when_they_come() -> None:
