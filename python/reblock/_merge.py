@@ -142,7 +142,7 @@ class Merger:
             layout="LC",
             out_layout="C" + letters if is_first else letters + "C",
             order="CRD" if is_first else "DCR",
-            out=self.out if "C" in plan.layout else self.out[..., None],
+            out=self.out if "C" in plan.layout else np.asarray(self.out)[..., None],
         )
         return self.out
 
@@ -240,7 +240,7 @@ class Merger:
 
     def _image(self) -> _Array:
         """Return the result with the axes of the sums."""
-        image = self.out.transpose(self._to_rows)
+        image = np.asarray(self.out).transpose(self._to_rows)
         return image if "C" in self._plan.layout else image[..., None]
 
     def _write(self, count: int) -> None:

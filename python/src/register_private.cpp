@@ -17,7 +17,8 @@ namespace reblock::python {
 namespace {
 
 py::object read_array(py::handle x, py::handle name) {
-  return to_input(x, py::cast<std::string>(name).c_str());
+  // Subclasses may have functions and shapes of their own, which are not asked.
+  return py::module_::import("numpy").attr("asarray")(to_input(x, py::cast<std::string>(name).c_str()));
 }
 
 py::object check_output(py::handle x, py::handle name) {

@@ -386,6 +386,26 @@ def test_masked_arrays_are_not_merged(argument: str, change: Any, options: dict[
     refuses(merge, TypeError, argument, "masked array", untouched=[out])
 
 
+class Other(np.ndarray):
+    """An array that has no function of NumPy."""
+
+    def __array_function__(self, *_: object, **__: object) -> None:
+        raise AssertionError
+
+
+@pytest.mark.parametrize("kind", [np.matrix, Other])
+@pytest.mark.parametrize("strides", [8, (8, 5)])
+def test_subclasses_are_arrays_as_others(kind: Any, strides: Any) -> None:
+    image = photo((20, 30)).view(kind)
+    p = reblock.Patches(image, 8, strides=strides, layout="HW")
+    patches = [*p]
+    assert {type(patch) for patch in patches} == {np.ndarray}
+    assert_same_bytes(p.merge(np.stack(patches).view(np.ndarray)), np.asarray(image))
+    out = np.zeros_like(np.asarray(image)).view(kind)
+    assert p.merge((patch.view(kind) for patch in patches), out=out) is out
+    assert np.asarray(out).tolist() == np.asarray(image).tolist()
+
+
 @pytest.mark.parametrize("reduction", ["mean", "sum", "max", "min"])
 @pytest.mark.parametrize("strides", [8, 4])
 def test_the_byte_order_of_patches_is_that_of_the_image(reduction: Any, strides: int) -> None:
