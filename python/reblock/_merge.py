@@ -120,7 +120,6 @@ class Merger:
             and patches.flags.c_contiguous
             and plan.layout.find("C") in (-1, 0, len(plan.layout) - 1)
             and all(len(self._groups(axis)) == 1 for axis in range(len(plan.grid)))
-            and not np.may_share_memory(patches, self.out)
         )
 
     def fold_all(self, patches: _Array) -> _Array:

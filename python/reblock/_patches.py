@@ -243,9 +243,10 @@ class Patches:
             nearest, ties to even. Values beyond its range become the nearest value, and NaN becomes
             0.
         out : ndarray, optional
-            The array for the result, of exactly its shape and dtype, such as a ``np.memmap``. It
-            may be the first image if an iterator yields its patches, unless they are padded by
-            "wrap": then the last ones have rows that are already finished.
+            The array for the result, of exactly its shape and dtype, such as a ``np.memmap``. An
+            array or a list of patches that shares memory with it is copied first. It may be the
+            first image if an iterator yields its patches, unless they are padded by "wrap": then
+            the last ones have rows that are already finished.
 
         Returns
         -------
@@ -262,7 +263,7 @@ class Patches:
         """
         if reduction not in ("sum", "mean", "max", "min"):
             raise ValueError(f'reduction must be "sum", "mean", "max" or "min", got {reduction!r}')
-        parts = self._parts_of(patches)
+        parts = self._parts_of(patches, out)
         rows = self._rows_of(parts)
         first, terms = next(rows)
         factors = self._weights(weights, reduction)
@@ -302,11 +303,19 @@ class Patches:
             return [profile(weights, size) for size in self.window_sizes]
         return weights
 
-    def _parts_of(self, patches: ArrayLike | Iterable[ArrayLike]) -> Iterable[_Array]:
+    def _parts_of(
+        self, patches: ArrayLike | Iterable[ArrayLike], out: _Array | None
+    ) -> Iterable[_Array]:
         """Return arrays of one or several patches. All that are in memory have been checked."""
+
+        def read(part: ArrayLike) -> _Array:
+            array = read_array(part, "patches")
+            shared = isinstance(out, np.ndarray) and np.may_share_memory(array, out)
+            return array.copy() if shared else array
+
         rank = len(self.patch_shape)
         if isinstance(patches, np.ndarray):
-            patches = read_array(patches, "patches")
+            patches = read(patches)
             if patches.ndim == rank + len(self.grid) != rank + 1:
                 if patches.shape[: len(self.grid)] != self.grid:
                     raise ValueError(
@@ -321,7 +330,7 @@ class Patches:
             else:
                 parts = list(patches)
         elif isinstance(patches, (list, tuple)):
-            parts = [read_array(part, "patches") for part in patches]
+            parts = [read(part) for part in patches]
         elif isinstance(patches, Iterable):
             return (read_array(part, "patches") for part in patches)
         else:

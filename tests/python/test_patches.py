@@ -470,6 +470,21 @@ def test_the_result_may_take_the_place_of_the_image() -> None:
     assert np.array_equal(p._image, 255 - image)
 
 
+@pytest.mark.parametrize("form", [lambda patches: patches, list, lambda patches: patches[:, None]])
+@pytest.mark.parametrize("edges", ["drop", "shift"])
+def test_patches_may_share_memory_with_the_result(form: Any, edges: Any) -> None:
+    p = reblock.Patches(photo((22, 8, 3), np.float32), 8, strides=4, edges=edges)
+    patches = np.stack([*p])
+    expected = p.merge(patches, weights="hann")
+    size = patches.size + p._image.size
+    for start in range(0, size, 97):
+        memory = np.zeros(size + p._image.size, np.float32)
+        shared = memory[p._image.size // 2 :][: patches.size].reshape(patches.shape)
+        shared[...] = patches
+        out = memory[start:][: p._image.size].reshape(p._image.shape)
+        assert_same_bytes(p.merge(form(shared), weights="hann", out=out), expected)
+
+
 def test_an_array_that_overlaps_itself_is_refused() -> None:
     p = reblock.Patches(IMAGE, 8)
     memory = np.full(IMAGE.size, 7, np.float32)
