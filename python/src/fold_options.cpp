@@ -38,7 +38,7 @@ py::dtype to_numpy_dtype(py::handle value) {
   }
 }
 
-/// Any numbers as an array of float64. TypeError for what cannot be one.
+/// Any numbers as an array of float64, which may be the array itself. TypeError for what cannot be one.
 py::array to_float64(py::handle value) {
   const py::array given = to_input(value, "weights");
   if (py::array_t<double, py::array::c_style>::check_(given)) return given;
@@ -73,10 +73,14 @@ bool has_lists(py::handle value) {
 
 }  // namespace
 
-weight_arguments::weight_arguments(py::handle weights) {
+weight_arguments::weight_arguments(py::handle weights, py::handle out) {
   constexpr const char* expected = "None, an array, or a sequence with one for each axis";
+  const auto read = [&](py::handle value) -> const py::array& {
+    const py::array numbers = to_float64(value);
+    return arrays_.emplace_back(out.is_none() ? numbers : py::array(numbers.attr("copy")()));
+  };
   if (!has_lists(weights)) {
-    const py::array all = arrays_.emplace_back(to_float64(weights));
+    const py::array& all = read(weights);
     if (all.ndim() == 0) raise_type_error("weights", expected, weights);
     const axis_values extents = extents_of(all);
     values_ = tensor_view<const double>(static_cast<const double*>(all.data()), extents);
@@ -86,7 +90,7 @@ weight_arguments::weight_arguments(py::handle weights) {
     throw py::value_error(std::string("weights must be ") + expected + ", got " + describe(weights));
   }
   for (const py::handle item : py::reinterpret_borrow<py::sequence>(weights)) {
-    const py::array& axis = arrays_.emplace_back(to_float64(item));
+    const py::array& axis = read(item);
     if (axis.ndim() != 1) {
       error why;
       why << "weights must have one axis in each array of a sequence, got shape " << extents_of(axis);

@@ -18,7 +18,8 @@ namespace py = pybind11;
 /// The weights of a call of fold, and the arrays that hold them. They have at least one axis.
 class weight_arguments {
  public:
-  explicit weight_arguments(py::handle weights);
+  /// Reads the argument. An `out` of the call may share memory with arrays of weights, which are copied then.
+  weight_arguments(py::handle weights, py::handle out);
 
   const window_weights& values() const noexcept { return values_; }
 

@@ -546,7 +546,7 @@ py::object fold_array(py::handle columns, py::handle output_sizes, py::handle wi
       return describe(fold_arguments(input.dtype(), accumulate, reduction, nullptr, dtype));
     });
   }
-  const weight_arguments all(weights);
+  const weight_arguments all(weights, out);
   const given_weights given{place_of_weights, all.values()};
   return run_planned(
       planned_function::fold, input, arguments, nullptr,

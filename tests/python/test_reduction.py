@@ -583,6 +583,23 @@ def test_the_weights_of_numpy_are_any_real_numbers(dtype: Any) -> None:
     assert_same_bytes(reblock.fold(columns, 9, 3, weights=np.array([1, 2, 0.5], dtype)), expected)
 
 
+@pytest.mark.parametrize("reduction", ["sum", "mean"])
+@pytest.mark.parametrize("size", [2, 20])
+def test_weights_may_share_memory_with_the_result(reduction: Any, size: int) -> None:
+    numbers = np.random.default_rng(1)
+    columns = numbers.random((1, size * size, 81))
+    image = size + 8
+    for start in (0, image, image * image // 2):
+        memory = numbers.random(image * image + size * size)
+        out = memory[: image * image].reshape(1, 1, image, image)
+        values = memory[start:][: size * size].reshape(size, size)
+        for weights in (values, [values[0], values[1]]):
+            fold = partial(reblock.fold, columns, image, (size, size), reduction=reduction)
+            before, expected = memory.copy(), fold(weights=weights)
+            assert_same_bytes(fold(weights=weights, out=out), expected)
+            memory[...] = before
+
+
 def test_large_windows_of_few_patches() -> None:
     """Windows too large for any buffer."""
     _, call = window_calls(1, 2, (300, 310), (200, 130), strides=(100, 90))
