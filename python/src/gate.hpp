@@ -9,8 +9,10 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <thread>
 
 #include <reblock/reblock.hpp>
 
@@ -90,13 +92,33 @@ detail::element_type element_type_of(const py::dtype& dtype);
 /// Has the system provide the pages of a new array before it is filled, which takes less than half the time.
 void provide_pages(void* begin, py::ssize_t size) noexcept;
 
+/// Other threads may run Python while this lives.
+class released_gil {
+ public:
+  released_gil() : state_(PyEval_SaveThread()) {}
+  released_gil(const released_gil&) = delete;
+  released_gil& operator=(const released_gil&) = delete;
+
+  ~released_gil() {
+    try {
+      PyEval_RestoreThread(state_);
+    } catch (...) {
+      // Before 3.14, Python unwinds daemon threads when it exits. No frame of C++ can take part, so this one stays.
+      for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
+    }
+  }
+
+ private:
+  PyThreadState* state_;
+};
+
 /// Calls `run` with an executor for so many bytes, without the GIL where they take longer than it takes to
 /// give the GIL back.
 template <class Run>
 void move_bytes(py::ssize_t bytes, std::size_t threads, Run&& run) {
   constexpr py::ssize_t worth_releasing = 16 * 1024;
   if (bytes < worth_releasing) return run(pool_executor(1));
-  const py::gil_scoped_release release;
+  const released_gil release;
   run(pool_executor(bytes < worth_waking ? 1 : threads));
 }
 

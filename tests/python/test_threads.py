@@ -261,3 +261,22 @@ print("done")
 """
     done = run(code)
     assert (done.returncode, done.stdout, done.stderr) == (0, "done\n", "")
+
+
+def test_python_exits_while_daemon_threads_run() -> None:
+    """Python ends them where they ask for the GIL, which aborted the process."""
+    code = """
+import threading, time, numpy as np, reblock
+
+def work():
+    image = np.ones((1, 64, 256, 256), np.float32)
+    while True:
+        reblock.space_to_depth(image, 2)
+
+for _ in range(4):
+    threading.Thread(target=work, daemon=True).start()
+time.sleep(0.3)
+print("done")
+"""
+    done = run(code)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "done\n", "")
