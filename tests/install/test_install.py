@@ -206,6 +206,33 @@ def test_no_macro_is_left(form: str, flags: str, tmp_path: Path) -> None:
     assert set(re.findall(r"#define (REBLOCK\w*)", macros)) <= {"REBLOCK_COMPILED"}
 
 
+@pytest.mark.parametrize("header", ["reblock", "implementation", "single header"])
+def test_macros_of_other_headers_are_allowed(header: str, tmp_path: Path) -> None:
+    """They are those of windows.h, complex.h and AssertMacros.h. The program keeps them."""
+    flags = [f"-I{INCLUDE}"]
+    if header == "single header":
+        header = "single"
+        (tmp_path / "reblock").mkdir()
+        run(sys.executable, ROOT / "tools" / "amalgamate.py", tmp_path / "reblock" / "single.hpp")
+        flags = [f"-I{tmp_path}"]
+    elif header == "implementation":
+        flags.append("-DREBLOCK_COMPILED")
+    lines = (
+        "#define max(a, b) ((a) > (b) ? (a) : (b))",
+        "#define min(a, b) ((a) < (b) ? (a) : (b))",
+        "#define check(x) (x)",
+        "#define near",
+        "#define far",
+        "#define small char",
+        "#define I 4",
+        f"#include <reblock/{header}.hpp>",
+        "static_assert(max(1, 2) + min(1, 2) + check(1) + I + sizeof(small near far) == 9);",
+    )
+    source = tmp_path / "source.cpp"
+    source.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    run(CXX, "-std=c++20", "-Wall", "-Wextra", "-Werror", *flags, "-fsyntax-only", source)
+
+
 @pytest.mark.parametrize(
     ("way", "target"),
     [("add_subdirectory", "reblock"), ("FetchContent", "compiled")],

@@ -8,6 +8,10 @@
 #error "reblock/implementation.hpp is for programs that define REBLOCK_COMPILED: see docs/install.md"
 #endif
 
+// This header is the first: it takes away the macros of other headers.
+#include <reblock/detail/configuration.hpp>
+
+// These headers are the library.
 #include <reblock/detail/all_impl.hpp>
 #include <reblock/detail/sums/find_functions_impl.hpp>
 #include <reblock/reblock.hpp>

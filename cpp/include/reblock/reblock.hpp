@@ -24,6 +24,10 @@
 // Stack. A call takes up to 108 KiB of stack. Threads with 128 KiB, the default of musl, can call everything.
 #pragma once
 
+// This header is the first: it takes away the macros of other headers.
+#include <reblock/detail/configuration.hpp>
+
+// These headers are the library.
 #include <reblock/axis_values.hpp>
 #include <reblock/conversion.hpp>
 #include <reblock/copy.hpp>

@@ -11,6 +11,22 @@
 // the version in its name, because both sides may be compiled with different options.
 #if !defined(REBLOCK_NAMESPACE)
 
+// windows.h, complex.h and AssertMacros.h define these names as macros. configuration_end.hpp gives the macros back.
+#pragma push_macro("I")
+#pragma push_macro("check")
+#pragma push_macro("far")
+#pragma push_macro("max")
+#pragma push_macro("min")
+#pragma push_macro("near")
+#pragma push_macro("small")
+#undef I
+#undef check
+#undef far
+#undef max
+#undef min
+#undef near
+#undef small
+
 /// The name has the same version as version.hpp.
 #define REBLOCK_VERSION_NAME v0_1_0
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// This header undefines the macros of configuration.hpp. Both headers may be included again.
+// This header undoes what configuration.hpp does. Both headers may be included again.
+#if defined(REBLOCK_NAMESPACE)
+
 #undef REBLOCK_VERSION_NAME
 #undef REBLOCK_FORM
 #undef REBLOCK_ERRORS
@@ -17,3 +19,13 @@
 #undef REBLOCK_ENGINE_NAMESPACE
 #undef REBLOCK_ENGINE_FUNCTION
 #undef REBLOCK_ENGINE_DEFINITION
+
+#pragma pop_macro("I")
+#pragma pop_macro("check")
+#pragma pop_macro("far")
+#pragma pop_macro("max")
+#pragma pop_macro("min")
+#pragma pop_macro("near")
+#pragma pop_macro("small")
+
+#endif
