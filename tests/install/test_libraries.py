@@ -102,6 +102,44 @@ def twins(tmp_path_factory: pytest.TempPathFactory, libraries: list[Library]) ->
     return [libraries[0], build_library(where, "this_version_too", INCLUDE, own)]
 
 
+def name_of_namespace(where: Path, *flags: str) -> str:
+    """Return the name of the namespace that holds everything."""
+    source = where / "namespace.cpp"
+    lines = "#include <reblock/detail/configuration.hpp>\nREBLOCK_NAMESPACE\n"
+    source.write_text(lines, encoding="utf-8")
+    return run(COMPILER, "-std=c++20", *flags, f"-I{INCLUDE}", "-E", "-P", source).split()[-1]
+
+
+# What compilers use on their own where they may, so files with and without it must share nothing.
+@pytest.mark.parametrize(
+    "instructions",
+    [
+        *("__APX_F__", "__AVX512FP16__", "__AVX512VBMI__", "__AVX2__", "__FMA4__", "__FMA__"),
+        *("__GFNI__", "__BMI2__", "__LZCNT__", "__MOVBE__", "__F16C__"),
+        *("__ARM_FEATURE_SVE", "__ARM_FEATURE_RCPC", "__ARM_FEATURE_DOTPROD"),
+        "__ARM_FEATURE_ATOMICS",
+    ],
+)
+def test_instructions_change_the_namespace(instructions: str, tmp_path: Path) -> None:
+    names = {name_of_namespace(tmp_path, option + instructions) for option in ("-D", "-U")}
+    assert len(names) == 2
+
+
+@pytest.mark.parametrize(
+    "flag",
+    ["-ffast-math", "-ffinite-math-only", "-fno-exceptions", "-DNDEBUG", "-DREBLOCK_COMPILED"],
+)
+def test_an_option_changes_the_namespace(flag: str, tmp_path: Path) -> None:
+    assert name_of_namespace(tmp_path, flag) != name_of_namespace(tmp_path)
+
+
+@pytest.mark.skipif(not IS_X86_64, reason="these are names of processors with x86-64")
+def test_processors_with_other_instructions_share_no_namespace(tmp_path: Path) -> None:
+    processors = ("x86-64-v3", "bdver4", "alderlake", "icelake-server", "sapphirerapids")
+    names = {name_of_namespace(tmp_path, f"-march={processor}") for processor in processors}
+    assert len(names) == len(processors)
+
+
 def has_avx2() -> bool:
     """Whether this processor runs what is compiled with the flags of the other version."""
     return not IS_X86_64 or "avx2" in Path("/proc/cpuinfo").read_text(encoding="utf-8")

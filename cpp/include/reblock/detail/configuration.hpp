@@ -49,15 +49,23 @@
 #define REBLOCK_ASSERTIONS _assertions
 #endif
 
-// This option says whether sums follow IEEE 754.
+// These options say whether sums follow IEEE 754.
 #if defined(__FAST_MATH__)
 #define REBLOCK_ARITHMETIC _fast_math
+#elif defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__)
+#define REBLOCK_ARITHMETIC _unsafe_math
+#elif defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__
+#define REBLOCK_ARITHMETIC _finite_math
 #else
 #define REBLOCK_ARITHMETIC
 #endif
 
 // Compilers may use these instructions everywhere: the widest set of registers, then the separate options.
-#if defined(__AVX512VBMI__)
+#if defined(__APX_F__)
+#define REBLOCK_REGISTERS _apx
+#elif defined(__AVX512FP16__)
+#define REBLOCK_REGISTERS _avx512fp16
+#elif defined(__AVX512VBMI__)
 #define REBLOCK_REGISTERS _avx512vbmi
 #elif defined(__AVX512BW__)
 #define REBLOCK_REGISTERS _avx512bw
@@ -83,6 +91,12 @@
 #define REBLOCK_REGISTERS _sve2
 #elif defined(__ARM_FEATURE_SVE)
 #define REBLOCK_REGISTERS _sve
+#elif defined(__ARM_FEATURE_RCPC)
+#define REBLOCK_REGISTERS _rcpc
+#elif defined(__ARM_FEATURE_DOTPROD)
+#define REBLOCK_REGISTERS _dotprod
+#elif defined(__ARM_FEATURE_ATOMICS)
+#define REBLOCK_REGISTERS _atomics
 #elif defined(__arm__) && defined(__ARM_NEON)
 #define REBLOCK_REGISTERS _neon
 #elif defined(__VEC__) || defined(__VSX__)
@@ -91,13 +105,17 @@
 #define REBLOCK_REGISTERS
 #endif
 
-#if defined(__FMA__)
+#if defined(__FMA4__)
+#define REBLOCK_FUSED _fma4
+#elif defined(__FMA__)
 #define REBLOCK_FUSED _fma
 #else
 #define REBLOCK_FUSED
 #endif
 
-#if defined(__BMI2__)
+#if defined(__GFNI__)
+#define REBLOCK_BITS _gfni
+#elif defined(__BMI2__)
 #define REBLOCK_BITS _bmi2
 #elif defined(__BMI__)
 #define REBLOCK_BITS _bmi
