@@ -197,6 +197,12 @@ TEST_CASE("options that do not fit are refused, and nothing is written") {
     check_refused(refused({.weights = tensor_view<const double>(square, {2, 2})}),
                   {"weights", message.c_str()});
   }
+  const double ones[] = {1, 1, 1, 1};
+  const auto least = std::numeric_limits<std::int64_t>::min();
+  check_refused(refused({.weights = tensor_view<const double>(ones, {2, 2}, {1})}),
+                {"weights", "one stride for each of the 2 axes", "got strides (1,)"});
+  check_refused(refused({.weights = tensor_view<const double>(ones, {2, 2}, {least, 1})}),
+                {"weights", "more than can be addressed"});
   const std::vector<double> too_large{1e300, 1e300};
   check_refused(refused({.weights = {huge, huge}}), {"weights", "2^1023", "sum"});
   check_refused(refused({.reduction = mean, .weights = {two, huge}}), {"weights", "2^800", "mean"});

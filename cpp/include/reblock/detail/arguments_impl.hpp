@@ -24,7 +24,7 @@ inline placement placement_of(const untyped_view& view) noexcept {
 /// Checks that there is one stride per axis, and that offsets can be computed without overflow.
 inline status check_strides(const untyped_view& view, const char* name) {
   if (view.strides.given() != view.extents.size()) {
-    return error() << name << " must have one stride for each of its " << view.extents.size()
+    return error() << name << " must have one stride for each of the " << view.extents.size()
                    << " axes, got strides " << view.strides;
   }
   checked_size span = 1;

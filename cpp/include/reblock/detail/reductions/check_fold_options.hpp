@@ -7,11 +7,14 @@
 #include <limits>
 
 #include <reblock/axis_values.hpp>
+#include <reblock/detail/arguments.hpp>
+#include <reblock/detail/arguments_impl.hpp>
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/element_type.hpp>
 #include <reblock/detail/reductions/reduction.hpp>
 #include <reblock/fold_options.hpp>
 #include <reblock/result.hpp>
+#include <reblock/tensor.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
@@ -84,6 +87,8 @@ inline status check_fold_options(const fold_options& options, const axis_values&
     return error() << "weights must have the window's sizes " << window_sizes << ", got "
                    << weights.extents();
   }
+  const untyped_view view(tensor_view<const double>(weights.values(0), weights.extents(), weights.strides()));
+  if (const status fits = check_strides(view, "weights"); !fits) return fits;
   double sum = 1;
   const std::size_t lists = weights.has_products() ? window_sizes.size() : 1;
   for (std::size_t d = 0; d < lists; ++d) {
