@@ -21,7 +21,8 @@
 // library that is loaded later, the loader allocates them at a thread's first call with a table or boxes. Two libraries
 // that are built from these headers share nothing of this.
 //
-// Stack. A call takes up to 108 KiB of stack. Threads with 128 KiB, the default of musl, can call everything.
+// Stack. A call takes up to 104 KiB of stack. Threads with 128 KiB, the default of musl, can call everything, also where
+// the memory of threads is on their stack.
 #pragma once
 
 // This header is the first: it takes away the macros of other headers.

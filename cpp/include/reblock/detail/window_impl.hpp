@@ -45,8 +45,10 @@ REBLOCK_ENGINE_FUNCTION status run_unfold(const window_call& call) noexcept {
   return success{};
 }
 
-REBLOCK_ENGINE_FUNCTION status run_unfold(const window_call& call,
-                                          const typed_conversion& conversion) noexcept {
+/// Plans an unfold that converts in the bytes of an operation. It is not inlined, as plan_fold() is not.
+REBLOCK_ENGINE_FUNCTION [[gnu::noinline]] status plan_unfold(const window_call& call,
+                                                             const typed_conversion& conversion,
+                                                             void* room) noexcept {
   const auto& [input, columns] = call.views;
   const std::int64_t widest = std::max(input.element_size, columns.element_size);
   const auto geometry =
@@ -66,8 +68,16 @@ REBLOCK_ENGINE_FUNCTION status run_unfold(const window_call& call,
   conversion_request request = *described;
   if (value != nullptr) std::copy_n(value, columns.element_size, request.outside.begin());
   geometry->convert_padding(request, strides);
-  operation(request).run_by(input.data, call.views.destination(), call.executor);
+  engine::plan_conversion(room, &request);
   return success{};
+}
+
+REBLOCK_ENGINE_FUNCTION status run_unfold(const window_call& call,
+                                          const typed_conversion& conversion) noexcept {
+  alignas(operation) std::byte plan[sizeof(operation)];
+  const status planned = plan_unfold(call, conversion, plan);
+  if (planned) engine::run(plan, call.views.input.data, call.views.destination(), &call.executor);
+  return planned;
 }
 
 /// Plans a fold in the bytes of an operation. It is not inlined: what a plan needs is not on the stack while the plan runs.
