@@ -11,7 +11,10 @@
 // allocates, except the first reblock_operator_dispatch() with several threads, which starts them.
 //
 // Threads. Any number of threads may call anything at once, also on the same operator, as long as no thread destroys an
-// operator that others use.
+// operator that others use. Each thread keeps its last message, its last two tables and the last plans of boxes, in 20 KiB
+// of thread_local memory. If the library was loaded later, the loader allocates them when a thread first needs them.
+//
+// Stack. A call takes up to 104 KiB of stack. Threads with 128 KiB, the default of musl, can call everything.
 #pragma once
 
 #include <stddef.h>
