@@ -116,7 +116,7 @@ class operation {
     held.rethrow();
   }
 
-  static constexpr std::size_t plan_bytes = 13 * 1024;
+  static constexpr std::size_t plan_bytes = 12 * 1024;
 
  private:
   alignas(8) std::byte plan_[plan_bytes];

@@ -72,12 +72,12 @@ REBLOCK_ENGINE_FUNCTION [[gnu::noinline]] status plan_unfold(const window_call& 
   return success{};
 }
 
-REBLOCK_ENGINE_FUNCTION status run_unfold(const window_call& call,
-                                          const typed_conversion& conversion) noexcept {
+/// Plans and runs an unfold that converts. `done` is the only status, because this takes much of the stack.
+REBLOCK_ENGINE_FUNCTION void run_unfold(const window_call& call, const typed_conversion& conversion,
+                                        status& done) noexcept {
   alignas(operation) std::byte plan[sizeof(operation)];
-  const status planned = plan_unfold(call, conversion, plan);
-  if (planned) engine::run(plan, call.views.input.data, call.views.destination(), &call.executor);
-  return planned;
+  done = plan_unfold(call, conversion, plan);
+  if (done) engine::run(plan, call.views.input.data, call.views.destination(), &call.executor);
 }
 
 /// Plans a fold in the bytes of an operation. It is not inlined: what a plan needs is not on the stack while the plan runs.
@@ -131,8 +131,8 @@ REBLOCK_ENGINE_DEFINITION void unfold(const void* call, void* done) noexcept {
 
 REBLOCK_ENGINE_DEFINITION void unfold_converted(const void* call, const void* conversion,
                                                 void* done) noexcept {
-  *static_cast<status*>(done) = detail::run_unfold(*static_cast<const detail::window_call*>(call),
-                                                   *static_cast<const detail::typed_conversion*>(conversion));
+  detail::run_unfold(*static_cast<const detail::window_call*>(call),
+                     *static_cast<const detail::typed_conversion*>(conversion), *static_cast<status*>(done));
 }
 
 REBLOCK_ENGINE_DEFINITION void fold(const void* call, void* done) noexcept {
