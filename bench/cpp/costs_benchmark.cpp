@@ -200,10 +200,10 @@ class measurement {
     try_run(name, element_size, cost, [&](const std::byte* from, std::byte* to) { way.run(from, to); });
   }
 
-  /// Checks and times an offer, unless its cost is infinite.
+  /// Checks and times an offer, unless it cannot be done.
   template <class Run>
   void try_run(std::string_view name, std::int64_t element_size, double cost, const Run& run) {
-    if (!std::isfinite(cost)) return;
+    if (cost == never) return;
     const double seconds = check_and_time(name, run);
     best_ = std::min(best_, seconds);
     const bool is_usual = element_size <= 16 && std::has_single_bit(static_cast<std::uint64_t>(element_size));

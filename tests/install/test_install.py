@@ -22,6 +22,7 @@ from building import (
     INCLUDE,
     ROOT,
     VERSION,
+    WARNINGS,
     build_and_test,
     compile_and_run,
     install,
@@ -140,6 +141,14 @@ def test_pkg_config(prefix: Path) -> None:
 def test_headers_without_exceptions_and_type_information(standard: str, tmp_path: Path) -> None:
     without = ("-O0", "-fno-exceptions", "-fno-rtti")
     compile_and_run([SMALL], tmp_path / "small", f"-std={standard}", *without, f"-I{INCLUDE}")
+
+
+def test_headers_compile_with_fast_math(tmp_path: Path) -> None:
+    """Clang then warns of each infinity and each test for one: plans are chosen without."""
+    source = tmp_path / "source.cpp"
+    source.write_text("#include <reblock/reblock.hpp>\n", encoding="utf-8")
+    warnings = WARNINGS.split()
+    run(CXX, "-std=c++20", *warnings, "-ffast-math", f"-I{INCLUDE}", "-fsyntax-only", source)
 
 
 @pytest.mark.one_compiler

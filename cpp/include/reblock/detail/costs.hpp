@@ -9,11 +9,15 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/instruction_set.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
+
+/// The cost of what cannot be done. It is not infinity, which programs with -ffast-math must not compare.
+[[gnu::visibility("hidden")]] inline constexpr double never = std::numeric_limits<double>::max();
 
 /// Estimates assume these sizes of caches: bytes of a line, and bytes between lines that share a set of the first level. The
 /// first level has room for both sides of a move of some bytes, or for some lines of one side. Addresses of some pages are

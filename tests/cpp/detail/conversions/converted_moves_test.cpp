@@ -3,7 +3,6 @@
 // What the planner of conversions chooses: which sides have buffers, how large a box is, and how long its runs are. The
 // results of plans are checked in conversion_test.cpp.
 #include <array>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -105,7 +104,7 @@ TEST_CASE("boxes fit their buffers, and a conversion without elements needs none
     request.scale = {channel_factors.data(), one_factor};
     const converted_move move(request);
     if (move.is_empty()) continue;
-    CHECK(std::isfinite(move.cost()));
+    CHECK(move.cost() < never);
     std::int64_t elements = 1;
     for (std::size_t i = 0; i < move.rank(); ++i) {
       CHECK(move.at_once(i) >= 1);

@@ -2,7 +2,6 @@
 //
 // Layouts that are planned as a whole, for each instruction set of this processor: the cheapest way moves them.
 #include <array>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -49,7 +48,7 @@ struct taken_ways {
 /// Checks a plan, whole and in parts, and counts its way.
 template <class Plan>
 void check_plan(std::mt19937& random, const test::trial& t, const Plan& planned, taken_ways& taken) {
-  CHECK(std::isfinite(planned.cost()));
+  CHECK(planned.cost() < never);
   CHECK(test::is_moved_anywhere(t, planned));
   planned.visit([&](const auto& way) {
     taken.count(way);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Windows of a padded image are moved by way of a buffer, for each instruction set that the processor has.
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <random>
@@ -43,7 +42,7 @@ TEST_CASE("windows of an image are moved block by block, with any padding where 
     for (const instruction_set set : test::all_instruction_sets()) {
       INFO("instruction set ", std::string(name_of(set)));
       const padded_move windows({l, t.moves.element_size}, set);
-      CHECK(std::isfinite(windows.cost()));
+      CHECK(windows.cost() < never);
       ++planned;
       layout free;
       free.take(l);

@@ -3,7 +3,6 @@
 // Planes that windows shift, with every instruction set of this processor: zeros, values or repeated elements are outside of
 // the image. Sources begin and end with their elements, so that a sanitizer sees what is read beyond them.
 #include <array>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <random>
@@ -69,7 +68,7 @@ TEST_CASE("planes find a value outside, an element of any size") {
       simple.take(l);
       const std::int64_t size = simplify(simple, element_size);
       plane_move planes;
-      REQUIRE(std::isfinite(planes.plan(simple, size, set)));
+      REQUIRE(planes.plan(simple, size, set) < never);
       std::vector<std::byte> expected(bytes);
       planes.run(source.data(), expected.data());
       for (std::size_t i = 0; i < bytes; ++i) {
@@ -88,7 +87,7 @@ TEST_CASE("padding that lists of rows and columns have no room for is left to ot
     plane_move planes;
     layout l = same_windows(1, 50, 50, padding, 1, padding_mode::edge);
     simplify(l, 1);
-    return std::isfinite(planes.plan(l, 1, detect_instruction_set()));
+    return planes.plan(l, 1, detect_instruction_set()) < never;
   };
   CHECK(is_planned(32));
   CHECK_FALSE(is_planned(33));
@@ -143,7 +142,7 @@ TEST_CASE("planes of different sizes on both sides are not moved as runs") {
   plane_move planes;
   const auto is_planned = [&](layout l) {
     simplify(l, 4);
-    return std::isfinite(planes.plan(l, 4, detect_instruction_set()));
+    return planes.plan(l, 4, detect_instruction_set()) < never;
   };
   CHECK(is_planned(same_windows(4, 9, 9, 1, 4)));
   CHECK_FALSE(is_planned(test::square_windows(4, 9, 9, 3, 2, 1, 4)));

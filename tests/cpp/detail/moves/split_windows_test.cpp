@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Windows inside an image are moved apart from those that reach its padding.
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -36,7 +35,7 @@ TEST_CASE("windows inside and at the edges of an image are moved, and nothing el
     split_windows windows;
     const double cost =
         windows.plan({t.moves.layout, t.moves.element_size}, detect_instruction_set(), any_cost);
-    if (!std::isfinite(cost)) continue;
+    if (cost == never) continue;
     ++planned;
     CHECK(test::is_moved_anywhere(t, windows));
     // threads move parts of the edges
@@ -66,7 +65,7 @@ TEST_CASE("a value lies wherever windows reach beyond the image, also if its ele
     std::mt19937 random(seed);
     const test::padded_trial t(random);
     split_windows windows;
-    if (!std::isfinite(windows.plan(t.request, detect_instruction_set(), any_cost))) continue;
+    if (windows.plan(t.request, detect_instruction_set(), any_cost) == never) continue;
     outside += t.outside;
     CHECK(t.is_moved(windows));
   }
@@ -77,11 +76,11 @@ TEST_CASE(
     "there is no plan if no window lies inside, if padding repeats the image, or if edges cost too much") {
   split_windows windows;
   const instruction_set set = detect_instruction_set();
-  CHECK(std::isinf(windows.plan({test::square_windows(1, 2, 2, 5, 1, 3, 4), 4}, set, any_cost)));
-  CHECK(std::isinf(
-      windows.plan({test::square_windows(1, 9, 9, 3, 1, 1, 4, padding_mode::edge), 4}, set, any_cost)));
-  CHECK(std::isinf(windows.plan({test::square_windows(1, 9, 9, 3, 1, 1, 4), 4}, set, 1)));
-  CHECK(std::isfinite(windows.plan({test::square_windows(1, 9, 9, 3, 1, 1, 4), 4}, set, any_cost)));
+  CHECK(windows.plan({test::square_windows(1, 2, 2, 5, 1, 3, 4), 4}, set, any_cost) == never);
+  CHECK(windows.plan({test::square_windows(1, 9, 9, 3, 1, 1, 4, padding_mode::edge), 4}, set, any_cost) ==
+        never);
+  CHECK(windows.plan({test::square_windows(1, 9, 9, 3, 1, 1, 4), 4}, set, 1) == never);
+  CHECK(windows.plan({test::square_windows(1, 9, 9, 3, 1, 1, 4), 4}, set, any_cost) < never);
 }
 
 }  // namespace

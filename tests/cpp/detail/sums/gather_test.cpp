@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <complex>
 #include <cstddef>
 #include <cstdint>
@@ -151,8 +150,8 @@ TEST_CASE("the cost of sums in place grows with the image, and costs are finite 
   sum_request far = windows_of(4, 1);
   far.moves.axes[3].bound_step = std::int64_t{1} << 61;
   far.moves.axes[5].bound_step = std::int64_t{1} << 60;
-  CHECK(std::isfinite(cost_in_place(far)));
-  CHECK(std::isfinite(cost_of_sweep(far)));
+  CHECK(cost_in_place(far) < never);
+  CHECK(cost_of_sweep(far) < never);
 }
 
 /// Folds random columns to an image of more than one box; wide terms keep the oracle's work small.

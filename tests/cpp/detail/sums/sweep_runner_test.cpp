@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <limits>
 #include <random>
 #include <type_traits>
 #include <vector>
@@ -146,7 +145,7 @@ TEST_CASE("sweeps make the sums of fold, and nothing else is written") {
 }
 
 bool can_make(const sum_sweep& sums) { return sums.fits(); }
-bool can_make(const scatter& sums) { return sums.cost() < std::numeric_limits<double>::infinity(); }
+bool can_make(const scatter& sums) { return sums.cost() < never; }
 template <class Sums>
 using runner_of = std::conditional_t<std::is_same_v<Sums, scatter>, scatter_runner, sweep_runner>;
 

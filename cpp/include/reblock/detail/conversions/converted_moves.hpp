@@ -10,7 +10,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <type_traits>
 #include <utility>
@@ -391,9 +390,9 @@ class converted_move {
   bool is_scattered_ = false;
   layout axes_;
   std::array<std::int64_t, max_axes> at_once_;
-  double cost_ = std::numeric_limits<double>::infinity();  ///< cycles
-  axis_order order_;                                       ///< of the axes that a box has, in the buffers
-  std::int64_t elements_ = 1;                              ///< of a box
+  double cost_ = never;        ///< cycles
+  axis_order order_;           ///< of the axes that a box has, in the buffers
+  std::int64_t elements_ = 1;  ///< of a box
   std::int64_t run_ = 1;      ///< elements that are contiguous, or spaced, wherever they are read and written
   std::int64_t spacing_ = 1;  ///< bytes between those that are read
   std::array<factor_axis, 2> in_run_;  ///< of a scale and a bias

@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <new>
 #include <type_traits>
 
 #include <reblock/detail/configuration.hpp>
+#include <reblock/detail/costs.hpp>
 #include <reblock/detail/instruction_set.hpp>
 #include <reblock/detail/layout.hpp>
 
@@ -54,7 +54,7 @@ class cheapest_way {
     return true;
   }
 
-  double cost_ = std::numeric_limits<double>::infinity();
+  double cost_ = never;
 
  private:
   static_assert((std::is_trivially_copyable_v<Ways> && ...));

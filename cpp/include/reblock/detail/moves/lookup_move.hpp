@@ -7,7 +7,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <span>
 #include <type_traits>
 
@@ -30,7 +29,7 @@ namespace reblock::inline REBLOCK_NAMESPACE::detail {
 /// A lookup_move is trivially copyable.
 class lookup_move : public cut_moves {
  public:
-  /// Plans a simplified layout and returns the cost in cycles, or infinity if there is no pattern.
+  /// Plans a simplified layout and returns the cost in cycles, or never if there is no pattern.
   double plan(const layout& moves, std::int64_t element_size, instruction_set set) noexcept;
 
   void run(const std::byte* source, std::byte* destination) const noexcept {
@@ -165,7 +164,6 @@ inline pattern_axes lookup_move::make_table(const layout& moves, std::int64_t el
 
 inline double lookup_move::plan(const layout& moves, std::int64_t element_size,
                                 instruction_set set) noexcept {
-  constexpr double never = std::numeric_limits<double>::infinity();
   const std::size_t width = lookup_width(set);
   if (width == 0 || moves.source_run <= element_size || moves.source_run < pattern::least_window)
     return never;

@@ -3,7 +3,6 @@
 // block_offers chooses the mover for a layout's blocks: the cheapest one. Each mover has a header with its offer.
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 
 #include <reblock/detail/configuration.hpp>
@@ -31,7 +30,7 @@ class block_offers {
   template <class Visit>
   void for_each_offer(buffered_side buffer, const Visit& visit) const noexcept {
     const auto take = [&visit](mover_kind kind, const block_offer& offer) {
-      if (std::isfinite(offer.cost)) visit(kind, offer);
+      if (offer.cost < never) visit(kind, offer);
     };
     take(mover_kind::runs, runs_offer(of_).offer(buffer));
     take(mover_kind::spaced_runs, offer_spaced_runs(of_));

@@ -334,7 +334,7 @@ inline layout padded_move::into_buffer() const noexcept {
 [[gnu::noinline]] inline bool padded_move::plan_staging(lookup_move& staging) const noexcept {
   layout part = into_buffer();
   const std::int64_t size = simplify(part, unit_);
-  return staging.plan(part, size, usable_instruction_set()) != std::numeric_limits<double>::infinity();
+  return staging.plan(part, size, usable_instruction_set()) != never;
 }
 
 /// Describes the moves of a block from the buffer to the columns.
@@ -413,7 +413,7 @@ inline void padded_move::set_out(const padded_request& request, instruction_set 
   if (empty_) return;
   split_elements(request);
   choose_blocks(false);
-  offer_blocks(set, std::numeric_limits<double>::infinity());
+  offer_blocks(set, never);
   if (!converts() && mover_costs::of(set).is_worth_search(cost_, static_cast<double>(bytes())))
     offer_single_lines(set);
 }

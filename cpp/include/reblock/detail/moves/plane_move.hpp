@@ -11,7 +11,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <limits>
 #include <span>
 #include <type_traits>
 
@@ -43,7 +42,7 @@ class plane_move {
     dense_ = std::max(dense_, i);  // the axes before now have gaps
   }
 
-  /// Plans a simplified layout and returns the cost in cycles, or infinity if planes are not shifted.
+  /// Plans a simplified layout and returns the cost in cycles, or never if planes are not shifted.
   double plan(const layout& moves, std::int64_t element_size, instruction_set set) noexcept;
 
   /// Sets the element that the constant mode finds outside of the image. It is zero before.
@@ -121,7 +120,6 @@ constexpr bool has_shifted_planes(const layout& moves, std::int64_t element_size
 }
 
 inline double plane_move::plan(const layout& moves, std::int64_t element_size, instruction_set set) noexcept {
-  constexpr double never = std::numeric_limits<double>::infinity();
   if (!has_shifted_planes(moves, element_size)) return never;
   for (const std::size_t i : {moves.rank - 2, moves.rank - 1}) {
     if (moves.repeats_inside(i) && most_outside(moves, i) > std::int64_t{most_repeated}) return never;

@@ -8,7 +8,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <new>
 #include <type_traits>
 #include <utility>
@@ -212,10 +211,9 @@ class split_windows {
  public:
   split_windows() noexcept : inside_(no_moves(), 1) {}
 
-  /// Plans all windows of `request` and returns the cycles, or infinity if there is no window inside. If it would take more
+  /// Plans all windows of `request` and returns the cycles, or never if there is no window inside. If it would take more
   /// than `limit` cycles, it plans nothing.
   double plan(const padded_request& request, instruction_set set, double limit) noexcept {
-    constexpr double never = std::numeric_limits<double>::infinity();
     if (!edges_.find(request)) return never;
     const double at_edges = edges_.cost();
     if (at_edges >= limit) return never;

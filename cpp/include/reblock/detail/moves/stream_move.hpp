@@ -7,7 +7,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -32,7 +31,7 @@ namespace reblock::inline REBLOCK_NAMESPACE::detail {
 /// A stream_move fills a buffer with a block, and writes long runs out of it. It is trivially copyable.
 class stream_move : public cut_moves {
  public:
-  /// Plans a simplified layout without bounds and returns the cost in cycles, or infinity if runs are too short.
+  /// Plans a simplified layout without bounds and returns the cost in cycles, or never if runs are too short.
   double plan(const layout& moves, std::int64_t element_size, instruction_set set) noexcept;
 
   [[gnu::noinline]] void run(const std::byte* source, std::byte* destination) const noexcept {
@@ -68,7 +67,6 @@ static_assert(std::is_trivially_copyable_v<stream_move>);
 
 inline double stream_move::plan(const layout& moves, std::int64_t element_size,
                                 instruction_set set) noexcept {
-  constexpr double never = std::numeric_limits<double>::infinity();
   if (element_size > buffer_limit) return never;
   const mover_costs costs = mover_costs::of(set);
   const axis_order destination = order_of(moves, &layout_axis::destination_stride);

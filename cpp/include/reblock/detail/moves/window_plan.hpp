@@ -4,7 +4,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
@@ -59,7 +58,7 @@ class window_plan : public cheapest_way<lookup_move, plane_move, padded_move, sp
                                       const padded_request& request, bool has_value) noexcept {
     plane_move planes;
     const double cost = planes.plan(simple, size, set);
-    if (!std::isfinite(cost)) return;
+    if (cost == never) return;
     const bool finds_zeros = !has_value && simple.bounds[0].mode == padding_mode::constant;
     if (has_value) planes.set_outside(request.value, request.element_size);
     hold<plane_move>(planes);

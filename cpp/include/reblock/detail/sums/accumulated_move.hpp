@@ -7,7 +7,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <span>
 #include <type_traits>
 
@@ -174,10 +173,9 @@ class accumulated_windows {
         sum_(&sum),
         inside_(parts_.inside(), element_size_, sum) {}
 
-  /// Returns the estimated cost in cycles, or infinity if rows are short: windows that reach beyond the image have some.
+  /// Returns the estimated cost in cycles, or never if rows are short: windows that reach beyond the image have some.
   double cost() const noexcept {
-    if (parts_.has_edges() || inside_.run_bytes() < sum_costs::least_accumulated_run)
-      return std::numeric_limits<double>::infinity();
+    if (parts_.has_edges() || inside_.run_bytes() < sum_costs::least_accumulated_run) return never;
     return inside_.cost();
   }
 

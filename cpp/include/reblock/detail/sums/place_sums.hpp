@@ -4,10 +4,8 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 
 #include <reblock/axis_values.hpp>
 #include <reblock/detail/configuration.hpp>
@@ -71,7 +69,7 @@ REBLOCK_ENGINE_FUNCTION [[gnu::noinline]] void place_overlapping(void* room, con
     const sum_sweep sweep(reachable, sum);
     if (sweep.cost() < std::min(least, separate)) return place_reachable(room, image, kept, sweep);
   }
-  if (std::isfinite(separate) && separate <= least) return;
+  if (separate < never && separate <= least) return;
   if (rows.cost() <= of_pieces) {
     place<scatter>(room, rows);
   } else {
@@ -82,7 +80,7 @@ REBLOCK_ENGINE_FUNCTION [[gnu::noinline]] void place_overlapping(void* room, con
 /// Plans a fold whose windows share no position, if it is one. Returns the cost in cycles, or infinity.
 REBLOCK_ENGINE_FUNCTION [[gnu::noinline]] double place_separate(void* room, const sum_request& request,
                                                                 const sum_functions& sum) noexcept {
-  if (!separate_windows::can_make(request)) return std::numeric_limits<double>::infinity();
+  if (!separate_windows::can_make(request)) return never;
   if (request.accumulates) return ways_of(request).plan_accumulated(room, request, sum);
   return place<separate_windows>(room, request, &sum).cost();
 }

@@ -11,7 +11,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <type_traits>
 
 #include <reblock/axis_values.hpp>
@@ -74,7 +73,7 @@ class scatter {
   bool accumulates_ = false;                  ///< whether sums begin from what the image holds
   std::int64_t element_size_ = 0;             ///< bytes
   row_adder add_;  ///< null: no function adds rows of these terms, for example halves, which are rounded once
-  double cost_ = std::numeric_limits<double>::infinity();
+  double cost_ = never;
 };
 static_assert(std::is_trivially_copyable_v<scatter>);
 

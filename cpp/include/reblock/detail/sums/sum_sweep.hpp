@@ -15,7 +15,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <type_traits>
 #include <utility>
 
@@ -111,7 +110,7 @@ class sum_sweep {
   std::array<std::uint8_t, max_rank> image_order_;  ///< the innermost first
   std::int64_t element_size_ = 0;                   ///< bytes
   const sum_functions* sum_ = nullptr;
-  double cost_ = std::numeric_limits<double>::infinity();
+  double cost_ = never;
 };
 static_assert(std::is_trivially_copyable_v<sum_sweep>);
 

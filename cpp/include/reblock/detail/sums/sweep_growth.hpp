@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <utility>
 
 #include <reblock/axis_values.hpp>
@@ -138,7 +137,7 @@ inline double sweep_growth::copied(const sweep_chunk& chunk) const noexcept {
 
 /// Estimates the cost of a term, without a unit. Terms outside of a box are brought in vain.
 inline double sweep_growth::cost_of(const sweep_chunk& chunk) const noexcept {
-  if (!sweep_.fits(chunk, sweep_.buffer_bytes(chunk))) return std::numeric_limits<double>::infinity();
+  if (!sweep_.fits(chunk, sweep_.buffer_bytes(chunk))) return never;
   auto moved = static_cast<double>(sweep_.element_size_);  // bytes
   double terms = 1;
   double sums = 1;

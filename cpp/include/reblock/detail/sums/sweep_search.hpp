@@ -8,7 +8,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
-#include <limits>
 
 #include <reblock/detail/checked.hpp>
 #include <reblock/detail/configuration.hpp>
@@ -111,8 +110,6 @@ class sweep_search {
       }
     }
   }
-
-  static constexpr double never = std::numeric_limits<double>::max();
 
   sum_sweep& sweep_;
   const sum_request& sums_;

@@ -7,7 +7,6 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <utility>
 
 #include <reblock/detail/configuration.hpp>
@@ -27,7 +26,7 @@ enum class buffered_side : std::uint8_t { none, source, destination };
 
 struct block_offer {
   block_move move;
-  double cost = std::numeric_limits<double>::infinity();  ///< cycles
+  double cost = never;  ///< cycles
 };
 
 /// The layout is simplified and has no bounds.

@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
-#include <limits>
 #include <span>
 
 #include <reblock/detail/checked.hpp>
@@ -56,7 +55,7 @@ inline double steps_of(std::int64_t count, std::int64_t step) noexcept {
   const std::int64_t rows = offered_layout::rows_of(move);
   const auto log = static_cast<std::size_t>(log2(static_cast<std::size_t>(of.size)));
   const std::int64_t columns = offered_layout::columns_of(move);
-  double each = std::numeric_limits<double>::infinity();
+  double each = never;
   for (const square_width& by : squares_of(of.set)) {
     const std::int64_t tall = of.side * by.lanes;
     const block_mover mover = by.mover(static_cast<std::size_t>(of.size));
