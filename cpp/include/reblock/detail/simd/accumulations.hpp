@@ -161,9 +161,7 @@ inline constexpr bool multiplies_upper = true;
 template <std::size_t N>
 [[gnu::always_inline]] inline void load_halves(lanes<float, N>& to, const std::byte* from) noexcept {
   if constexpr (N == 8) {
-    lanes<short, 8> halves;
-    std::memcpy(&halves, from, sizeof(halves));
-    to = __builtin_ia32_vcvtph2ps256(halves);
+    avx2::load_halves<N>(to, from);
   } else {
     static_assert(N == 16);
     using shorts [[gnu::vector_size(32)]] = short;
@@ -181,8 +179,7 @@ template <std::size_t N>
 template <std::size_t N>
 [[gnu::always_inline]] inline void store_halves(std::byte* to, const lanes<float, N>& from) noexcept {
   if constexpr (N == 8) {
-    const auto halves = __builtin_ia32_vcvtps2ph256(from, 0);  // ties to even
-    std::memcpy(to, &halves, sizeof(halves));
+    avx2::store_halves<N>(to, from);
   } else {
     static_assert(N == 16);
     using shorts [[gnu::vector_size(32)]] = short;

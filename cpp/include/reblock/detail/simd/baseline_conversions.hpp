@@ -29,21 +29,11 @@
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail::baseline::conversions {
 
-using floats [[gnu::vector_size(16)]] = float;
-using doubles [[gnu::vector_size(16)]] = double;
-using words [[gnu::vector_size(16)]] = std::uint32_t;
-using signed_words [[gnu::vector_size(16)]] = std::int32_t;
-using longs [[gnu::vector_size(16)]] = std::int64_t;
-using half_floats [[gnu::vector_size(8)]] = float;
-using half_words [[gnu::vector_size(8)]] = std::int32_t;
+inline constexpr std::size_t width = 16;  // bytes of a register
 using pairs [[gnu::vector_size(16)]] = std::uint16_t;
 
-template <class Register>
-[[gnu::always_inline]] inline Register load_as(const std::byte* source) noexcept {
-  Register value;
-  std::memcpy(&value, source, sizeof(value));
-  return value;
-}
+#include <reblock/detail/simd/conversion_registers.inc>
+
 [[gnu::always_inline]] inline words widen_bytes(const std::byte* source) noexcept {
   const register_bytes zeros{};
   const register_bytes four = register_of(read<std::uint32_t>(source), 0);
@@ -149,9 +139,6 @@ template <class Register>
 }
 [[gnu::always_inline]] inline doubles widen_floats(half_floats v) noexcept {
   return __builtin_convertvector(v, doubles);
-}
-[[gnu::always_inline]] inline half_floats narrow_doubles(doubles v) noexcept {
-  return __builtin_convertvector(v, half_floats);
 }
 
 inline constexpr bool has_saturation = false;

@@ -35,13 +35,7 @@ namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
 namespace avx2::conversions {
 
-using floats [[gnu::vector_size(32)]] = float;
-using doubles [[gnu::vector_size(32)]] = double;
-using words [[gnu::vector_size(32)]] = std::uint32_t;
-using signed_words [[gnu::vector_size(32)]] = std::int32_t;
-using longs [[gnu::vector_size(32)]] = std::int64_t;
-using half_floats [[gnu::vector_size(16)]] = float;
-using half_words [[gnu::vector_size(16)]] = std::int32_t;
+inline constexpr std::size_t width = 32;
 using pairs [[gnu::vector_size(16)]] = std::uint16_t;
 using bytes [[gnu::vector_size(8)]] = std::uint8_t;
 using signed_bytes [[gnu::vector_size(8)]] = std::int8_t;
@@ -51,12 +45,8 @@ using wide_shorts [[gnu::vector_size(32)]] = short;
 using half_shorts [[gnu::vector_size(16)]] = short;
 using half_longs [[gnu::vector_size(16)]] = long long;
 
-template <class Register>
-[[gnu::always_inline]] inline Register load_as(const std::byte* source) noexcept {
-  Register value;
-  std::memcpy(&value, source, sizeof(value));
-  return value;
-}
+#include <reblock/detail/simd/conversion_registers.inc>
+
 [[gnu::always_inline]] inline words widen_bytes(const std::byte* source) noexcept {
 #if defined(__clang__)
   return __builtin_convertvector(load_as<bytes>(source), words);
@@ -124,10 +114,6 @@ template <class Register>
   const longs packed = (longs)__builtin_ia32_packusdw256((ints)a, (ints)b);
   return (wide_pairs)__builtin_shufflevector(packed, packed, 0, 2, 1, 3);
 }
-[[gnu::always_inline]] inline void store_pairs(std::byte* destination, words a, words b) noexcept {
-  const wide_pairs narrow = join_pairs(a & 0xffffu, b & 0xffffu);
-  std::memcpy(destination, &narrow, sizeof(narrow));
-}
 [[gnu::always_inline]] inline void store_upper_pairs(std::byte* destination, words a, words b) noexcept {
   const wide_pairs upper = join_pairs(a >> 16, b >> 16);
   std::memcpy(destination, &upper, sizeof(upper));
@@ -135,12 +121,6 @@ template <class Register>
 [[gnu::always_inline]] inline void store_bytes(std::byte* destination, words values) noexcept {
   const bytes narrow = __builtin_convertvector(__builtin_convertvector(values, pairs), bytes);
   std::memcpy(destination, &narrow, sizeof(narrow));
-}
-[[gnu::always_inline]] inline void store_bytes(std::byte* destination, words a, words b) noexcept {
-  const wide_pairs narrow = join_pairs(a & 0xffu, b & 0xffu);
-  const longs packed = (longs)__builtin_ia32_packuswb256((wide_shorts)narrow, (wide_shorts)narrow);
-  const std::int64_t halves[] = {packed[0], packed[2]};
-  std::memcpy(destination, halves, sizeof(halves));
 }
 /// @}
 /// @{ Registers whose lanes of 16 bytes saturate words, and their stores as 8 or 16 bits of type T.
@@ -183,9 +163,6 @@ template <class T>
   return __builtin_ia32_cvtps2pd256(v);
 #endif
 }
-[[gnu::always_inline]] inline half_floats narrow_doubles(doubles v) noexcept {
-  return __builtin_convertvector(v, half_floats);
-}
 
 [[gnu::visibility("hidden")]] inline constexpr std::array<lookup_step, 2> result_lookups{};
 
@@ -208,13 +185,7 @@ using spaced_words = eight_spaced_words;
 
 namespace avx512::conversions {
 
-using floats [[gnu::vector_size(64)]] = float;
-using doubles [[gnu::vector_size(64)]] = double;
-using words [[gnu::vector_size(64)]] = std::uint32_t;
-using signed_words [[gnu::vector_size(64)]] = std::int32_t;
-using longs [[gnu::vector_size(64)]] = std::int64_t;
-using half_floats [[gnu::vector_size(32)]] = float;
-using half_words [[gnu::vector_size(32)]] = std::int32_t;
+inline constexpr std::size_t width = 64;
 using pairs [[gnu::vector_size(32)]] = std::uint16_t;
 using bytes [[gnu::vector_size(16)]] = std::uint8_t;
 using signed_bytes [[gnu::vector_size(16)]] = std::int8_t;
@@ -231,12 +202,8 @@ inline constexpr std::int16_t all_lanes = -1;
 
 inline constexpr int current_rounding = 4;
 
-template <class Register>
-[[gnu::always_inline]] inline Register load_as(const std::byte* source) noexcept {
-  Register value;
-  std::memcpy(&value, source, sizeof(value));
-  return value;
-}
+#include <reblock/detail/simd/conversion_registers.inc>
+
 [[gnu::always_inline]] inline words widen_bytes(const std::byte* source) noexcept {
 #if defined(__clang__)
   return __builtin_convertvector(load_as<bytes>(source), words);
@@ -317,19 +284,11 @@ template <bool AreUpper>
 #endif
   std::memcpy(destination, &narrow, sizeof(narrow));
 }
-[[gnu::always_inline]] inline void store_pairs(std::byte* destination, words a, words b) noexcept {
-  store_pairs(destination, a);
-  store_pairs(destination + sizeof(pairs), b);
-}
 [[gnu::always_inline]] inline void store_upper_pairs(std::byte* destination, words a, words b) noexcept {
   const wide_pairs upper =
       __builtin_shufflevector((wide_pairs)a, (wide_pairs)b, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27,
                               29, 31, 33, 35, 37, 39, 41, 43, 45, 47, 49, 51, 53, 55, 57, 59, 61, 63);
   std::memcpy(destination, &upper, sizeof(upper));
-}
-[[gnu::always_inline]] inline void store_bytes(std::byte* destination, words a, words b) noexcept {
-  store_bytes(destination, a);
-  store_bytes(destination + sizeof(bytes), b);
 }
 /// @{ As for narrower registers.
 inline constexpr bool has_saturation = true;
@@ -379,9 +338,6 @@ template <class T>
 #else
   return __builtin_ia32_cvtps2pd512_mask(v, doubles{}, -1, current_rounding);
 #endif
-}
-[[gnu::always_inline]] inline half_floats narrow_doubles(doubles v) noexcept {
-  return __builtin_convertvector(v, half_floats);
 }
 
 [[gnu::visibility("hidden")]] inline constexpr std::array<lookup_step, 2> result_lookups{look_up_results<1>,

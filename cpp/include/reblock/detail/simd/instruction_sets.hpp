@@ -40,20 +40,8 @@ using detail::pair_up;
 using detail::pick_words;
 using detail::zip;
 
-template <std::size_t K, std::size_t Count>
-register_type joined_lanes(const register_type (&v)[Count]) noexcept {
-  return v[K];
-}
-inline void stream_register(std::byte* destination, register_type value) noexcept {
-  stream(destination, value);
-}
-template <class Row>
-register_type load_lanes(const Row& row, std::size_t first, std::size_t) noexcept {
-  return load(row(first));
-}
-inline register_type load_strided_lanes(const std::byte* source, std::size_t, std::size_t size) noexcept {
-  return size < width ? load_part(source, size) : load(source);
-}
+#include <reblock/detail/simd/single_lane.inc>
+
 inline register_type shuffle_bytes(register_type v, register_type places) noexcept {
 #if defined(__aarch64__)
   return (register_type)vqtbl1q_u8((uint8x16_t)v, (uint8x16_t)places);
@@ -67,15 +55,11 @@ inline register_type shuffle_bytes(register_type v, register_type places) noexce
   return v;
 #endif
 }
-template <std::size_t>
-register_bytes lane(register_type v) noexcept {
-  return v;
-}
-inline register_type repeat_lane(register_bytes v) noexcept { return v; }
 /// Looks the bytes of a register up in a window. A window of 16 bytes is the table of each lane. In wider windows, words of 4
 /// bytes are looked up.
 template <std::size_t>
-register_type look_up_in(const std::byte* window, register_type places) noexcept {
+[[gnu::always_inline]] inline register_type look_up_in(const std::byte* window,
+                                                       register_type places) noexcept {
   return shuffle_bytes(load(window), places);
 }
 
@@ -105,22 +89,9 @@ using register_type = register_bytes;
 using detail::pair_up;
 using detail::pick_words;
 using detail::zip;
-template <std::size_t K, std::size_t Count>
-[[gnu::always_inline]] inline register_type joined_lanes(const register_type (&v)[Count]) noexcept {
-  return v[K];
-}
-[[gnu::always_inline]] inline void stream_register(std::byte* destination, register_type value) noexcept {
-  stream(destination, value);
-}
-template <class Row>
-[[gnu::always_inline]] inline register_type load_lanes(const Row& row, std::size_t first,
-                                                       std::size_t) noexcept {
-  return load(row(first));
-}
-[[gnu::always_inline]] inline register_type load_strided_lanes(const std::byte* source, std::size_t,
-                                                               std::size_t size) noexcept {
-  return size < width ? load_part(source, size) : load(source);
-}
+
+#include <reblock/detail/simd/single_lane.inc>
+
 [[gnu::always_inline]] inline register_type shuffle_bytes(register_type v, register_type places) noexcept {
 #if defined(__GNUC__)
   using bytes [[gnu::vector_size(16)]] = char;
@@ -129,11 +100,6 @@ template <class Row>
   return {_mm_shuffle_epi8(v.value, places.value)};
 #endif
 }
-template <std::size_t>
-[[gnu::always_inline]] inline register_bytes lane(register_type v) noexcept {
-  return v;
-}
-[[gnu::always_inline]] inline register_type repeat_lane(register_bytes v) noexcept { return v; }
 template <std::size_t>
 [[gnu::always_inline]] inline register_type look_up_in(const std::byte* window,
                                                        register_type places) noexcept {
