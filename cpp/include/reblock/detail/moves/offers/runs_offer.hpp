@@ -47,8 +47,8 @@ class runs_offer {
       filled *= move.axes[k].at_once;
     }
     constexpr std::uint8_t exact = block_costs::exact_runs;
-    const bool is_over = is_dense && !of_.is_word() && of_.size < block_costs::longest_over &&
-                         offered_layout::rows_of(move) >= 2 * exact;
+    const bool is_over = is_dense && !of_.is_word() && !of_.adds_zero() &&
+                         of_.size < block_costs::longest_over && offered_layout::rows_of(move) >= 2 * exact;
     move.exact = is_over ? exact : std::uint8_t{0};
     move.writes_lines = of_.is_large && buffer == buffered_side::none && !of_.adds_zero() &&
                         (is_streamed || of_.size >= block_costs::least_streamed_run);
