@@ -11,7 +11,6 @@
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/conversions/converted_runner.hpp>
 #include <reblock/detail/executor_reference.hpp>
-#include <reblock/detail/moves/lookup_move.hpp>
 #include <reblock/detail/moves/move_plan.hpp>
 #include <reblock/detail/moves/padded_runner.hpp>
 #include <reblock/detail/moves/padded_windows.hpp>
@@ -54,10 +53,6 @@ REBLOCK_ENGINE_FUNCTION void run_planned(const move_plan& moves, const run_reque
   moves.visit([&](const auto& way) { run_way(way, how); });
 }
 
-REBLOCK_ENGINE_FUNCTION void run_planned(const lookup_move& lookups, const run_request& how) noexcept {
-  run_way(lookups, how);
-}
-
 REBLOCK_ENGINE_FUNCTION void run_way(const split_windows& windows, const run_request& how) noexcept {
   run_planned(windows.inside(), how);
   run_way(windows.edges(), how);
@@ -80,9 +75,7 @@ REBLOCK_ENGINE_FUNCTION void run_planned(const scatter& sums, const run_request&
 }
 
 REBLOCK_ENGINE_FUNCTION void run_planned(const single_terms& terms, const run_request& how) noexcept {
-  if (!terms.are_sums())
-    return run_chunks_of_pieces(terms, how.source, how.destination, how.by, how.concurrency,
-                                run_single_terms);
+  if (!terms.are_sums()) return run_way(terms, how);
   run_planned(terms.moves(), {how.source + terms.source_offset(),
                               how.destination + terms.destination_offset(), how.by, how.concurrency});
 }
@@ -92,9 +85,8 @@ REBLOCK_ENGINE_FUNCTION void run_planned(const separate_windows& windows, const 
   windows.for_each_part([&](const single_terms& part, const axis_values&) { run_planned(part, how); });
 }
 
-REBLOCK_ENGINE_FUNCTION void run_planned(const accumulated_windows& windows,
-                                         const run_request& how) noexcept {
-  windows.for_each_part([&](const accumulated_move& part) { run_way(part, how); });
+REBLOCK_ENGINE_FUNCTION void run_planned(const accumulated_move& terms, const run_request& how) noexcept {
+  run_way(terms, how);
 }
 
 REBLOCK_ENGINE_FUNCTION void run_planned(const weighed_windows& weighed, const run_request& how) noexcept {

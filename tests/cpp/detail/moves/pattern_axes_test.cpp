@@ -49,8 +49,8 @@ TEST_CASE("a pattern reaches across gaps where a window fits between them") {
     l.add({2, 40, 4});
     l.add({4, 1, 1});
     l.source_run = 4 * pixels;
-    CHECK(choose_pattern(l, 1, 64, true).along == (pixels == 4 ? 0u : no_axis));
-    CHECK(choose_pattern(l, 1, 64, false).along == no_axis);
+    CHECK(choose_pattern(l, 1, 64).along == (pixels == 4 ? 0u : no_axis));
+    CHECK(find_pattern(l, 1, 64, false).along == no_axis);
   }
 }
 

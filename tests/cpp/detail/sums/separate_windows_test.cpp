@@ -194,9 +194,13 @@ void check_accumulated(unsigned seed, int& found) {
   ++found;
   sums.accumulates = true;
   summed_windows<T> all(random, drawn, true);
-  accumulated_windows(sums, test::functions_for<T>()).for_each_part([&](const accumulated_move& part) {
-    part.run(all.columns.first(), all.image.first());
-  });
+  const separate_parts parts(sums);
+  const auto add = [&](const layout& windows) {
+    accumulated_move(windows, sizeof(T), test::functions_for<T>())
+        .run(all.columns.first(), all.image.first());
+  };
+  if (parts.has_inside()) add(parts.inside());
+  parts.for_each_edge([&](const layout& windows, const axis_values&) { add(windows); });
   CHECK(all.image == all.expected);
   summed_windows<T> again(random, drawn, true);
   test::backward_executor executor{static_cast<std::size_t>(draw(random, 1, 4))};

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <span>
 
+#include <reblock/detail/checked.hpp>
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/layout.hpp>
 #include <reblock/detail/traversal.hpp>
@@ -22,12 +23,15 @@ class cut_moves {
   const cut_axis& axis(std::size_t i) const noexcept { return axes_[i]; }
   std::int64_t at_once(std::size_t i) const noexcept { return axes_[i].at_once; }
   std::int64_t bytes() const noexcept { return bytes_; }
+  std::int64_t source_offset() const noexcept { return source_offset_; }
+  std::int64_t destination_offset() const noexcept { return destination_offset_; }
   /// Keeps some indices of an axis, at least `at_once`.
   void narrow(std::size_t i, const index_range& range) noexcept {
     cut_axis& axis = axes_[i];
     axis.extent = range.end - range.begin;
-    source_offset_ += range.begin * axis.source_stride;
-    destination_offset_ += range.begin * axis.destination_stride;
+    source_offset_ = wrapping_add(source_offset_, wrapping_multiply(range.begin, axis.source_stride));
+    destination_offset_ =
+        wrapping_add(destination_offset_, wrapping_multiply(range.begin, axis.destination_stride));
   }
 
  protected:
@@ -36,6 +40,11 @@ class cut_moves {
     source_offset_ = moves.source_offset;
     destination_offset_ = moves.destination_offset;
     bytes_ = total_bytes(moves, element_size);
+  }
+  double pieces() const noexcept {
+    double count = 1;
+    for (std::size_t i = 0; i < rank_; ++i) count *= static_cast<double>(axes_[i].pieces());
+    return count;
   }
   /// Calls `visit(source, destination)` for each piece of all axes.
   template <class Visit>

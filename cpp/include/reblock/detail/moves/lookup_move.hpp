@@ -7,7 +7,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <type_traits>
 
 #include <reblock/detail/configuration.hpp>
@@ -147,7 +146,7 @@ class read_rows {
 inline pattern_axes lookup_move::make_table(const layout& moves, std::int64_t element_size, std::size_t width,
                                             layout& ordered, layout& repeated,
                                             sibling_axis& siblings) noexcept {
-  pattern_axes chosen = choose_pattern(moves, element_size, width, true);
+  pattern_axes chosen = choose_pattern(moves, element_size, width);
   while (chosen.along != no_axis) {
     ordered.take(moves);
     rotate_axis(ordered, chosen.along, chosen.inner - 1);
@@ -157,7 +156,7 @@ inline pattern_axes lookup_move::make_table(const layout& moves, std::int64_t el
     siblings = width == 64 ? find_siblings(ordered, chosen.along) : sibling_axis{};
     if (recent_patterns().make(table_, width, repeated, chosen.along, element_size, siblings)) break;
     if (!table_.is_too_large()) return {};
-    chosen = choose_pattern(moves, element_size, width, true, chosen.bytes - 1);
+    chosen = choose_pattern(moves, element_size, width, chosen.bytes - 1);
   }
   return chosen;
 }
@@ -202,8 +201,7 @@ inline double lookup_move::plan(const layout& moves, std::int64_t element_size,
   }
   set_out(ordered, along, inner, piece, at_once, piece_bytes / piece);
   begin(moves, element_size);
-  double calls = has_last_ ? 2 : 1;
-  for (std::size_t i = 0; i < rank_; ++i) calls *= static_cast<double>(axes_[i].pieces());
+  const double calls = pieces() * (has_last_ ? 2 : 1);
   const mover_costs costs = mover_costs::of(set);
   const auto all = static_cast<double>(cut_moves::bytes());
   const double lookups = all / static_cast<double>(piece_bytes) * static_cast<double>(table_.cost()) / 10;

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/layout.hpp>
@@ -129,9 +128,9 @@ inline pattern_axes find_pattern(const layout& moves, std::int64_t element_size,
 
 /// Does the same. It takes patterns across gaps only if there is no other pattern and windows fit between the gaps.
 inline pattern_axes choose_pattern(const layout& moves, std::int64_t element_size, std::size_t lookup_width,
-                                   bool across_gaps, std::int64_t most = pattern::most_bytes) noexcept {
+                                   std::int64_t most = pattern::most_bytes) noexcept {
   pattern_axes found = find_pattern(moves, element_size, lookup_width, false, most);
-  if (found.along != no_axis || !across_gaps) return found;
+  if (found.along != no_axis) return found;
   found = find_pattern(moves, element_size, lookup_width, true, most);
   if (run_of(moves, found, element_size) < pattern::least_window) found.along = no_axis;
   return found;

@@ -9,7 +9,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <limits>
 #include <numeric>
 #include <type_traits>
 
@@ -49,8 +48,8 @@ class piece_weigher {
     for (std::size_t i = terms.rank(); i-- > 0;) {
       if (is_in_row_[i]) continue;
       const image_axis& axis = terms.image(i);
-      const std::int64_t stride = axis.windows.destination_stride;
-      windows_.add({axis.windows.at_once, stride, stride});
+      const std::int64_t stride = terms.axis(i).destination_stride;
+      windows_.add({terms.at_once(i), stride, stride});
       if (axis.offsets > 1) outer_[outer_count_++] = &axis;
     }
   }
@@ -71,22 +70,24 @@ class piece_weigher {
   /// Takes axes into a row, the innermost first: those along which weights do not change, and one along which they do.
   void choose_row(const single_terms& terms) noexcept {
     repeats_ = parts_;
+    const cut_axis* windows = nullptr;  // of the row
     for (std::size_t i = terms.rank(); i-- > 0 && row_ == nullptr;) {
       const image_axis& axis = terms.image(i);
       if (axis.positions == 1) continue;
-      const bool has_gaps = axis.offsets == 1 && axis.positions != axis.windows.at_once;
+      const bool has_gaps = axis.offsets == 1 && axis.positions != terms.at_once(i);
       if (axis.stride != repeats_ * part_size_ || has_gaps) break;
       is_in_row_[i] = true;
       if (axis.offsets > 1) {
         row_ = &axis;
+        windows = &terms.axis(i);
       } else {
         repeats_ *= axis.positions;
       }
     }
     length_ = repeats_ * (row_ == nullptr ? 1 : row_->positions);
     period_ = length_;
-    if (row_ != nullptr && row_->windows.at_once > 1)
-      period_ = row_->windows.destination_stride / row_->stride * repeats_;
+    if (row_ != nullptr && windows->at_once > 1)
+      period_ = windows->destination_stride / row_->stride * repeats_;
     constexpr auto most = static_cast<std::int64_t>(most_accumulators);
     segment_ = std::min(length_, period_ <= most ? most / period_ * period_ : most);
     lists_period_ = period_ <= most_listed;

@@ -17,10 +17,10 @@
 #include <reblock/detail/moves/axis_order.hpp>
 #include <reblock/detail/moves/block_lines.hpp>
 #include <reblock/detail/moves/blocks.hpp>
+#include <reblock/detail/moves/cut_moves.hpp>
 #include <reblock/detail/moves/move_plan.hpp>
 #include <reblock/detail/moves/plan_blocks.hpp>
 #include <reblock/detail/simplify.hpp>
-#include <reblock/detail/sums/separate_windows.hpp>
 #include <reblock/detail/sums/summation.hpp>
 #include <reblock/detail/sums/tile_list.hpp>
 #include <reblock/detail/traversal.hpp>
@@ -28,23 +28,22 @@
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
 /// An accumulated_move is trivially copyable.
-class accumulated_move {
+class accumulated_move : public cut_moves {
  public:
   /// `terms` is a layout without bounds whose destination does not overlap itself.
   accumulated_move(const layout& terms, std::int64_t element_size, const sum_functions& sum) noexcept
-      : accumulated_move(ordered(terms), element_size, sum, true) {}
+      : element_size_(element_size), sum_(&sum), moves_(cut(ordered(terms)), element_size) {}
 
-  /// Returns the estimated cost in cycles.
+  /// Returns the estimated cost in cycles, or `never` if the destination has short rows.
   double cost() const noexcept {
-    double pieces = 1;
-    for (std::size_t i = 0; i < rank_; ++i) pieces *= static_cast<double>(axes_[i].pieces());
-    const auto bytes = static_cast<double>(bytes_);
-    const double asked = asks_for_lines() ? sum_costs::asked_byte * bytes : 0;
-    return pieces * moves_.cost() + sum_costs::added_byte * bytes - asked;
+    if (run_bytes() < sum_costs::least_accumulated_run) return never;
+    const auto all = static_cast<double>(bytes());
+    const double asked = asks_for_lines() ? sum_costs::asked_byte * all : 0;
+    return pieces() * moves_.cost() + sum_costs::added_byte * all - asked;
   }
 
   /// Tells whether lines of the destination are asked for: a cache may not hold them.
-  bool asks_for_lines() const noexcept { return static_cast<double>(bytes_) > cache_sizes::second_level; }
+  bool asks_for_lines() const noexcept { return static_cast<double>(bytes()) > cache_sizes::second_level; }
 
   /// Returns the bytes of the runs that a piece has in the destination.
   std::int64_t run_bytes() const noexcept {
@@ -53,26 +52,14 @@ class accumulated_move {
     return run;
   }
 
-  bool is_empty() const noexcept { return bytes_ == 0; }
-  std::int64_t bytes() const noexcept { return bytes_; }
-  std::size_t rank() const noexcept { return rank_; }
-  const cut_axis& axis(std::size_t i) const noexcept { return axes_[i]; }
-  std::int64_t at_once(std::size_t i) const noexcept { return axes_[i].at_once; }
-  /// Keeps some indices of an axis, at least `at_once`.
-  void narrow(std::size_t i, const index_range& range) noexcept {
-    cut_axis& axis = axes_[i];
-    axis.extent = range.end - range.begin;
-    source_offset_ = wrapping_add(source_offset_, wrapping_multiply(range.begin, axis.source_stride));
-    destination_offset_ =
-        wrapping_add(destination_offset_, wrapping_multiply(range.begin, axis.destination_stride));
-  }
+  bool is_empty() const noexcept { return bytes() == 0; }
 
   void run(const std::byte* source, std::byte* destination) const noexcept {
     alignas(64) std::array<std::byte, buffer_bytes + readable_slack> buffer;
     std::array<std::int64_t, max_axes> done{};
     const block_lines lines(std::span<const cut_axis>(axes_).first(rank_), element_size_,
                             &tile_axis::destination_stride);
-    walk(0, done, source + source_offset_, destination + destination_offset_,
+    walk(0, done, source + source_offset(), destination + destination_offset(),
          {buffer.data(), asks_for_lines() ? &lines : nullptr});
   }
 
@@ -84,15 +71,6 @@ class accumulated_move {
     std::byte* first;
     const block_lines* lines;
   };
-
-  accumulated_move(const layout& terms, std::int64_t element_size, const sum_functions& sum, bool) noexcept
-      : rank_(terms.rank),
-        element_size_(element_size),
-        bytes_(total_bytes(terms, element_size)),
-        source_offset_(terms.source_offset),
-        destination_offset_(terms.destination_offset),
-        sum_(&sum),
-        moves_(cut(terms), element_size) {}
 
   static layout ordered(const layout& terms) noexcept {
     layout whole;
@@ -107,6 +85,8 @@ class accumulated_move {
   layout cut(const layout& terms) noexcept {
     const block_extents piece(terms, element_size_, order_of(terms, &layout_axis::source_stride),
                               order_of(terms, &layout_axis::destination_stride), buffer_bytes);
+    begin(terms, element_size_);
+    rank_ = terms.rank;
     layout in;
     in.take(terms);
     in.source_offset = in.destination_offset = 0;
@@ -153,47 +133,10 @@ class accumulated_move {
     add_rows(rows, *sum_, element_size_, buffer + from, destination + to);
   }
 
-  std::array<cut_axis, max_axes> axes_;  ///< the outermost first
-  std::size_t rank_;
   std::int64_t element_size_;  ///< bytes
-  std::int64_t bytes_;         ///< of all terms
-  std::int64_t source_offset_;
-  std::int64_t destination_offset_;
   const sum_functions* sum_;
   move_plan moves_;  ///< of a piece
 };
 static_assert(std::is_trivially_copyable_v<accumulated_move>);
-
-/// Adds the terms of windows that share no position to the image. It is trivially copyable.
-class accumulated_windows {
- public:
-  accumulated_windows(const sum_request& sums, const sum_functions& sum) noexcept
-      : parts_(sums),
-        element_size_(sums.sum.element_size),
-        sum_(&sum),
-        inside_(parts_.inside(), element_size_, sum) {}
-
-  /// Returns the estimated cost in cycles, or never if rows are short: windows that reach beyond the image have some.
-  double cost() const noexcept {
-    if (parts_.has_edges() || inside_.run_bytes() < sum_costs::least_accumulated_run) return never;
-    return inside_.cost();
-  }
-
-  /// Calls `visit` with the windows inside the image, and with those that reach beyond it.
-  template <class Visit>
-  void for_each_part(const Visit& visit) const {
-    if (parts_.has_inside()) visit(inside_);
-    parts_.for_each_edge([&](const layout& windows, const axis_values&) {
-      visit(accumulated_move(windows, element_size_, *sum_));
-    });
-  }
-
- private:
-  separate_parts parts_;
-  std::int64_t element_size_;
-  const sum_functions* sum_;
-  accumulated_move inside_;
-};
-static_assert(std::is_trivially_copyable_v<accumulated_windows>);
 
 }  // namespace reblock::inline REBLOCK_NAMESPACE::detail

@@ -4,7 +4,7 @@
 #pragma once
 
 #include <algorithm>
-#include <cstddef>
+#include <cmath>
 #include <cstdint>
 
 #include <reblock/axis_values.hpp>
@@ -77,7 +77,7 @@ REBLOCK_ENGINE_FUNCTION [[gnu::noinline]] void place_overlapping(void* room, con
   }
 }
 
-/// Plans a fold whose windows share no position, if it is one. Returns the cost in cycles, or infinity.
+/// Plans a fold whose windows share no position, if it is one. Returns the cost in cycles, or `never`.
 REBLOCK_ENGINE_FUNCTION [[gnu::noinline]] double place_separate(void* room, const sum_request& request,
                                                                 const sum_functions& sum) noexcept {
   if (!separate_windows::can_make(request)) return never;
@@ -102,10 +102,13 @@ REBLOCK_ENGINE_FUNCTION void place_sums(void* room, const sum_request& request,
   }
 }
 
-/// Plans sums of windows that share no position onto an image. Returns the cost in cycles.
+/// Plans sums of windows that share no position onto an image. Returns the cost in cycles, or `never` if windows reach beyond
+/// the image: those would make short rows.
 REBLOCK_ENGINE_DEFINITION double place_accumulated(void* room, const sum_request& request,
                                                    const sum_functions& sum) noexcept {
-  return place<accumulated_windows>(room, request, sum).cost();
+  const separate_parts parts(request);
+  if (parts.has_edges()) return never;
+  return place<accumulated_move>(room, parts.inside(), request.sum.element_size, sum).cost();
 }
 
 }  // namespace reblock::inline REBLOCK_NAMESPACE::detail

@@ -35,7 +35,7 @@ class scatter {
  public:
   scatter(const sum_request& sums, const sum_functions& sum) noexcept;
 
-  /// Returns the estimated cost in cycles: infinity if it cannot make these sums.
+  /// Returns the estimated cost in cycles: `never` if it cannot make these sums.
   double cost() const noexcept { return cost_; }
   std::int64_t boxes() const noexcept {
     std::int64_t count = 1;
