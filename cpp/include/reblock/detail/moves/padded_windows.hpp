@@ -172,7 +172,6 @@ inline void padded_move::split_elements(const padded_request& request) noexcept 
   };
   for (std::size_t i = 1; i < whole_.rank; ++i) {
     for (std::size_t k = i; k > 0 && comes_later(whole_.axes[k - 1], whole_.axes[k]); --k) {
-      if (whole_.axes[k - 1].extent == 1 && whole_.axes[k].extent == 1) break;
       std::swap(whole_.axes[k - 1], whole_.axes[k]);
       if (channel_axis_ == k - 1 || channel_axis_ == k) channel_axis_ = 2 * k - 1 - channel_axis_;
     }

@@ -16,7 +16,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
-#include <utility>
 
 #include <reblock/axis_values.hpp>
 #include <reblock/detail/checked.hpp>
@@ -24,7 +23,6 @@
 #include <reblock/detail/costs.hpp>
 #include <reblock/detail/engine.hpp>
 #include <reblock/detail/layout.hpp>
-#include <reblock/detail/moves/blocks.hpp>
 #include <reblock/detail/sums/summation.hpp>
 #include <reblock/detail/sums/sweep_axis.hpp>
 
@@ -152,15 +150,13 @@ inline void sum_sweep::walk_axes(std::size_t mask) noexcept {
     axes_[d].is_walked = (mask >> d & 1) != 0;
     places_[2 + d] = axes_[d].is_walked ? axes_[d].extent : axes_[d].places();
   }
-  // the innermost axis of the rows must be contiguous in the image
-  std::size_t inner = 0;
-  while (inner + 1 < places_.size() && extent(order_[inner]) == 1) ++inner;
+  const std::size_t row = order_[0];
   for (std::size_t d = 0; d < spatial_axes(); ++d) {
-    axes_[d].is_apart = order_[inner] == 2 + d && !axes_[d].is_walked && should_be_apart(axes_[d]);
+    axes_[d].is_apart = row == 2 + d && !axes_[d].is_walked && should_be_apart(axes_[d]);
   }
-  copies_ = is_walked(order_[inner]) || output_strides_[order_[inner]] != element_size_ ||
-            (order_[inner] >= 2 && axes_[order_[inner] - 2].is_apart) ||
-            (!begins_from_image_ && has_short_rows());
+  // rows must be contiguous in the image
+  copies_ = is_walked(row) || output_strides_[row] != element_size_ ||
+            (row >= 2 && axes_[row - 2].is_apart) || (!begins_from_image_ && has_short_rows());
 }
 
 /// Tells whether the image has rows that are short, and longer in a buffer.
