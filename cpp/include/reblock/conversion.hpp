@@ -17,7 +17,6 @@
 // Types: bool, integers of up to 64 bits, float16, bfloat16, float and double.
 #pragma once
 
-#include <array>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>

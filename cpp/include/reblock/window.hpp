@@ -18,7 +18,6 @@
 // Source: DirectML's DML_UNFOLD_OPERATOR_DESC and DML_FOLD_OPERATOR_DESC.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 

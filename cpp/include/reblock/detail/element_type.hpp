@@ -3,7 +3,6 @@
 // These types name elements at the engine's boundary: those of a conversion, and the terms and results of a reduction.
 #pragma once
 
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <tuple>

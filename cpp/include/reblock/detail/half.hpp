@@ -5,7 +5,6 @@
 // branching.
 #pragma once
 
-#include <array>
 #include <bit>
 #include <concepts>
 #include <cstddef>

@@ -45,10 +45,6 @@ struct conversion_request {
     if (factor.values == nullptr) return 0;
     return factor.axis == one_factor ? 1 : moves.axes[factor.axis].extent;
   }
-  /// Whether a plan needs nothing of the request when it runs.
-  constexpr bool is_held() const noexcept {
-    return count(scale) <= most_held_factors && count(bias) <= most_held_factors;
-  }
 };
 
 }  // namespace reblock::inline REBLOCK_NAMESPACE::detail

@@ -133,7 +133,6 @@ class each_run {
   [[gnu::always_inline]] std::byte* destination() const noexcept { return destination_; }
   /// The index in a row.
   [[gnu::always_inline]] std::size_t run() const noexcept { return run_; }
-  [[gnu::always_inline]] bool is_last_of_row() const noexcept { return run_ + 1 == runs_; }
 
  private:
   const std::byte* source_;

@@ -8,7 +8,6 @@
 #include <cstdint>
 
 #include <reblock/detail/configuration.hpp>
-#include <reblock/detail/movers/runs.hpp>
 #include <reblock/detail/movers/stream_block.hpp>
 #include <reblock/detail/simd/registers.hpp>
 

@@ -8,11 +8,9 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <type_traits>
 #include <utility>
 
-#include <reblock/detail/checked.hpp>
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/movers/stream_block.hpp>
 #include <reblock/detail/simd/registers.hpp>
@@ -36,14 +34,6 @@ struct wide_slots {
   }
   static constexpr bool are_in_steps(std::size_t slots, std::size_t count) noexcept {
     return slots <= 1 || count > 5;
-  }
-
-  constexpr std::size_t stream_at(std::size_t k, std::size_t slot) const noexcept {
-    return in_steps ? slot * count + k : k * slots + slot;
-  }
-  /// Counts the streams in register `k`.
-  constexpr std::size_t streams_in(std::size_t k) const noexcept {
-    return in_steps || k + 1 < count ? slots : streams - k * slots;
   }
 };
 

@@ -5,10 +5,8 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <utility>
 
 #include <reblock/detail/configuration.hpp>
@@ -171,15 +169,6 @@ inline double plan_blocks(staged_move& best, const layout& moves, std::int64_t e
   simple.source_run = 0;  // no mover of blocks reads between elements
   const std::int64_t size = simplify(simple, element_size);
   return plan_blocks(blocks, simple, size, usable_instruction_set(), buffer);
-}
-
-/// Plans and runs moves that happen only once, with a buffer as for run_blocks().
-[[gnu::noinline]] inline void move_unbounded(const layout& moves, std::int64_t element_size,
-                                             const std::byte* source, std::byte* destination,
-                                             std::byte* buffer) noexcept {
-  staged_move blocks;
-  plan_unbounded(blocks, moves, element_size);
-  run_blocks(blocks, source, destination, buffer);
 }
 
 }  // namespace reblock::inline REBLOCK_NAMESPACE::detail

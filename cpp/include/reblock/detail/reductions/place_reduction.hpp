@@ -4,7 +4,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cstddef>
 
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/engine.hpp>

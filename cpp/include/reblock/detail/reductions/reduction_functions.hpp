@@ -10,9 +10,7 @@
 //     max, min       the type itself, halves in float
 #pragma once
 
-#include <array>
 #include <concepts>
-#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 

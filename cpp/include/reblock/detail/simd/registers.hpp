@@ -138,13 +138,4 @@ template <std::size_t Size, int Times, std::size_t Count>
 
 constexpr int log2(std::size_t power_of_two) noexcept { return std::countr_zero(power_of_two); }
 
-/// Calls `step(i)` for i = 0, width, ... If `count` is no multiple of `width`, a last step ends at `count` and overlaps the
-/// step before: a short remainder would cost more than some elements twice. Requires count >= width.
-template <class Step>
-[[gnu::always_inline]] inline void for_overlapping_steps(std::size_t count, std::size_t width, Step&& step) {
-  std::size_t i = 0;
-  for (; i + width <= count; i += width) step(i);
-  if (i != count) step(count - width);
-}
-
 }  // namespace reblock::inline REBLOCK_NAMESPACE::detail

@@ -4,8 +4,6 @@
 #pragma once
 
 #include <concepts>
-#include <cstddef>
-#include <tuple>
 
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/element_type.hpp>

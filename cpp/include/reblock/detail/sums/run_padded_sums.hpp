@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <utility>
 
-#include <reblock/detail/checked.hpp>
 #include <reblock/detail/chunks.hpp>
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/engine.hpp>

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <concepts>
-#include <cstdint>
 #include <type_traits>
 
 #include <reblock/data_type.hpp>

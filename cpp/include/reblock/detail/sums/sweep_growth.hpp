@@ -12,7 +12,6 @@
 #include <reblock/detail/checked.hpp>
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/costs.hpp>
-#include <reblock/detail/moves/blocks.hpp>
 #include <reblock/detail/sums/sum_sweep.hpp>
 #include <reblock/detail/sums/sweep_axis.hpp>
 

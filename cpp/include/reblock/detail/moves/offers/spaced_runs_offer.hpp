@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/costs.hpp>
