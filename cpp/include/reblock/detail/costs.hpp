@@ -310,6 +310,19 @@ struct sum_costs {
   static constexpr double summed_byte = 0.058;
   static constexpr double phase_byte = 0.26;
   static constexpr double summed_plan = 2400;
+  /// Reductions: a box, a piece, a sum of a piece with weights of its own, a row of terms that follow each other, a term that
+  /// is gathered alone, and more if the columns are outside of the second level of the caches, and a result that is scattered
+  /// alone. Rows of fewer terms are gathered.
+  static constexpr double reduced_box = 2100;
+  static constexpr double reduced_piece = 370;
+  static constexpr double weighted_call = 97;
+  static constexpr double reduced_row = 12.9;
+  static constexpr double gathered_term = 1.7;
+  static constexpr double far_term = 0.8;
+  static constexpr double scattered_result = 1.3;
+  static constexpr double least_reduced_row = 4;
+  /// Terms are brought into a buffer first if this takes less than such a part of the cycles.
+  static constexpr double brought_gain = 0.85;
   /// Sums of chunks: a tile, a row of terms, a byte of a term, a box, and the plans of the moves.
   static constexpr double swept_tile = 290;
   static constexpr double swept_row = 3.6;

@@ -16,6 +16,7 @@
 #include <reblock/detail/moves/padded_windows.hpp>
 #include <reblock/detail/moves/split_windows.hpp>
 #include <reblock/detail/moves/window_plan.hpp>
+#include <reblock/detail/reductions/brought_reduction.hpp>
 #include <reblock/detail/reductions/weighed_terms.hpp>
 #include <reblock/detail/sums/accumulated_move.hpp>
 #include <reblock/detail/sums/gather.hpp>
@@ -63,6 +64,10 @@ REBLOCK_ENGINE_FUNCTION void run_planned(const window_plan& windows, const run_r
 }
 
 REBLOCK_ENGINE_FUNCTION void run_planned(const gather& sums, const run_request& how) noexcept {
+  run_chunks_of_sums(sums, how.source, how.destination, how.by, how.concurrency);
+}
+
+REBLOCK_ENGINE_FUNCTION void run_planned(const brought_reduction& sums, const run_request& how) noexcept {
   run_chunks_of_sums(sums, how.source, how.destination, how.by, how.concurrency);
 }
 

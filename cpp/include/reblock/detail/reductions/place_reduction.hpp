@@ -6,9 +6,11 @@
 #include <algorithm>
 
 #include <reblock/detail/configuration.hpp>
+#include <reblock/detail/costs.hpp>
 #include <reblock/detail/engine.hpp>
 #include <reblock/detail/moves/move_plan.hpp>
 #include <reblock/detail/place_plan.hpp>
+#include <reblock/detail/reductions/brought_reduction.hpp>
 #include <reblock/detail/reductions/find_reduction.hpp>
 #include <reblock/detail/reductions/reduction.hpp>
 #include <reblock/detail/reductions/weighed_terms.hpp>
@@ -39,6 +41,17 @@ REBLOCK_ENGINE_FUNCTION [[gnu::noinline]] bool place_single_reduction(void* room
   return true;
 }
 
+/// Plans a reduction whose windows may overlap: of the columns in place, or of those that moves bring into a buffer.
+REBLOCK_ENGINE_FUNCTION [[gnu::noinline]] void place_overlapping_reduction(
+    void* room, const sum_request& request) noexcept {
+  const gather& in_place = place<gather>(room, request, static_cast<const sum_functions*>(nullptr));
+  const double cost = in_place.cost_of_reduction();
+  const auto bytes = static_cast<double>(total_bytes(request.moves, request.sum.element_size));
+  if (!mover_costs{}.is_worth_search(cost, bytes)) return;
+  const brought_reduction brought(request);
+  if (brought.cost() < sum_costs::brought_gain * cost) place<brought_reduction>(room, brought);
+}
+
 /// Plans a reduction of fold. If each position has exactly one term that is its own result, it plans moves alone.
 REBLOCK_ENGINE_DEFINITION void place_reduction(void* room, const sum_request& request) noexcept {
   if (request.reduce->by == fold_reduction::sum) find_largest_weight(*request.reduce);
@@ -54,7 +67,7 @@ REBLOCK_ENGINE_DEFINITION void place_reduction(void* room, const sum_request& re
   } else if (keeps_single_terms && covers_once(request.moves, request.extents)) {
     place<move_plan>(room, request.moves, request.sum.element_size);
   } else if (!place_single_reduction(room, request)) {
-    place<gather>(room, request, static_cast<const sum_functions*>(nullptr));
+    place_overlapping_reduction(room, request);
   }
 }
 

@@ -104,10 +104,10 @@ class reduced_piece {
   std::int64_t result_size() const noexcept { return how_.types.results.size; }
   bool has_masks() const noexcept { return masks_.first != nullptr; }
 
-  /// Tells whether an axis may continue another one. Without weights, any may. With weights, one whose weights change may
+  /// Tells whether an axis may continue another one. Any may if weights change along neither. One whose weights change may
   /// continue a short run of elements with one weight, such as the channels of a pixel.
   bool may_continue(const axis& outer, const axis& inner) const noexcept {
-    if (!is_weighted() || term_count_ == 0) return true;
+    if (outer.window_axis == no_window_axis && inner.window_axis == no_window_axis) return true;
     return !has_masks() && outer.window_axis != no_window_axis && inner.window_axis == no_window_axis &&
            inner.source_stride == term_size() && inner.destination_stride == result_size() &&
            inner.extent < sum_costs::least_weight_run;

@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// gather sums overlapping windows for fold. It cuts the output into boxes that fit the first-level cache. The thread that
-// has a box writes each of its elements once, so the result does not depend on the threads.
-//
-// If windows lie `stride` elements apart, the positions of an axis belong to `stride` phases: the position modulo the
-// stride. If the last axis has several phases, a buffer holds the sums of a box phase by phase, and moves in blocks
-// interleave them. A box of a reduction may have only some phases of that axis: then its rows of places are longer.
+// gather sums overlapping windows for fold. It cuts the output into boxes that fit the first-level cache. A box of a
+// reduction may have only some phases of the last axis: then its rows of places are longer.
 #pragma once
 
 #include <algorithm>
@@ -18,12 +14,12 @@
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/costs.hpp>
 #include <reblock/detail/engine.hpp>
-#include <reblock/detail/for_each_choice.hpp>
 #include <reblock/detail/layout.hpp>
 #include <reblock/detail/moves/remembered_moves.hpp>
 #include <reblock/detail/simd/lanes.hpp>
 #include <reblock/detail/sums/gather_axis.hpp>
 #include <reblock/detail/sums/held_image.hpp>
+#include <reblock/detail/sums/image_boxes.hpp>
 #include <reblock/detail/sums/piecewise_sum.hpp>
 #include <reblock/detail/sums/summation.hpp>
 #include <reblock/detail/sums/terms_inside.hpp>
@@ -65,50 +61,27 @@ constexpr axis_values choose_box(const axis_values& places, std::int64_t size, s
   return chosen;
 }
 
-/// The moves between the buffer and the image.
-using sum_moves = remembered_moves;
-
 /// A gather plans and runs the sums of fold. It is trivially copyable.
-class gather {
+class gather : public image_boxes {
  public:
   /// `sum` may be null if the request has a reducer.
   gather(const sum_request& sums, const sum_functions* sum) noexcept;
 
-  std::int64_t boxes() const noexcept {
-    std::int64_t count = phase_boxes();
-    for (std::size_t i = 0; i < box_.size(); ++i) count *= boxes_along(i);
-    return count;
-  }
-
   /// Returns the estimated cost of sums in cycles. They must not be reductions.
   double cost() const noexcept;
+  /// Does the same for reductions.
+  double cost_of_reduction() const noexcept;
 
   /// Boxes at the edges of the image have moves of their own: `moves` remembers their plans.
   void fill_box(std::int64_t number, const std::byte* columns, std::byte* image,
                 sum_moves& moves) const noexcept;
 
  private:
-  std::size_t spatial_axes() const noexcept { return columns_.rank; }
-  std::int64_t boxes_along(std::size_t i) const noexcept {
-    return places_[i] == 0 ? 0 : (places_[i] - 1) / box_[i] + 1;
-  }
-  std::int64_t phase_boxes() const noexcept { return ceil_divide(last_axis().phases, phases_at_once_); }
-  const gather_axis& last_axis() const noexcept { return columns_.axes[spatial_axes() - 1]; }
-  std::int64_t whole_phases(std::size_t d, const box& part) const noexcept;
   std::int64_t phases_of_reductions(std::int64_t place_bytes) const noexcept;
   least_places written_run(std::int64_t element_size) const noexcept;
   least_places whole_channels() const noexcept;
   bool has_masked_rows(const box_target& to) const noexcept;
-  double groups_along(std::size_t d) const noexcept;
-  double segments_along(std::size_t d, bool has_masks) const noexcept;
   double row_elements(const box_target& to, bool has_masks) const noexcept;
-  box box_of(std::int64_t number) const noexcept;
-  box_target buffer_of(const box& part, std::byte* buffer) const noexcept;
-  /// Returns the strides in the image, for every box.
-  box_target in_image() const noexcept;
-  box_target image_of(const box& part, std::byte* image) const noexcept;
-  static void sum(const columns_of_windows& from, const box& part, const std::byte* columns,
-                  const box_target& to, bool clears) noexcept;
   held_image held() const noexcept { return {columns_, output_strides_}; }
   void add_box(const box& part, const std::byte* columns, const box_target& places,
                sum_moves& moves) const noexcept;
@@ -117,21 +90,9 @@ class gather {
   template <std::size_t Bytes>
   void fill_by_buffer(const box& part, const std::byte* columns, const box_target& places,
                       sum_moves& moves) const noexcept;
-  std::int64_t whole_places(const box& part, std::size_t d) const noexcept;
-  layout written_layout(const box& part, const box_target& sums, const box_target& places,
-                        const axis_values& rest) const noexcept;
-  void move_sums(const box& part, const box_target& sums, const box_target& places, bool back,
-                 sum_moves& moves) const noexcept;
 
-  columns_of_windows columns_;
-  axis_values output_strides_;       ///< of n, c and the spatial axes, bytes
-  std::int64_t output_offset_;       ///< bytes
-  axis_values places_;               ///< n, c, places of each spatial axis
-  axis_values box_;                  ///< indices and places of a box
-  std::int64_t phases_at_once_ = 1;  ///< phases of a box along the last axis
-  bool buffered_ = false;            ///< whether a box is summed in a buffer
-  bool has_gaps_ = false;            ///< whether there are phases without terms
-  bool adds_ = false;                ///< whether a buffer has the sums of a box, which are added to the image
+  bool buffered_ = false;  ///< whether a box is summed in a buffer
+  bool adds_ = false;      ///< whether a buffer has the sums of a box, which are added to the image
 };
 static_assert(std::is_trivially_copyable_v<gather>);
 
@@ -151,49 +112,18 @@ constexpr bool covers_once(const layout& moves, const axis_values& extents) noex
   return true;
 }
 
-inline gather::gather(const sum_request& sums, const sum_functions* sum) noexcept
-    : output_strides_(sums.output_strides), output_offset_(sums.output_offset), places_(sums.extents) {
-  const layout& moves = sums.moves;
-  const axis_values& extents = sums.extents;
-  const std::int64_t element_size = sums.sum.element_size;
-  const std::size_t spatial = extents.size() - 2;
-  columns_.rank = spatial;
-  columns_.offset = moves.source_offset;
-  columns_.element_size = element_size;
-  columns_.sum = sum;
-  columns_.accumulates = sums.accumulates;
-  columns_.reduce = sums.reduce;
-  for (std::size_t i = 0; i < 2; ++i) columns_.strides[i] = moves.axes[i].source_stride;
+inline gather::gather(const sum_request& sums, const sum_functions* sum) noexcept : image_boxes(sums, sum) {
+  const std::int64_t element_size = columns_.element_size;
   const std::int64_t result_size = columns_.result_size();
   std::int64_t size = result_size;  // bytes of a place with all phases, or more than a box
-  for (std::size_t d = 0; d < spatial; ++d) {
-    const layout_axis& offsets = moves.axes[2 + d];
-    const layout_axis& blocks = moves.axes[2 + spatial + d];
-    gather_axis& axis = columns_.axes[d];
-    const std::int64_t dilation = offsets.extent > 1 ? offsets.bound_step : 1;
-    const std::int64_t reach = offsets.extent > 0 ? (offsets.extent - 1) * dilation + 1 : 1;
-    const bool has_several = blocks.extent > 1;
-    axis = {offsets.extent,
-            blocks.extent,
-            has_several                            ? blocks.bound_step
-            : reach >= sum_costs::least_single_run ? reach
-                                                   : 1,
-            dilation,
-            -moves.bounds[d].offset,
-            extents[2 + d],
-            offsets.source_stride,
-            has_several ? blocks.source_stride : 0,
-            sums.output_strides[2 + d]};
-    places_[2 + d] = axis.places();
-    has_gaps_ = has_gaps_ || axis.summed_phases() < axis.phases;
+  for (std::size_t d = 0; d < spatial_axes(); ++d) {
     constexpr std::int64_t too_large = 2 * reduced_box_bytes;
-    size = std::min(size * std::min(axis.phases, too_large), too_large);
+    size = std::min(size * std::min(columns_.axes[d].phases, too_large), too_large);
   }
-  columns_.readable = readable_bytes(moves, element_size);
   adds_ = adds_from_buffer(sums, size);
   if (adds_) columns_.accumulates = false;
   has_gaps_ = has_gaps_ && !columns_.accumulates;
-  const gather_axis& last = columns_.axes[spatial - 1];
+  const gather_axis& last = last_axis();
   const bool reduces = sums.reduce != nullptr;
   const bool is_spread = last.phases > 1 || last.output_stride != result_size;
   const std::int64_t row = last.places() * result_size;
@@ -201,7 +131,6 @@ inline gather::gather(const sum_request& sums, const sum_functions* sum) noexcep
       reduces ? size <= most_reduced_place && (result_size <= 2 || row <= reduced_piece::most_masked_row)
               : size <= std::int64_t{box_bytes};
   buffered_ = is_spread && is_small && last.block_stride == element_size;
-  phases_at_once_ = last.phases;
   if (reduces && is_spread && last.block_stride == element_size) {
     if (const std::int64_t phases = phases_of_reductions(size); phases != 0) {
       size = size / last.phases * phases;
@@ -232,7 +161,6 @@ inline std::int64_t gather::phases_of_reductions(std::int64_t place_bytes) const
 
 /// Returns all channels if they follow each other on both sides, and nothing else does. Then a box has runs of them.
 inline least_places gather::whole_channels() const noexcept {
-  const std::size_t channels = 1;
   const bool are_runs = columns_.strides[channels] == columns_.element_size &&
                         output_strides_[channels] == columns_.result_size();
   return are_runs ? least_places{channels, std::max<std::int64_t>(1, places_[channels])} : least_places{};
@@ -256,32 +184,6 @@ inline bool gather::has_masked_rows(const box_target& to) const noexcept {
   const std::size_t i = places_.size() - 1;
   return axis.block_stride == columns_.element_size && to.place_strides[i] == columns_.element_size &&
          columns_.readable.begin != columns_.readable.end && box_[i] == places_[i] && columns_.sum->may_mask;
-}
-
-/// Estimates the groups of phases along an axis.
-inline double gather::groups_along(std::size_t d) const noexcept {
-  const gather_axis& axis = columns_.axes[d];
-  constexpr std::int64_t most_counted = 16;
-  std::int64_t groups = 0;
-  std::int64_t offset = 0;
-  for (; offset < axis.summed_phases() && groups < most_counted; ++groups) {
-    offset += axis.group_at(offset).count;
-  }
-  return static_cast<double>(groups) * static_cast<double>(axis.summed_phases()) /
-         static_cast<double>(offset);
-}
-
-/// Estimates the segments of a group along an axis, in all boxes. Masks make one segment of all.
-inline double gather::segments_along(std::size_t d, bool has_masks) const noexcept {
-  const gather_axis& axis = columns_.axes[d];
-  if (has_masks) return places_[2 + d] * columns_.element_size > sum_costs::most_masked_row ? 3 : 1;
-  const phase_group first = axis.group_at(0);
-  const auto places = static_cast<double>(places_[2 + d]);
-  const double end = static_cast<double>(first.shift) + static_cast<double>(axis.blocks) +
-                     static_cast<double>(first.terms - 1) * static_cast<double>(first.advance);
-  const double segments = 2 * static_cast<double>(first.terms) - 1 + (first.shift > 0 ? 1 : 0) +
-                          (end < places ? 1 : 0) + static_cast<double>(boxes_along(2 + d) - 1);
-  return std::min(places, segments);
 }
 
 /// Estimates the elements of a row that is summed at once: of the longest run on both sides.
@@ -332,122 +234,20 @@ inline double gather::cost() const noexcept {
          (buffered_ ? image * size * sum_costs::phase_byte : 0) + sum_costs::summed_plan;
 }
 
-inline box gather::box_of(std::int64_t number) const noexcept {
-  box part{box_, box_, {}};
-  for (std::size_t i = box_.size(); i-- > 0;) {
-    part.first[i] = number % boxes_along(i) * box_[i];
-    part.extents[i] = std::min(box_[i], places_[i] - part.first[i]);
-    number /= boxes_along(i);
-    if (i + 1 != box_.size()) continue;
-    const std::int64_t phase = number % phase_boxes() * phases_at_once_;
-    part.phases = {phase, std::min(phase + phases_at_once_, last_axis().phases)};
-    number /= phase_boxes();
-  }
-  return part;
-}
-
-/// Counts the phases of a box along a spatial axis.
-inline std::int64_t gather::whole_phases(std::size_t d, const box& part) const noexcept {
-  return d + 1 == spatial_axes() ? part.phases.end - part.phases.begin : columns_.axes[d].phases;
-}
-
-inline box_target gather::buffer_of(const box& part, std::byte* buffer) const noexcept {
-  box_target result{buffer, part.extents, axis_values::repeat(spatial_axes(), 0)};
-  std::int64_t stride = columns_.result_size();
-  const auto place = [&](std::size_t i) {
-    result.place_strides[i] = stride;
-    stride *= part.extents[i];
-  };
-  for (std::size_t i = part.extents.size(); i-- > 2;) place(i);
-  for (std::size_t d = spatial_axes(); d-- > 0;) {
-    result.phase_strides[d] = stride;
-    stride *= whole_phases(d, part);
-  }
-  place(1);
-  place(0);
-  return result;
-}
-
-inline box_target gather::in_image() const noexcept {
-  box_target result{nullptr, output_strides_, axis_values::repeat(spatial_axes(), 0)};
-  for (std::size_t d = 0; d < spatial_axes(); ++d) {
-    result.phase_strides[d] = columns_.axes[d].output_stride;
-    result.place_strides[2 + d] = wrapping_multiply(columns_.axes[d].phases, columns_.axes[d].output_stride);
-  }
-  return result;
-}
-
-inline box_target gather::image_of(const box& part, std::byte* image) const noexcept {
-  box_target result = in_image();
-  std::int64_t offset = output_offset_;
-  for (std::size_t i = 0; i < part.first.size(); ++i) {
-    offset = wrapping_add(offset, wrapping_multiply(part.first[i], result.place_strides[i]));
-  }
-  offset =
-      wrapping_add(offset, wrapping_multiply(part.phases.begin, result.phase_strides[spatial_axes() - 1]));
-  result.first = image + offset;
-  return result;
-}
-
-/// Describes the moves of a box between buffer and image: along each axis the places with all phases, or, if `rest` is
-/// set, the image's last place with fewer phases.
-inline layout gather::written_layout(const box& part, const box_target& sums, const box_target& places,
-                                     const axis_values& rest) const noexcept {
-  layout moves;
-  for (std::size_t i = 0; i < 2; ++i) {
-    moves.add({part.extents[i], sums.place_strides[i], places.place_strides[i]});
-  }
-  for (std::size_t d = 0; d < spatial_axes(); ++d) {
-    const gather_axis& axis = columns_.axes[d];
-    const std::int64_t whole = whole_places(part, d);
-    const std::int64_t first = d + 1 == spatial_axes() ? part.phases.begin : 0;
-    const std::int64_t fewer = std::max<std::int64_t>(0, axis.extent % axis.phases - first);
-    const bool is_rest = rest[d] != 0;
-    const std::int64_t place = is_rest ? whole : 0;
-    const std::int64_t from = sums.place_strides[2 + d];
-    const std::int64_t to = places.place_strides[2 + d];
-    moves.add({is_rest ? 1 : whole, from, to});
-    moves.add({is_rest ? fewer : whole_phases(d, part), sums.phase_strides[d], places.phase_strides[d]});
-    moves.source_offset += place * from;
-    moves.destination_offset = wrapping_add(moves.destination_offset, wrapping_multiply(place, to));
-  }
-  return moves;
-}
-
-/// Counts the places of a box that have all its phases.
-inline std::int64_t gather::whole_places(const box& part, std::size_t d) const noexcept {
-  const gather_axis& axis = columns_.axes[d];
-  const std::int64_t phases = d + 1 == spatial_axes() ? part.phases.end : axis.phases;
-  const std::int64_t places = floor_divide(axis.extent - phases, axis.phases) + 1;
-  return std::min(places - part.first[2 + d], part.extents[2 + d]);
-}
-
-/// Moves the sums of a box from the buffer to the image. `back`: moves the image's values to the buffer.
-[[gnu::noinline]] inline void gather::move_sums(const box& part, const box_target& sums,
-                                                const box_target& places, bool back,
-                                                sum_moves& moves) const noexcept {
-  axis_values counts;
-  for (std::size_t d = 0; d < spatial_axes(); ++d) {
-    counts.push_back(whole_places(part, d) < part.extents[2 + d] ? 2 : 1);
-  }
-  for_each_choice(counts, [&](const axis_values& rest) {
-    layout written = written_layout(part, sums, places, rest);
-    if (back) {
-      written.swap_sides();
-      moves.run(written, columns_.result_size(), buffered_side::destination, places.first, sums.first);
-    } else {
-      moves.run(written, columns_.result_size(), buffered_side::source, sums.first, places.first);
-    }
-  });
-}
-
-/// Sums a box. It is a function of its own and not inlined, because it needs much of the stack.
-[[gnu::noinline]] inline void gather::sum(const columns_of_windows& from, const box& part,
-                                          const std::byte* columns, const box_target& to,
-                                          bool clears) noexcept {
-  piecewise_sum sums(from, columns, part, to);
-  if (clears) sums.clear();
-  sums.sum_phases();
+inline double gather::cost_of_reduction() const noexcept {
+  const box whole{axis_values::repeat(box_.size(), 0), box_, {0, phases_at_once_}};
+  const box_target to = buffered_ ? buffer_of(whole, nullptr) : in_image();
+  const gather_axis& last = last_axis();
+  const std::size_t i = places_.size() - 1;
+  const std::int64_t size = columns_.result_size();
+  const bool has_masks =
+      last.block_stride == columns_.element_size && to.place_strides[i] == size &&
+      columns_.readable.begin != columns_.readable.end && box_[i] == places_[i] &&
+      reduced_piece::may_mask(*columns_.reduce, ceil_divide(last.size, last.phases), last.places() * size);
+  double image = buffered_ ? static_cast<double>(size) * sum_costs::phase_byte : 0;
+  for (std::size_t k = 0; k < places_.size(); ++k)
+    image *= static_cast<double>(k < 2 ? places_[k] : columns_.axes[k - 2].extent);
+  return reduction_cost(columns_, to, has_masks) + image;
 }
 
 /// Fills a box through a buffer of some bytes.
