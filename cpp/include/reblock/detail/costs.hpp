@@ -313,12 +313,12 @@ struct sum_costs {
   /// Reductions: a box, a piece, a sum of a piece with weights of its own, a row of terms that follow each other, a term that
   /// is gathered alone, and more if the columns are outside of the second level of the caches, and a result that is scattered
   /// alone. Rows of fewer terms are gathered.
-  static constexpr double reduced_box = 2100;
-  static constexpr double reduced_piece = 370;
-  static constexpr double weighted_call = 97;
-  static constexpr double reduced_row = 12.9;
-  static constexpr double gathered_term = 1.7;
-  static constexpr double far_term = 0.8;
+  static constexpr double reduced_box = 1900;
+  static constexpr double reduced_piece = 700;
+  static constexpr double weighted_call = 110;
+  static constexpr double reduced_row = 11.6;
+  static constexpr double gathered_term = 1.8;
+  static constexpr double far_term = 1.1;
   static constexpr double scattered_result = 1.3;
   static constexpr double least_reduced_row = 4;
   /// Terms are brought into a buffer first if this takes less than such a part of the cycles.

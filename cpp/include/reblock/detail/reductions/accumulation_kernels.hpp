@@ -29,6 +29,20 @@ template <class A>
   return A{};
 }
 
+/// An unsigned integer of as many bytes as T.
+template <class T>
+using bits_of =
+    std::conditional_t<sizeof(T) == 1, std::uint8_t,
+                       std::conditional_t<sizeof(T) == 2, std::uint16_t,
+                                          std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>>;
+
+/// Returns the bits of a term that changes no sum: -0, or 0 as an integer.
+template <class T>
+constexpr bits_of<stored<T>> no_summand() noexcept {
+  if constexpr (std::integral<T>) return 0;
+  return static_cast<bits_of<stored<T>>>(bits_of<stored<T>>{1} << (8 * sizeof(T) - 1));
+}
+
 /// A kernel tells how accumulators take terms of type T, as values of type A: one, or several in lanes.
 template <class T, class Accumulator>
 struct adding {
@@ -36,9 +50,10 @@ struct adding {
   using value = Accumulator;
   using weight = std::conditional_t<std::same_as<value, long double>, double, value>;
   static constexpr bool has_errors = false;
-  static constexpr bool may_mask = true;  ///< whether masked terms change no result
   static constexpr bool flips = false;    ///< whether it changes bits of terms
   static value neutral(beginning from) noexcept { return neutral_summand<value>(from); }
+  /// Returns the bits of a term that a mask leaves out.
+  static auto left_out() noexcept { return no_summand<T>(); }
   static constexpr bool in_lanes =
       has_lanes && !std::same_as<value, long double> &&
       (half<T> ? std::same_as<value, float> : std::floating_point<value> || sizeof(value) <= 2 * sizeof(T));
@@ -61,9 +76,9 @@ struct adding_with_errors {
   using value = T;
   using weight = double;
   static constexpr bool has_errors = true;
-  static constexpr bool may_mask = true;
   static constexpr bool flips = false;
   static value neutral(beginning from) noexcept { return neutral_summand<value>(from); }
+  static auto left_out() noexcept { return no_summand<T>(); }
   static constexpr bool in_lanes = has_lanes && !std::same_as<T, long double>;
   template <class V>
   [[gnu::always_inline]] static void add(V& sum, V& errors, const V& next) noexcept {
@@ -98,10 +113,10 @@ struct adding_long {
   using value = std::uint64_t;
   using weight = double;
   static constexpr bool has_errors = true;
-  static constexpr bool may_mask = true;
   static constexpr bool flips = false;
   static constexpr bool in_lanes = has_lanes && sizeof(T) == sizeof(value);
   static value neutral(beginning) noexcept { return {}; }
+  static auto left_out() noexcept { return no_summand<T>(); }
   template <class V>
   [[gnu::always_inline]] static void add(V& low, V& high, const V& next) noexcept {
     low = low + next;
@@ -110,13 +125,6 @@ struct adding_long {
     if constexpr (std::is_signed_v<T>) high = high - (next >> 63);
   }
 };
-
-/// An unsigned integer of as many bytes as T.
-template <class T>
-using bits_of =
-    std::conditional_t<sizeof(T) == 1, std::uint8_t,
-                       std::conditional_t<sizeof(T) == 2, std::uint16_t,
-                                          std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>>;
 
 /// Keeps the first of the greatest terms, and the first NaN. It flips some bits of each term: that makes the least term the
 /// greatest, or integers with a sign integers without one. So all integers of one size have the same functions.
@@ -127,12 +135,19 @@ struct keeping_greatest {
   using weight = double;
   using bits = bits_of<value>;
   static constexpr bool has_errors = false;
-  static constexpr bool may_mask = false;
   static constexpr bool flips = true;
   static constexpr bool in_lanes = has_lanes;
   static value neutral(beginning) noexcept {
     if constexpr (std::floating_point<value>) return -std::numeric_limits<value>::infinity();
     return std::numeric_limits<value>::min();
+  }
+  auto left_out() const noexcept {
+    if constexpr (half<T>) {
+      const std::uint16_t infinity = std::same_as<T, float16> ? 0x7c00 : 0x7f80;
+      return static_cast<bits_of<T>>(flip == 0 ? infinity | 0x8000 : infinity);
+    } else {
+      return static_cast<bits>(std::bit_cast<bits>(neutral(beginning::first_term)) ^ flip);
+    }
   }
   static void add(value& held, const value& next) noexcept {
     if (!(held >= next || held != held)) held = next;
@@ -180,7 +195,6 @@ struct keeping {
   using value = std::conditional_t<half<T>, float, stored<T>>;
   using weight = double;
   static constexpr bool has_errors = false;
-  static constexpr bool may_mask = false;
   static constexpr bool flips = false;
   static constexpr bool in_lanes = false;
   static value neutral(beginning) noexcept {

@@ -67,17 +67,17 @@ inline brought_reduction::brought_reduction(const sum_request& sums) noexcept : 
   cost_ = std::min(by_channels, by_places);
 }
 
-/// Returns the windows that reach a box along an axis.
+/// Returns windows along an axis, among them all that reach a box. Their number is the same for all boxes, so their moves have
+/// one plan.
 inline index_range brought_reduction::windows_of(std::size_t d, const box& part) const noexcept {
   const gather_axis& axis = columns_.axes[d];
   if (axis.blocks <= 1) return {0, axis.blocks};
   const std::int64_t first = part.first[2 + d] * axis.phases + axis.padding;
-  const std::int64_t end =
-      std::min(axis.extent, (part.first[2 + d] + part.extents[2 + d]) * axis.phases) + axis.padding;
   const std::int64_t reach = (axis.size - 1) * axis.dilation;
+  const std::int64_t count = most_windows(d);
   const std::int64_t begin =
-      std::clamp<std::int64_t>(ceil_divide(first - reach, axis.phases), 0, axis.blocks);
-  return {begin, std::clamp<std::int64_t>(floor_divide(end - 1, axis.phases) + 1, begin, axis.blocks)};
+      std::clamp<std::int64_t>(ceil_divide(first - reach, axis.phases), 0, axis.blocks - count);
+  return {begin, begin + count};
 }
 
 /// Returns the largest number of windows that reach a box along an axis.

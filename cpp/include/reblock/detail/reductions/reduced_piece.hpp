@@ -56,11 +56,10 @@ class reduced_piece {
 
   explicit reduced_piece(const reducer& how) noexcept : how_(how), rows_(how) {}
 
-  /// Tells whether masks may leave out terms: those of means and of weighted sums that are not converted first. Longer rows
-  /// are faster without masks.
+  /// Tells whether masks may leave out terms: those that are not converted first. Longer rows are faster without masks.
   static bool may_mask(const reducer& how, std::int64_t terms, std::int64_t row) noexcept {
-    return (how.by == fold_reduction::mean || !how.weights.empty()) && how.types.convert == nullptr &&
-           how.holds_values() && terms <= std::int64_t{most_terms} && row >= 4 && row <= most_masked_row;
+    return how.types.convert == nullptr && how.holds_values() && terms <= std::int64_t{most_terms} && row >= 4 &&
+           row <= most_masked_row;
   }
   /// Adds the axis along which the masks of terms change. Its terms are contiguous.
   void add(const axis& row, const masks& of_terms) noexcept {

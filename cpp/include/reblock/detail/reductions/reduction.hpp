@@ -77,6 +77,10 @@ struct reducer {
   /// The largest weight, if all weights are small integers, else the largest number.
   double largest_weight = std::numeric_limits<double>::max();
 
+  /// Tells whether a result is one of the terms.
+  constexpr bool keeps_terms() const noexcept {
+    return by == fold_reduction::max || by == fold_reduction::min;
+  }
   /// Tells whether accumulators hold every value of the output, so that a position without terms keeps its value even if it is
   /// summed like others. Weighted integers of 8 bytes are added in double, which has fewer digits.
   constexpr bool holds_values() const noexcept {

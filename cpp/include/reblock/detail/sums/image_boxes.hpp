@@ -61,6 +61,7 @@ class image_boxes {
   box_target image_of(const box& part, std::byte* image) const noexcept;
   double groups_along(std::size_t d) const noexcept;
   double segments_along(std::size_t d, bool has_masks) const noexcept;
+  double counted_segments(std::size_t d, bool has_masks) const noexcept;
   double row_of_terms(const columns_of_windows& from, const box_target& to, bool has_masks,
                       bool& are_results) const noexcept;
   double reduction_cost(const columns_of_windows& from, const box_target& to, bool has_masks) const noexcept;
@@ -257,6 +258,23 @@ inline std::int64_t image_boxes::whole_places(const box& part, std::size_t d) co
   });
 }
 
+/// Counts the segments of a group along an axis, in all boxes: of many, it estimates the rest.
+inline double image_boxes::counted_segments(std::size_t d, bool has_masks) const noexcept {
+  const gather_axis& axis = columns_.axes[d];
+  if (has_masks || axis.summed_phases() == 0) return 1;
+  constexpr std::int64_t most_counted = 64;
+  const phase_group first = axis.group_at(0);
+  std::int64_t count = 0;
+  std::int64_t place = 0;
+  for (; place < first.places && count < most_counted; ++count) {
+    place = axis.segment_at(first, place, first.places).end;
+  }
+  const double all = static_cast<double>(count) * static_cast<double>(first.places) /
+                     static_cast<double>(std::max<std::int64_t>(place, 1));
+  return std::clamp(all + static_cast<double>(boxes_along(2 + d) - 1), 1.0,
+                    static_cast<double>(std::max<std::int64_t>(places_[2 + d], 1)));
+}
+
 /// Estimates the elements of a row of terms `from` that follow each other, of the longest run. Sets `are_results` to whether
 /// their results in `to` do.
 inline double image_boxes::row_of_terms(const columns_of_windows& from, const box_target& to, bool has_masks,
@@ -271,7 +289,7 @@ inline double image_boxes::row_of_terms(const columns_of_windows& from, const bo
     are_results = step == columns_.result_size();
   };
   const auto along = [&](std::size_t d) {
-    return static_cast<double>(places_[2 + d]) / segments_along(d, has_masks && d == last);
+    return static_cast<double>(places_[2 + d]) / counted_segments(d, has_masks && d == last);
   };
   if (from.strides[channels] == size) {
     const std::int64_t step = to.place_strides[channels];
@@ -297,7 +315,7 @@ inline double image_boxes::reduction_cost(const columns_of_windows& from, const 
   double sums = terms;
   for (std::size_t d = 0; d < spatial_axes(); ++d) {
     const gather_axis& axis = columns_.axes[d];
-    const double segments = segments_along(d, has_masks && d + 1 == spatial_axes());
+    const double segments = counted_segments(d, has_masks && d + 1 == spatial_axes());
     const auto phases = static_cast<double>(axis.summed_phases());
     pieces *= groups_along(d) * segments;
     calls *= phases * segments;

@@ -308,9 +308,20 @@ class piecewise_sum {
     std::memset(mask + begin * size, 0xff, static_cast<std::size_t>((end - begin) * size));
   }
 
+  /// Tells whether all places of the last axis have terms.
+  bool have_all_terms() const noexcept {
+    const std::int64_t end = last_.shift + (last_.terms - 1) * last_.advance + last_axis().blocks;
+    const bool have_gaps = last_.terms > 1 && last_.advance > last_axis().blocks;
+    return last_.shift <= 0 && end >= last_.places && !have_gaps;
+  }
+
   /// Tells whether the terms of rows of so many bytes may have masks.
   bool may_mask(std::int64_t row) const noexcept {
-    if (columns_.reduce != nullptr) return reduced_piece::may_mask(*columns_.reduce, last_.terms, row);
+    if (columns_.reduce != nullptr) {
+      // a greatest or least value of no terms would not be 0
+      if (columns_.reduce->keeps_terms() && !have_all_terms()) return false;
+      return reduced_piece::may_mask(*columns_.reduce, last_.terms, row);
+    }
     return columns_.sum->may_mask;
   }
 
