@@ -124,15 +124,25 @@ TEST_CASE_TEMPLATE("a buffer changes no bit of a reduction", T, std::uint8_t, st
     complete(how.types);
     how.by = test::flip_coin(random) ? fold_reduction::mean : fold_reduction::sum;
     how.accumulates = how.by == fold_reduction::sum && test::flip_coin(random);
-    std::int64_t count = 1;
+    // products of these weights, and sums of them, are rounded
+    const auto draw_weights = [&random](std::int64_t count) {
+      std::vector<double> weights;
+      for (std::int64_t i = 0; i < count; ++i)
+        weights.push_back(static_cast<double>(draw(random, 0, 99)) / 7);
+      return weights;
+    };
+    std::vector<std::vector<double>> along;
     axis_values sizes;
+    std::int64_t count = 1;
     for (const test::windows_along& axis : sums.axes) {
+      along.push_back(draw_weights(axis.size));
       sizes.push_back(axis.size);
       count *= axis.size;
     }
-    std::vector<double> values;
-    for (std::int64_t i = 0; i < count; ++i) values.push_back(static_cast<double>(draw(random, 0, 8)) / 4);
-    how.weights = tensor_view<const double>(values.data(), sizes);
+    const std::vector<double> whole = draw_weights(count);
+    how.weights = tensor_view<const double>(whole.data(), sizes);
+    if (sums.spatial() == 2 && test::flip_coin(random)) how.weights = {along[0], along[1]};
+    if (sums.spatial() == 3 && test::flip_coin(random)) how.weights = {along[0], along[1], along[2]};
     sum_request request = sums.request();
     request.reduce = &how;
     request.accumulates = how.accumulates;

@@ -58,8 +58,8 @@ class reduced_piece {
 
   /// Tells whether masks may leave out terms: those that are not converted first. Longer rows are faster without masks.
   static bool may_mask(const reducer& how, std::int64_t terms, std::int64_t row) noexcept {
-    return how.types.convert == nullptr && how.holds_values() && terms <= std::int64_t{most_terms} && row >= 4 &&
-           row <= most_masked_row;
+    return how.types.convert == nullptr && how.holds_values() && terms <= std::int64_t{most_terms} &&
+           row >= 4 && row <= most_masked_row;
   }
   /// Adds the axis along which the masks of terms change. Its terms are contiguous.
   void add(const axis& row, const masks& of_terms) noexcept {
@@ -273,12 +273,7 @@ class reduced_piece {
     const std::size_t at_once =
         is_weighted() ? std::min(most_terms, weights_room / weights_count()) : most_terms;
     const auto all = static_cast<std::size_t>(term_count_);
-    if (sums_weights()) std::memset(factors_, 0, weights_count() * sizeof(double));
-    std::array<double, most_terms> sums;  // of the weights of terms with the same mask
-    if (has_masks()) {
-      const std::int64_t count = terms_[spatial_ - 1].count;
-      std::fill_n(sums.begin(), count, is_weighted() ? 0.0 : static_cast<double>(term_count_ / count));
-    }
+    if (sums_weights()) std::memset(factors_, 0, sizeof(factors_));
     std::array<std::int64_t, max_rank> chosen{};
     std::int64_t offset = 0;
     for (std::size_t done = 0; done < all;) {
@@ -290,9 +285,7 @@ class reduced_piece {
           fill_weights(weights_ + t * weights_count(), chosen);
         }
         if (has_masks()) {
-          const std::int64_t last = chosen[spatial_ - 1];
-          masks_of_terms_[t] = masks_.first + last * masks_.stride;
-          if (is_weighted()) sums[static_cast<std::size_t>(last)] += weights_[t];
+          masks_of_terms_[t] = masks_.first + chosen[spatial_ - 1] * masks_.stride;
         } else if (is_weighted() && vary_columns_) {
           functions_->list_weights(weights_ + t * weights_count(), weights_count(), weights_count());
         }
@@ -306,11 +299,12 @@ class reduced_piece {
         }
       }
       add_listed(source, batch);
+      if (sums_weights() && has_masks()) add_masked_weights(batch);
       done += batch;
     }
     has_list_ = all <= at_once;
     if (how_.by != fold_reduction::mean) return;
-    if (has_masks()) return fill_masked_factors(sums);
+    if (has_masks()) return fill_masked_factors();
     if (!is_weighted()) return;
     for (std::size_t i = 0; i < weights_count(); ++i) {
       factors_[i] = how_.factor_of_mean(factors_[i]);
@@ -325,13 +319,11 @@ class reduced_piece {
     has_list_ = true;
     add_listed(source, static_cast<std::size_t>(term_count_));
     if (how_.by != fold_reduction::mean) return;
-    const std::int64_t count = terms_[spatial_ - 1].count;
-    std::array<double, most_terms> sums;  // of the weights of terms with the same mask
-    std::fill_n(sums.begin(), count, is_weighted() ? 0.0 : static_cast<double>(term_count_ / count));
-    for (std::int64_t t = 0; is_weighted() && t < term_count_; t += count) {
-      for (std::int64_t k = 0; k < count; ++k) sums[static_cast<std::size_t>(k)] += *weights_of_terms_[t + k];
+    if (is_weighted()) {
+      std::memset(factors_, 0, sizeof(factors_));
+      add_masked_weights(static_cast<std::size_t>(term_count_));
     }
-    fill_masked_factors(sums);
+    fill_masked_factors();
   }
 
   /// Replaces a list of one value by one for each term: `next(value, d, k)` is the value of index k along axis d.
@@ -392,26 +384,50 @@ class reduced_piece {
     return is_weighted() || how_.types.functions->means_by_inverse;
   }
 
-  /// Computes a factor for each accumulator: the weights of its terms, or their inverse. `sums` has the weights of all terms
-  /// with one mask.
-  void fill_masked_factors(const std::array<double, most_terms>& sums) noexcept {
+  /// Counts the accumulators of a row that have masks of their own.
+  std::size_t masked_accumulators() const noexcept {
     const auto parts = static_cast<std::size_t>(rows_.parts());
-    const auto size = static_cast<std::size_t>(term_size());
     const std::size_t row = rows_.columns() * parts;
-    const std::size_t period = masks_.period / size * parts;  // accumulators
-    const std::size_t different = period == 0 ? row : std::min(row, period);
+    const std::size_t period = masks_.period / static_cast<std::size_t>(term_size()) * parts;
+    return period == 0 ? row : std::min(row, period);
+  }
+  /// Calls visit(i, at) for those of the first parts of elements: the masks have accumulator i's byte at `at`.
+  template <class Visit>
+  void for_each_masked(const Visit& visit) const noexcept {
     std::size_t at = mask_begin();
-    for (std::size_t i = 0; i < different; i += parts) {
-      double sum = 0;
-      for (std::int64_t t = 0; t < terms_[spatial_ - 1].count; ++t) {
-        const bool is_kept = masks_.first[t * masks_.stride + static_cast<std::int64_t>(at)] != std::byte{};
-        if (is_kept) sum += sums[static_cast<std::size_t>(t)];
+    for (std::size_t i = 0; i < masked_accumulators(); i += static_cast<std::size_t>(rows_.parts())) {
+      visit(i, at);
+      at += static_cast<std::size_t>(term_size());
+      if (at == masks_.period) at = 0;
+    }
+  }
+
+  /// Adds the weights of listed terms to the sums of weights, in the order of the terms: no mask changes a sum.
+  void add_masked_weights(std::size_t count) noexcept {
+    for (std::size_t t = 0; t < count; ++t) {
+      const double weight = *weights_of_terms_[t];
+      const std::byte* const mask = masks_of_terms_[t];
+      for_each_masked(
+          [&](std::size_t i, std::size_t at) { factors_[i] += mask[at] != std::byte{} ? weight : 0; });
+    }
+  }
+
+  /// Computes a factor for each accumulator: the sum of the weights of its terms, or their number, or the inverse.
+  void fill_masked_factors() noexcept {
+    const auto parts = static_cast<std::size_t>(rows_.parts());
+    const std::size_t row = rows_.columns() * parts;
+    const std::size_t different = masked_accumulators();
+    const std::int64_t count = terms_[spatial_ - 1].count;
+    const auto terms_of_mask = static_cast<double>(term_count_ / count);
+    for_each_masked([&](std::size_t i, std::size_t at) {
+      double sum = is_weighted() ? factors_[i] : 0;
+      for (std::int64_t t = 0; t < count && !is_weighted(); ++t) {
+        const std::byte kept = masks_.first[t * masks_.stride + static_cast<std::int64_t>(at)];
+        if (kept != std::byte{}) sum += terms_of_mask;
       }
       if (has_inverse_factors()) sum = how_.factor_of_mean(sum);
       std::fill_n(factors_ + i, parts, sum);
-      at += size;
-      if (at == masks_.period) at = 0;
-    }
+    });
     for (std::size_t i = different; i < row; ++i) factors_[i] = factors_[i - different];
     for (std::size_t r = 1; r < rows_.rows(); ++r)
       std::memcpy(factors_ + r * row, factors_, row * sizeof(double));
@@ -443,56 +459,71 @@ class reduced_piece {
 
   /// Computes the different weights of a term, and adds them to the sums of weights.
   void fill_weights(double* to, const std::array<std::int64_t, max_rank>& chosen) noexcept {
-    const window_weights& w = how_.weights;
+    std::array<std::int64_t, max_bounds> offsets{};
+    for (std::size_t d = 0; d < spatial_; ++d) offsets[d] = offsets_[d] + chosen[d] * terms_[d].cycle;
     if (has_masks()) {  // all elements have one weight
-      std::array<std::int64_t, max_bounds> offsets{};
-      for (std::size_t d = 0; d < spatial_; ++d) offsets[d] = offsets_[d] + chosen[d] * terms_[d].cycle;
-      *to = weight_at(w, offsets, spatial_);
-      if (sums_weights()) factors_[0] += *to;
+      *to = weight_at(how_.weights, offsets, spatial_);
       return;
     }
-    double product = 1;                    // of the axes along which the weight does not vary
-    const double* first = w.values(0);     // of all axes, where there are no products
-    const double* along_row = nullptr;     // products: of the axis of `outer_`
-    const double* along_column = nullptr;  // products: of the axis of `inner_`
-    for (std::size_t d = 0; d < spatial_; ++d) {
-      std::int64_t offset = offsets_[d] + chosen[d] * terms_[d].cycle;
-      if (outer_.window_axis == d) offset += first_row_;
-      const double* const weight = w.has_products() ? w.values(d) + offset * w.strides()[d] : nullptr;
-      if (weight == nullptr) {
-        first += offset * w.strides()[d];
-      } else if (inner_.window_axis == d) {
-        along_column = weight;
-      } else if (outer_.window_axis == d) {
-        along_row = weight;
-      } else {
-        product *= *weight;
-      }
-    }
-    const auto step = [&w](const axis& a) {
-      return a.window_axis == no_window_axis ? 0 : w.strides()[a.window_axis];
-    };
-    const std::int64_t column_step = step(inner_);
-    const std::int64_t row_step = step(outer_);
-    const std::size_t columns = vary_columns_ ? rows_.columns() : 1;
-    const std::size_t parts = weight_columns_ / columns;
-    const double* const first_weight = to;
-    for (std::size_t i = 0; i < weight_rows_; ++i) {
-      const std::int64_t row = static_cast<std::int64_t>(i) * row_step;
-      const double factor = along_row == nullptr ? product : product * along_row[row];
-      const double* from = w.has_products() ? along_column : first + row;
-      if (from != nullptr) from += first_column_ / inner_.repeats * column_step;
-      std::int64_t left = inner_.repeats - first_column_ % inner_.repeats;  // elements with the same weight
-      for (std::size_t j = 0; j < columns; ++j) {
-        const double weight = from == nullptr ? factor : factor * *from;
-        for (std::size_t k = 0; k < parts; ++k) *to++ = weight;
-        if (--left > 0) continue;
-        left = inner_.repeats;
-        if (from != nullptr && j + 1 < columns) from += column_step;
-      }
+    if (outer_.window_axis != no_window_axis) offsets[outer_.window_axis] += first_row_;
+    if (how_.weights.has_products()) {
+      fill_products(to, offsets);
+    } else {
+      fill_whole_weights(to, offsets);
     }
     if (!sums_weights()) return;
-    for (std::size_t i = 0; i < weights_count(); ++i) factors_[i] += first_weight[i];
+    for (std::size_t i = 0; i < weights_count(); ++i) factors_[i] += to[i];
+  }
+
+  /// Calls visit(k, index) for the different weights of a row: weight k is that of a number of indices along the axis of
+  /// `inner_`.
+  template <class Visit>
+  void for_each_column(const Visit& visit) const noexcept {
+    const std::size_t columns = vary_columns_ ? rows_.columns() : 1;
+    const std::size_t parts = weight_columns_ / columns;
+    std::int64_t index = first_column_ / inner_.repeats;
+    std::int64_t left = inner_.repeats - first_column_ % inner_.repeats;  // elements with the same weight
+    for (std::size_t k = 0; k < weight_columns_; k += parts) {
+      for (std::size_t part = 0; part < parts; ++part) visit(k + part, index);
+      if (--left > 0) continue;
+      left = inner_.repeats;
+      ++index;
+    }
+  }
+
+  /// The products have the order of the spatial axes, whichever axes make the rows: so they are always rounded alike.
+  void fill_products(double* to, const std::array<std::int64_t, max_bounds>& offsets) const noexcept {
+    const window_weights& w = how_.weights;
+    std::fill_n(to, weights_count(), 1.0);
+    for (std::size_t d = 0; d < spatial_; ++d) {
+      const std::int64_t step = w.strides()[d];
+      const double* const weight = w.values(d) + offsets[d] * step;
+      for (std::size_t i = 0; i < weight_rows_; ++i) {
+        double* const row = to + i * weight_columns_;
+        if (d == inner_.window_axis) {
+          for_each_column([=](std::size_t k, std::int64_t index) { row[k] *= weight[index * step]; });
+          continue;
+        }
+        const double factor = weight[d == outer_.window_axis ? static_cast<std::int64_t>(i) * step : 0];
+        for (std::size_t k = 0; k < weight_columns_; ++k) row[k] *= factor;
+      }
+    }
+  }
+
+  void fill_whole_weights(double* to, const std::array<std::int64_t, max_bounds>& offsets) const noexcept {
+    const window_weights& w = how_.weights;
+    const double* first = w.values(0);
+    for (std::size_t d = 0; d < spatial_; ++d) first += offsets[d] * w.strides()[d];
+    const auto step_of = [&w](const axis& a) {
+      return a.window_axis == no_window_axis ? 0 : w.strides()[a.window_axis];
+    };
+    const std::int64_t row_step = step_of(outer_);
+    const std::int64_t step = step_of(inner_);
+    for (std::size_t i = 0; i < weight_rows_; ++i) {
+      const double* const from = first + static_cast<std::int64_t>(i) * row_step;
+      double* const row = to + i * weight_columns_;
+      for_each_column([=](std::size_t k, std::int64_t index) { row[k] = from[index * step]; });
+    }
   }
 
   const reducer& how_;
