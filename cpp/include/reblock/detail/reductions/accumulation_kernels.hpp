@@ -50,7 +50,7 @@ struct adding {
   using value = Accumulator;
   using weight = std::conditional_t<std::same_as<value, long double>, double, value>;
   static constexpr bool has_errors = false;
-  static constexpr bool flips = false;    ///< whether it changes bits of terms
+  static constexpr bool flips = false;  ///< whether it changes bits of terms
   static value neutral(beginning from) noexcept { return neutral_summand<value>(from); }
   /// Returns the bits of a term that a mask leaves out.
   static auto left_out() noexcept { return no_summand<T>(); }
