@@ -192,25 +192,38 @@ def fold_rows(window: Window, dtype: str) -> Iterator[Row]:
         )
 
 
-def blend_by_loop(window: Window, columns: Any, weights: Any) -> Any:
-    """Blend patch by patch, as MONAI's sliding_window_inference does.
-
-    It keeps an image of weighted sums and an image of weights, and divides them.
-    """
-    batch, channels = window.shape[:2]
+def patches_in(window: Window, columns: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield each patch with its place in an image."""
     box = (window.size,) * len(window.spatial)
-    patches = columns.reshape(batch, channels, *box, -1)
-    sums = np.zeros(window.shape, np.float32)
-    counts = np.zeros((1, 1, *window.spatial), np.float32)
-    weights = np.asarray(weights, np.float32)
+    patches = columns.reshape(*window.shape[:2], *box, -1)
     steps = [range(0, extent - window.size + 1, window.stride) for extent in window.spatial]
     for number, start in enumerate(np.ndindex(*map(len, steps))):
         place = tuple(
             slice(first * window.stride, first * window.stride + window.size) for first in start
         )
-        sums[(slice(None), slice(None), *place)] += weights * patches[..., number]
-        counts[(slice(None), slice(None), *place)] += weights
+        yield (slice(None), slice(None), *place), patches[..., number]
+
+
+def blend_by_loop(window: Window, columns: Any, weights: Any) -> Any:
+    """Blend patch by patch, as MONAI's sliding_window_inference does.
+
+    It keeps an image of weighted sums and an image of weights, and divides them.
+    """
+    sums = np.zeros(window.shape, np.float32)
+    counts = np.zeros((1, 1, *window.spatial), np.float32)
+    weights = np.asarray(weights, np.float32)
+    for place, patch in patches_in(window, columns):
+        sums[place] += weights * patch
+        counts[place] += weights
     return as_dtype(sums / counts, columns.dtype)
+
+
+def greatest_by_loop(window: Window, columns: Any) -> Any:
+    """Keep the greatest terms patch by patch. The terms are not negative."""
+    image = np.zeros(window.shape, columns.dtype)
+    for place, patch in patches_in(window, columns):
+        np.maximum(image[place], patch, out=image[place])
+    return image
 
 
 def as_dtype(image: Any, dtype: Any) -> Any:
@@ -263,7 +276,7 @@ def sum_rows(window: Window, dtype: str) -> Iterator[Row]:
 
 
 def mean_rows(window: Window, dtype: str, functional: Any) -> Iterator[Row]:
-    """Yield means, with and without weights, beside a sum of the same elements."""
+    """Yield means, with and without weights, and maxima, beside a sum of the same elements."""
     x = small_numbers(window.shape, dtype)
     columns = window.unfold(x)
     out = np.zeros_like(x)
@@ -296,6 +309,13 @@ def mean_rows(window: Window, dtype: str, functional: Any) -> Iterator[Row]:
             x,
             tolerance=0 if np.dtype(dtype).kind in "iu" else 1e-3,
         )
+    yield Row(
+        f"maximum, {window.name}, {dtype}",
+        partial(window.fold, columns, reduction="max", out=out),
+        partial(window.fold, columns, out=np.zeros_like(out)),
+        {"a loop": partial(greatest_by_loop, window, columns)},
+        x,
+    )
 
 
 def merge_by_loop(plan: reblock.Patches, patches: Any, weights: Any) -> Any:

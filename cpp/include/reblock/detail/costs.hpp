@@ -310,12 +310,12 @@ struct sum_costs {
   static constexpr double summed_byte = 0.058;
   static constexpr double phase_byte = 0.26;
   static constexpr double summed_plan = 2400;
-  /// Reductions: a box, a piece, a sum of a piece with weights of its own, a row of terms that follow each other, a term that
+  /// Reductions: a box, a piece, a part of a piece with weights of its own, a row of terms that follow each other, a term that
   /// is gathered alone, and more if the columns are outside of the second level of the caches, and a result that is scattered
   /// alone. Rows of fewer terms are gathered.
   static constexpr double reduced_box = 1900;
   static constexpr double reduced_piece = 700;
-  static constexpr double weighted_call = 110;
+  static constexpr double weighted_piece = 110;
   static constexpr double reduced_row = 11.6;
   static constexpr double gathered_term = 1.8;
   static constexpr double far_term = 1.1;

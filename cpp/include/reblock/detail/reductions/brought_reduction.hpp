@@ -19,6 +19,7 @@
 #include <reblock/detail/layout.hpp>
 #include <reblock/detail/moves/plan_blocks.hpp>
 #include <reblock/detail/moves/remembered_moves.hpp>
+#include <reblock/detail/reductions/reduction_cost.hpp>
 #include <reblock/detail/sums/gather_axis.hpp>
 #include <reblock/detail/sums/image_boxes.hpp>
 #include <reblock/detail/sums/piecewise_sum.hpp>
@@ -181,7 +182,8 @@ inline double brought_reduction::estimate() const noexcept {
   const box_target sums = buffer_of(part, nullptr, channels_last_);
   const layout out = written_layout(part, sums, in_image(), axis_values::repeat(spatial_axes(), 0));
   cost += plan_unbounded(blocks, out, columns_.result_size(), buffered_side::source);
-  return cost * static_cast<double>(boxes()) + reduction_cost(lay_out(part, nullptr), sums, false);
+  return cost * static_cast<double>(boxes()) +
+         reduction_cost(*this, lay_out(part, nullptr), sums, false).cycles();
 }
 
 inline void brought_reduction::fill_box(std::int64_t number, const std::byte* columns, std::byte* image,

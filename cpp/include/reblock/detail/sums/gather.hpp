@@ -16,6 +16,7 @@
 #include <reblock/detail/engine.hpp>
 #include <reblock/detail/layout.hpp>
 #include <reblock/detail/moves/remembered_moves.hpp>
+#include <reblock/detail/reductions/reduction_cost.hpp>
 #include <reblock/detail/simd/lanes.hpp>
 #include <reblock/detail/sums/gather_axis.hpp>
 #include <reblock/detail/sums/held_image.hpp>
@@ -247,7 +248,7 @@ inline double gather::cost_of_reduction() const noexcept {
   double image = buffered_ ? static_cast<double>(size) * sum_costs::phase_byte : 0;
   for (std::size_t k = 0; k < places_.size(); ++k)
     image *= static_cast<double>(k < 2 ? places_[k] : columns_.axes[k - 2].extent);
-  return reduction_cost(columns_, to, has_masks) + image;
+  return reduction_cost(*this, columns_, to, has_masks).cycles() + image;
 }
 
 /// Fills a box through a buffer of some bytes.

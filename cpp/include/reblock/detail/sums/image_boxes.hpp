@@ -23,7 +23,6 @@
 #include <reblock/detail/sums/gather_axis.hpp>
 #include <reblock/detail/sums/piecewise_sum.hpp>
 #include <reblock/detail/sums/summation.hpp>
-#include <reblock/detail/sums/terms_inside.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
@@ -40,6 +39,7 @@ class image_boxes {
   }
 
  protected:
+  friend class reduction_cost;
   static constexpr std::size_t channels = 1;  ///< the axis
 
   /// Describes the columns and the image, whose boxes have one place so far. `sum` may be null if the request has a reducer.
@@ -61,10 +61,6 @@ class image_boxes {
   box_target image_of(const box& part, std::byte* image) const noexcept;
   double groups_along(std::size_t d) const noexcept;
   double segments_along(std::size_t d, bool has_masks) const noexcept;
-  double counted_segments(std::size_t d, bool has_masks) const noexcept;
-  double row_of_terms(const columns_of_windows& from, const box_target& to, bool has_masks,
-                      bool& are_results) const noexcept;
-  double reduction_cost(const columns_of_windows& from, const box_target& to, bool has_masks) const noexcept;
   static void sum(const columns_of_windows& from, const box& part, const std::byte* columns,
                   const box_target& to, bool clears) noexcept;
   std::int64_t whole_places(const box& part, std::size_t d) const noexcept;
@@ -256,81 +252,6 @@ inline std::int64_t image_boxes::whole_places(const box& part, std::size_t d) co
       moves.run(written, columns_.result_size(), buffered_side::source, sums.first, places.first);
     }
   });
-}
-
-/// Counts the segments of a group along an axis, in all boxes: of many, it estimates the rest.
-inline double image_boxes::counted_segments(std::size_t d, bool has_masks) const noexcept {
-  const gather_axis& axis = columns_.axes[d];
-  if (has_masks || axis.summed_phases() == 0) return 1;
-  constexpr std::int64_t most_counted = 64;
-  const phase_group first = axis.group_at(0);
-  std::int64_t count = 0;
-  std::int64_t place = 0;
-  for (; place < first.places && count < most_counted; ++count) {
-    place = axis.segment_at(first, place, first.places).end;
-  }
-  const double all = static_cast<double>(count) * static_cast<double>(first.places) /
-                     static_cast<double>(std::max<std::int64_t>(place, 1));
-  return std::clamp(all + static_cast<double>(boxes_along(2 + d) - 1), 1.0,
-                    static_cast<double>(std::max<std::int64_t>(places_[2 + d], 1)));
-}
-
-/// Estimates the elements of a row of terms `from` that follow each other, of the longest run. Sets `are_results` to whether
-/// their results in `to` do.
-inline double image_boxes::row_of_terms(const columns_of_windows& from, const box_target& to, bool has_masks,
-                                        bool& are_results) const noexcept {
-  const std::size_t last = spatial_axes() - 1;
-  const std::int64_t size = columns_.element_size;
-  double row = 1;
-  are_results = false;
-  const auto take = [&](double elements, std::int64_t step) {
-    if (elements <= row) return;
-    row = elements;
-    are_results = step == columns_.result_size();
-  };
-  const auto along = [&](std::size_t d) {
-    return static_cast<double>(places_[2 + d]) / counted_segments(d, has_masks && d == last);
-  };
-  if (from.strides[channels] == size) {
-    const std::int64_t step = to.place_strides[channels];
-    const bool follow = from.axes[last].block_stride == box_[channels] * size &&
-                        step == columns_.result_size() && to.place_strides[2 + last] == box_[channels] * step;
-    take(static_cast<double>(box_[channels]) * (follow ? along(last) : 1), step);
-  }
-  for (std::size_t d = 0; d <= last; ++d) {
-    if (from.axes[d].block_stride == size) take(along(d), to.place_strides[2 + d]);
-    if (from.axes[d].size_stride == size && from.axes[d].dilation == 1)
-      take(static_cast<double>(from.axes[d].summed_phases()) / groups_along(d), to.phase_strides[d]);
-  }
-  return row;
-}
-
-/// Estimates the cycles in which terms `from` are reduced to results in `to`, but for those that all ways take.
-inline double image_boxes::reduction_cost(const columns_of_windows& from, const box_target& to,
-                                          bool has_masks) const noexcept {
-  double pieces = static_cast<double>(boxes_along(0)) * static_cast<double>(boxes_along(channels)) *
-                  static_cast<double>(phase_boxes());
-  double calls = pieces;
-  double terms = static_cast<double>(places_[0]) * static_cast<double>(places_[1]);
-  double sums = terms;
-  for (std::size_t d = 0; d < spatial_axes(); ++d) {
-    const gather_axis& axis = columns_.axes[d];
-    const double segments = counted_segments(d, has_masks && d + 1 == spatial_axes());
-    const auto phases = static_cast<double>(axis.summed_phases());
-    pieces *= groups_along(d) * segments;
-    calls *= phases * segments;
-    terms *= terms_inside(axis.size, axis.dilation, axis.blocks, axis.phases, axis.padding, axis.extent);
-    sums *= static_cast<double>(axis.places()) * phases;
-  }
-  bool are_results = false;
-  const double row = row_of_terms(from, to, has_masks, are_results);
-  const bool are_far = terms * static_cast<double>(columns_.element_size) > cache_sizes::second_level;
-  double of_term = sum_costs::reduced_row / row;
-  if (row < sum_costs::least_reduced_row)
-    of_term = sum_costs::gathered_term + (are_far ? sum_costs::far_term : 0);
-  return static_cast<double>(boxes()) * sum_costs::reduced_box + pieces * sum_costs::reduced_piece +
-         (columns_.reduce->weights.empty() ? 0 : calls * sum_costs::weighted_call) + terms * of_term +
-         (are_results ? 0 : sums * sum_costs::scattered_result);
 }
 
 /// Sums a box. It is a function of its own and not inlined, because it needs much of the stack.
