@@ -135,40 +135,32 @@ WindowOrder = Annotated[
         help="How the columns' rows run: CRD channel by channel, DCR pixel by pixel of the window.",
     ),
 ]
+
+
+def layout_of(side: str, names: str, *, default: str) -> Any:
+    """Return the option for the layout of one side."""
+    return typer.Option(
+        help=f"A letter for each axis of the {side}: N the batch, {names}.", show_default=default
+    )
+
+
 Layout = Annotated[
     str | None,
-    typer.Option(
-        help="A letter for each axis of the input: N the batch, C the channels, such as HWC.",
-        show_default="NC, then the spatial axes",
-    ),
+    layout_of("input", "C the channels, such as HWC", default="NC, then the spatial axes"),
 ]
 OutLayout = Annotated[
     str | None,
-    typer.Option(
-        help="A letter for each axis of the result: N the batch, C the channels, such as NCHW.",
-        show_default="that of --layout",
-    ),
+    layout_of("result", "C the channels, such as NCHW", default="that of --layout"),
 ]
 OutColumnsLayout = Annotated[
-    str | None,
-    typer.Option(
-        help="A letter for each axis of the result: N the batch, C the rows, L the windows.",
-        show_default="NCL, or CL",
-    ),
+    str | None, layout_of("result", "C the rows, L the windows", default="NCL, or CL")
 ]
 ColumnsLayout = Annotated[
-    str | None,
-    typer.Option(
-        help="A letter for each axis of the input: N the batch, C the rows, L the windows.",
-        show_default="NCL, or CL",
-    ),
+    str | None, layout_of("input", "C the rows, L the windows", default="NCL, or CL")
 ]
 ImageLayout = Annotated[
     str | None,
-    typer.Option(
-        help="A letter for each axis of the result: N the batch, C the channels, such as HWC.",
-        show_default="NC, then the spatial axes",
-    ),
+    layout_of("result", "C the channels, such as HWC", default="NC, then the spatial axes"),
 ]
 DType = Annotated[
     Any,

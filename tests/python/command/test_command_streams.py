@@ -108,19 +108,24 @@ def test_nobody_reads_standard_output(array: Path) -> None:
     assert (done.returncode, done.stderr) == (2, line)
 
 
+def print_to(stream: int, arguments: str, unbuffered: str) -> subprocess.CompletedProcess[bytes]:
+    """Run a command that prints to a stream."""
+    return subprocess.run(
+        [*COMMAND, *arguments.split()],
+        env=os.environ | {"PYTHONUNBUFFERED": unbuffered},
+        stdout=stream,
+        stderr=subprocess.PIPE,
+        check=False,
+    )
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no pipes of this kind")
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 @pytest.mark.parametrize("arguments", ["--version", "--help", "info", "explain unfold"])
 def test_nobody_reads_what_is_printed(arguments: str, unbuffered: str) -> None:
     ours, theirs = os.pipe()
     os.close(ours)
-    done = subprocess.run(
-        [*COMMAND, *arguments.split()],
-        env=os.environ | {"PYTHONUNBUFFERED": unbuffered},
-        stdout=theirs,
-        stderr=subprocess.PIPE,
-        check=False,
-    )
+    done = print_to(theirs, arguments, unbuffered)
     os.close(theirs)
     assert (done.returncode, done.stderr) == (2, b"")
 
@@ -130,13 +135,7 @@ def test_nobody_reads_what_is_printed(arguments: str, unbuffered: str) -> None:
 @pytest.mark.parametrize("arguments", ["--version", "--help", "info", "explain unfold"])
 def test_what_is_printed_does_not_fit_on_the_disk(arguments: str, unbuffered: str) -> None:
     with Path("/dev/full").open("wb") as full:
-        done = subprocess.run(
-            [*COMMAND, *arguments.split()],
-            env=os.environ | {"PYTHONUNBUFFERED": unbuffered},
-            stdout=full,
-            stderr=subprocess.PIPE,
-            check=False,
-        )
+        done = print_to(full.fileno(), arguments, unbuffered)
     line = b"reblock: cannot print: No space left on device\n"
     assert (done.returncode, done.stderr) == (2, line)
 

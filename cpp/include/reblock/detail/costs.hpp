@@ -323,6 +323,9 @@ struct sum_costs {
   static constexpr double least_reduced_row = 4;
   /// Terms are brought into a buffer first if this takes less than such a part of the cycles.
   static constexpr double brought_gain = 0.85;
+  /// A box in a buffer has channels for rows of so many bytes, and at least so many channels, if they fit.
+  static constexpr std::int64_t brought_row = 64;
+  static constexpr std::int64_t least_brought_channels = 8;
   /// Sums of chunks: a tile, a row of terms, a byte of a term, a box, and the plans of the moves.
   static constexpr double swept_tile = 290;
   static constexpr double swept_row = 3.6;

@@ -111,7 +111,8 @@ inline void brought_reduction::grow() noexcept {
     box_[i] = before;
     return false;
   };
-  const std::int64_t row = std::max<std::int64_t>(8, 64 / columns_.element_size);
+  const std::int64_t row =
+      std::max(sum_costs::least_brought_channels, sum_costs::brought_row / columns_.element_size);
   while (box_[channels] < row && try_size(channels, 2 * box_[channels])) {
   }
   for (;;) {
