@@ -29,21 +29,16 @@ namespace reblock::inline REBLOCK_NAMESPACE::detail {
 class scatter_runner {
  public:
   explicit scatter_runner(const scatter& sums) noexcept : sums_(sums), rank_(sums.places_.size()) {
-    std::int64_t stride = sums.row_bytes();
-    for (std::size_t k = 0; k < rank_; ++k) {
+    const std::size_t row = sums.order_[0];
+    parts_[row].stride = sums.element_size_;
+    phase_stride_ = sums.row_bytes();
+    for (std::size_t k = 1; k < rank_; ++k) {
       const std::size_t i = sums.order_[k];
-      if (k > 0) {
-        parts_[i].stride = stride;
-        stride *= sums.box_[i];
-        continue;
-      }
-      parts_[i].stride = sums.element_size_;
-      if (i < 2) continue;
-      phase_stride_ = stride;
-      stride *= axis_of(i).phases;
+      parts_[i].stride = phase_stride_;
+      phase_stride_ *= sums.box_[i];
     }
-    assert(stride <= scattered_bytes);
-    filled_bytes_ = stride;
+    filled_bytes_ = phase_stride_ * (row < 2 ? 1 : axis_of(row).phases);
+    assert(filled_bytes_ <= scattered_bytes);
   }
   scatter_runner(const scatter_runner&) = delete;
 
