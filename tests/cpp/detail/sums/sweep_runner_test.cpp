@@ -33,6 +33,7 @@ using test::boolean;
 using test::draw;
 using test::drawn_sums;
 using test::strided_bytes;
+using test::windows_along;
 
 /// How many plans were of a kind.
 struct tally {
@@ -170,6 +171,62 @@ TEST_CASE("scatters make the sums of fold, and nothing else is written") {
 #if defined(__GNUC__) && (defined(__x86_64__) || defined(__aarch64__))
   CHECK(made >= test::enough(200));
   CHECK(in_several_boxes >= test::enough(20));
+#endif
+}
+
+/// Draws columns in the order (N, L, C*K). Windows overlap along the height, and lie side by side along the width.
+template <class T>
+drawn_sums draw_blocks(std::mt19937& random) {
+  const std::int64_t channels = draw(random, 1, 9);
+  windows_along height{draw(random, 2, 6), draw(random, 2, 20)};
+  windows_along width{draw(random, 2, 9), draw(random, 2, 30)};
+  height.stride = draw(random, 1, height.size - 1);
+  width.stride = width.size;
+  for (windows_along* axis : {&height, &width}) {
+    const std::int64_t reached = (axis->windows - 1) * axis->stride + axis->size;
+    axis->padding = draw(random, 0, std::min<std::int64_t>(9, reached - 1));
+    const std::int64_t most = reached + axis->stride - 1 - axis->padding;  // more would have another window
+    axis->extent = draw(random, std::max<std::int64_t>(1, most - axis->stride - 8), most);
+  }
+  drawn_sums drawn;
+  drawn.image = {draw(random, 1, 2), channels, height.extent, width.extent};
+  drawn.axes = {height, width};
+  drawn.element_size = sizeof(T);
+  drawn.part = part_of<T>();
+  std::int64_t stride = sizeof(T);
+  const auto next = [&](std::int64_t extent) { return std::exchange(stride, stride * extent); };
+  const std::int64_t of_width = next(width.size);
+  const std::int64_t of_height = next(height.size);
+  const std::int64_t of_channels = next(channels);
+  const std::int64_t along_width = next(width.windows);
+  const std::int64_t along_height = next(height.windows);
+  drawn.column_strides = {stride, of_channels, of_height, of_width, along_height, along_width};
+  for (const std::int64_t of_image : test::draw_byte_strides(
+           random, {drawn.image[0], channels, height.extent, width.extent}, drawn.element_size))
+    drawn.image_strides.push_back(of_image);
+  return drawn;
+}
+
+TEST_CASE("windows that lie side by side have places of their own, and rows of the next axis are joined") {
+  int made = 0;
+  for (const unsigned seed : test::seeds(2000, 300)) {
+    INFO("seed ", seed);
+    for_some_type(seed, [&]<class T>(T) {
+      std::mt19937 random(seed);
+      const drawn_sums drawn = draw_blocks<T>(random);
+      scatter sums(drawn.request(), test::functions_for<T>());
+      if (!can_make(sums)) return;
+      CHECK(sums.has_blocks());
+      ++made;
+      if (draw(random, 0, 1) == 0) sums.share_among(5);
+      const test::drawn_terms<T> terms(random, drawn);
+      strided_bytes image = terms.before;
+      fill_boxes(sums, {0, sums.boxes()}, terms.columns.first(), image.first());
+      CHECK(terms.holds_sums(image));
+    });
+  }
+#if defined(__GNUC__) && (defined(__x86_64__) || defined(__aarch64__))
+  CHECK(made >= test::enough(100));
 #endif
 }
 

@@ -4,7 +4,8 @@
 // a buffer, which holds a box of the image. Moves in blocks then bring the sums into the image, which is smaller than the
 // columns where windows overlap.
 //
-// The buffer has the order of the columns. The phases of a step lie apart in it, so rows are contiguous on both sides.
+// The buffer has the order of the columns. The phases of a step lie apart in it, so rows are contiguous on both sides. If
+// windows lie side by side, each has a place of its own in the buffer, so rows of offsets are joined to rows of the next axis.
 #pragma once
 
 #include <algorithm>
@@ -42,6 +43,8 @@ class scatter {
     for (std::size_t i = 0; i < box_.size(); ++i) count *= boxes_along(i);
     return count;
   }
+  /// Tells whether a row is the phases of a place.
+  bool has_blocks() const noexcept { return has_blocks_; }
   /// Makes boxes smaller until there are `wanted` boxes, if that is possible.
   void share_among(std::int64_t wanted) noexcept;
 
@@ -55,6 +58,8 @@ class scatter {
   }
   std::int64_t inner_extent(std::size_t i) const noexcept { return i < 2 ? places_[i] : axes_[i - 2].inner; }
   bool find_row() noexcept;
+  bool joins(std::size_t i, std::int64_t run) const noexcept;
+  std::int64_t row_elements() const noexcept;
   std::int64_t row_bytes() const noexcept;
   void choose_box() noexcept;
   double joined_rows() const noexcept;
@@ -70,6 +75,7 @@ class scatter {
   axis_values box_;                           ///< places of a box
   std::array<std::uint8_t, max_rank> order_;  ///< of the axes in the buffer, the innermost first
   std::array<bool, 2> is_outside_{};          ///< whether n and c have longer strides than all outer indices
+  bool has_blocks_ = false;                   ///< whether a row is the phases of a place
   bool accumulates_ = false;                  ///< whether sums begin from what the image holds
   std::int64_t element_size_ = 0;             ///< bytes
   row_adder add_;  ///< null: no function adds rows of these terms, for example halves, which are rounded once
@@ -118,27 +124,47 @@ inline bool scatter::find_row() noexcept {
   }
   const std::size_t row = order_[0];
   if (inner_extent(row) == 1 || inner_stride(row) != element_size_) return false;
-  if (row >= 2) axes_[row - 2].make_rows();
+  if (row >= 2) {
+    scatter_axis& axis = axes_[row - 2];
+    std::size_t next = 1;
+    while (next + 1 < places_.size() && inner_extent(order_[next]) == 1) ++next;
+    has_blocks_ = axis.has_blocks() && joins(order_[next], axis.inner * element_size_);
+    has_blocks_ ? axis.make_blocks() : axis.make_rows();
+  }
   for (std::size_t d = 0; d < spatial_axes(); ++d) places_[2 + d] = axes_[d].places();
   return row < 2 || axes_[row - 2].phases <= scattered_bytes / element_size_;
+}
+
+/// Tells whether rows of axis `i` follow runs of so many bytes of the columns, and each other in the buffer.
+inline bool scatter::joins(std::size_t i, std::int64_t run) const noexcept {
+  return inner_stride(i) == run && (i < 2 ? !is_outside_[i] : axes_[i - 2].step() == 1);
+}
+
+/// Counts the elements of a row of the columns that a box has.
+inline std::int64_t scatter::row_elements() const noexcept {
+  const std::size_t row = order_[0];
+  const std::int64_t all = inner_extent(row);
+  if (has_blocks_) return all;
+  return std::min(all, row < 2 ? box_[row] : ceil_divide(box_[row], axes_[row - 2].step()));
 }
 
 /// Returns the bytes from row to row of the buffer. A row that is added must not reach the next one.
 inline std::int64_t scatter::row_bytes() const noexcept {
   const std::int64_t added = inner_extent(order_[0]) * element_size_;
-  const std::int64_t all = box_[order_[0]] * element_size_;
+  const std::int64_t all = has_blocks_ ? added : box_[order_[0]] * element_size_;
   return all > added ? std::max(all, ceil_divide(added, row_slack) * row_slack) : all;
 }
 
 /// Chooses a box that fits the buffer. Rows of the buffer are as long as possible, beside as many channels as make a run of
-/// the columns long. Then the other axes grow.
+/// the columns long. Then the other axes grow. Windows that are places come last.
 inline void scatter::choose_box() noexcept {
   const std::size_t row = order_[0];
-  const std::int64_t phases = row >= 2 ? axes_[row - 2].phases : 1;
+  const std::int64_t phases = row < 2 || has_blocks_ ? 1 : axes_[row - 2].phases;  // beside rows
   const auto grow = [&](std::size_t i, std::int64_t most, std::int64_t room) {
     box_[i] = std::clamp<std::int64_t>(std::min(places_[i], most), 1, std::max<std::int64_t>(room, 1));
   };
-  const std::int64_t elements = scattered_bytes / phases / element_size_;
+  const std::int64_t elements =
+      scattered_bytes / phases / (has_blocks_ ? row_bytes() : element_size_);  // rows, if these are blocks
   if (row != 1 && !is_outside_[1]) {
     const std::int64_t stride = std::max<std::int64_t>(magnitude(strides_[1]), 1);
     grow(1, ceil_divide(sum_costs::least_scattered_read, stride), elements);
@@ -147,12 +173,12 @@ inline void scatter::choose_box() noexcept {
   if (row != 1 && magnitude(output_strides_[1]) == element_size_)
     grow(1, std::max(box_[1], ceil_divide(sum_costs::least_written_run, element_size_)), elements);
   const std::int64_t least = box_[1];
-  grow(row, places_[row], elements / (row == 1 ? 1 : least));
+  grow(row, has_blocks_ ? 1 : places_[row], elements / (row == 1 ? 1 : least));
   while (row_bytes() > scattered_bytes / phases) box_[row] /= 2;
   std::int64_t room = scattered_bytes / phases / row_bytes() / (row == 1 ? 1 : least);
   if (room == 0) box_[1] = room = 1;  // short rows need more room
-  for (std::size_t k = 1; k < places_.size(); ++k) {
-    const std::size_t i = order_[k];
+  for (std::size_t k = 1; k < places_.size() + (has_blocks_ ? 1 : 0); ++k) {
+    const std::size_t i = order_[k % places_.size()];
     room *= box_[i];
     grow(i, places_[i], room);
     room /= box_[i];
@@ -166,7 +192,7 @@ inline void scatter::choose_box() noexcept {
 /// Returns how many outer indices of the last axis a list of rows serves in the mean, if it has so many boxes. Rows that
 /// a box cuts have a list of their own.
 constexpr double repeated_outer(const scatter_axis& axis, std::int64_t boxes) noexcept {
-  if (axis.phases > 1) return 1;
+  if (!axis.keeps_phase()) return 1;
   const std::int64_t cut = 2 * ceil_divide((axis.inner - 1) * axis.inner_step, axis.outer_step);
   const double of_box = static_cast<double>(axis.outer) / static_cast<double>(boxes);
   return std::max(1.0, of_box / static_cast<double>(1 + (boxes > 1 ? cut : 0)));
@@ -181,7 +207,7 @@ inline double scatter::joined_rows() const noexcept {
     const std::size_t i = order_[k];
     if (box_[i] == 1) continue;
     const std::int64_t rows = std::min(inner_extent(i), box_[i]);
-    if (inner_stride(i) != run || (i < 2 ? is_outside_[i] : axes_[i - 2].step() != 1)) break;
+    if (!joins(i, run)) break;
     joined *= static_cast<double>(rows);
     run *= rows;
     stride *= box_[i];
@@ -216,11 +242,12 @@ inline double scatter::estimate() const noexcept {
     }
   }
   const auto bytes = static_cast<double>(element_size_);
-  // a box may cut the rows of the columns
-  const std::int64_t in_box = row < 2 ? box_[row] : ceil_divide(box_[row], axes_[row - 2].step());
-  const double rows = terms / static_cast<double>(std::min(inner_extent(row), in_box));
+  if (has_blocks_) run = std::min(run, row_bytes());
+  const double rows = terms / static_cast<double>(row_elements());  // a box may cut the rows of the columns
   const double added = rows / joined_rows();
-  return added * sum_costs::scattered_row + rows / together * sum_costs::waiting_rows +
+  // windows that lie side by side have no sum in common
+  const double waiting = rows / together / (has_blocks_ && row + 1 == places_.size() ? repeated : 1);
+  return added * sum_costs::scattered_row + waiting * sum_costs::waiting_rows +
          terms * bytes * sum_costs::scattered_byte + rows / together / repeated * sum_costs::scattered_tile +
          image * bytes * (sum_costs::scattered_sum + sum_costs::scattered_run / static_cast<double>(run)) +
          sum_costs::scattered_plan;

@@ -16,7 +16,7 @@
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
 /// Outer index u and inner index v belong to the position u * outer_step + v * inner_step - padding. If an axis has phases,
-/// the inner step is one of its places: position + padding = place * phases + phase. Else each position is a place.
+/// position + padding = place * phases + phase, and one of the steps is one of its places. Else each position is a place.
 struct scatter_axis {
   std::int64_t outer = 1;
   std::int64_t inner = 1;
@@ -24,7 +24,7 @@ struct scatter_axis {
   std::int64_t inner_stride = 0;  ///< in the columns, bytes
   std::int64_t outer_step = 1;
   std::int64_t inner_step = 1;
-  std::int64_t phases = 1;   ///< 1 or inner_step
+  std::int64_t phases = 1;   ///< 1, inner_step or outer_step
   std::int64_t before = 0;   ///< positions before the image that have places
   std::int64_t after = 0;    ///< positions behind the image that have places
   std::int64_t padding = 0;  ///< negative if windows begin inside the image
@@ -67,12 +67,21 @@ struct scatter_axis {
     after = std::clamp<std::int64_t>(last() - padding - (extent - 1), 0, reach);
   }
 
+  /// Tells whether windows lie side by side: rows of windows may be whole places.
+  constexpr bool has_blocks() const noexcept {
+    return by_windows && outer > 1 && inner_step == 1 && inner == outer_step;
+  }
+  /// Makes this axis the one of rows, which are the phases of a place.
+  constexpr void make_blocks() noexcept { phases = outer_step; }
+
   constexpr std::int64_t first_place() const noexcept { return floor_divide(padding - before, phases); }
   constexpr std::int64_t places() const noexcept {
     return floor_divide(extent - 1 + after + padding, phases) - first_place() + 1;
   }
-  /// Counts the places from an inner index to the next one.
+  /// Counts the places from an inner index to the next one: 0 if these are phases.
   constexpr std::int64_t step() const noexcept { return inner_step / phases; }
+  /// Tells whether all outer indices have the same phase.
+  constexpr bool keeps_phase() const noexcept { return outer_step % phases == 0; }
   /// Returns the place of inner index 0.
   constexpr std::int64_t place_of(std::int64_t u) const noexcept { return u * outer_step / phases; }
   constexpr std::int64_t phase_of(std::int64_t u) const noexcept { return u * outer_step % phases; }

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <utility>
 
 #include <reblock/axis_values.hpp>
 #include <reblock/detail/checked.hpp>
@@ -29,15 +30,17 @@ namespace reblock::inline REBLOCK_NAMESPACE::detail {
 class scatter_runner {
  public:
   explicit scatter_runner(const scatter& sums) noexcept : sums_(sums), rank_(sums.places_.size()) {
-    const std::size_t row = sums.order_[0];
-    parts_[row].stride = sums.element_size_;
-    phase_stride_ = sums.row_bytes();
+    std::int64_t stride = sums.row_bytes();
     for (std::size_t k = 1; k < rank_; ++k) {
       const std::size_t i = sums.order_[k];
-      parts_[i].stride = phase_stride_;
-      phase_stride_ *= sums.box_[i];
+      parts_[i].stride = stride;
+      stride *= sums.box_[i];
     }
-    filled_bytes_ = phase_stride_ * (row < 2 ? 1 : axis_of(row).phases);
+    const std::size_t row = sums.order_[0];
+    parts_[row].stride = sums.element_size_;
+    phase_stride_ = stride;
+    if (sums.has_blocks_) std::swap(parts_[row].stride, phase_stride_);
+    filled_bytes_ = stride * (row < 2 ? 1 : sums.has_blocks_ ? sums.box_[row] : axis_of(row).phases);
     assert(filled_bytes_ <= scattered_bytes);
   }
   scatter_runner(const scatter_runner&) = delete;
@@ -140,7 +143,7 @@ class scatter_runner {
     const scatter_axis& axis = sums_.axes_[d];
     part& own = parts_[2 + d];
     const index_range all = axis.outer_at(own.places);
-    const bool is_last = d + 3 == rank_ && axis.phases == 1;
+    const bool is_last = d + 3 == rank_ && axis.keeps_phase();
     const std::int64_t end = all.end - all.begin;
     for (std::int64_t k = 0; k < end; ++k) {
       const std::int64_t u = axis.by_windows ? all.end - 1 - k : all.begin + k;
@@ -158,7 +161,7 @@ class scatter_runner {
       if (next.extent > 1) {
         const std::int64_t sign = axis.by_windows ? -1 : 1;
         next.source_stride = wrapping_multiply(sign, axis.outer_stride);
-        next.destination_stride = sign * axis.outer_step * own.stride;
+        next.destination_stride = sign * axis.place_of(1) * own.stride;
       }
       const std::int64_t place = axis.place_of(u) + rows.begin * axis.step() - own.places.begin;
       const std::byte* const source = from + wrapping_add(wrapping_multiply(u, axis.outer_stride),
@@ -190,8 +193,10 @@ class scatter_runner {
       const std::size_t i = sums_.order_[k];
       const part& own = parts_[i];
       if (own.rows.end - own.rows.begin == 1) continue;
-      const std::int64_t step = i < 2 ? 1 : axis_of(i).step();
-      const tile_axis axis{own.rows.end - own.rows.begin, sums_.inner_stride(i), step * own.stride};
+      const std::int64_t stride = k == 0 && sums_.has_blocks_ ? phase_stride_
+                                  : i < 2                     ? own.stride
+                                                              : axis_of(i).step() * own.stride;
+      const tile_axis axis{own.rows.end - own.rows.begin, sums_.inner_stride(i), stride};
       is_row = is_row && axis.source_stride == row_bytes_ && axis.destination_stride == row_bytes_;
       if (is_row) {
         row_bytes_ *= axis.extent;
