@@ -285,7 +285,8 @@ def _unfold(
     **window: IntOrInts,
 ) -> da.Array:
     options: dict[str, Any] = {"order": order, "channel_axis": channel_axis, "threads": threads}
-    converts = (dtype, scale, bias) != (None, None, None)
+    # NumPy's float64 is equal to None.
+    converts = any(value is not None for value in (dtype, scale, bias))
     if converts:
         options |= {"dtype": dtype, "scale": scale, "bias": bias}
     padding = {"padding_mode": padding_mode, "padding_value": padding_value}

@@ -20,6 +20,7 @@ CONVERSIONS: list[dict[str, Any]] = [
     {"dtype": "float32"},
     {"dtype": "float32", "scale": FACTORS, "bias": -0.5},
     {"scale": 0.5},
+    {"dtype": np.dtype("float64")},
     {"dtype": "float16", "bias": list(FACTORS)},
 ]
 REDUCTIONS: list[dict[str, Any]] = [
