@@ -19,7 +19,7 @@ from reblock.dask._call import (
     split_axes,
 )
 from reblock.dask._chunks import borders, ranges, rechunk
-from reblock.dask._padding import PADDING, has_zeros, pad_axis
+from reblock.dask._padding import CONSTANT, PADDING, has_zeros, pad_axis
 from reblock.dask._parts import map_parts
 from reblock.dask._sliding import SlidingWindow
 from reblock.dask._types import (
@@ -293,7 +293,7 @@ def _unfold(
     meta = empty_result(reblock.unfold, array, window | padding | options | {"blocks": blocks})
     channels, spatial = split_axes(array.ndim, channel_axis)
     if not has_zeros(padding_mode, padding_value):
-        if converts and padding_value != 0:  # it is a value of the result
+        if converts and padding_mode in CONSTANT:  # the value is one of the result
             raise ValueError(
                 f"padding_value must be 0 with dtype, scale or bias, got {padding_value!r}:"
                 " unfold the converted array"
@@ -363,7 +363,7 @@ def _fold(
     sliding = SlidingWindow.of(per_axis(output_sizes, len(spatial)), window)
     if blocks is not None:
         part = sliding.part(blocks)
-        if part is None:
+        if part is None or 0 in array.shape:
             return _zeros(array, meta)
         reached, sliding = part
         if any(first == last for first, last in reached):
