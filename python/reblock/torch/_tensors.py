@@ -96,10 +96,6 @@ def element(value: complex, dtype: torch.dtype) -> Any:
         found = held.fill_(value).item()
     except RuntimeError:  # PyTorch's error for what is too large, or complex
         found = None
-    except TypeError:
-        raise TypeError(
-            f"padding_value must be a number, got {value!r} ({type(value).__name__})"
-        ) from None
     if found != value and not (value != value and found != found):  # noqa: PLR0124 - a NaN
         raise ValueError(f"padding_value must be a number that {dtype} holds exactly, got {value}")
     return bits(held)[0]
