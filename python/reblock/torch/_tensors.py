@@ -142,7 +142,7 @@ def numbers(columns: torch.Tensor, name: str = "columns") -> _Array:
     dtype = numpy_dtype(columns.dtype, name)
     if columns.dtype == torch.bfloat16:
         return bits(columns).view(dtype)
-    array: _Array = columns.detach().numpy()
+    array: _Array = columns.detach().resolve_conj().resolve_neg().numpy()
     return array
 
 

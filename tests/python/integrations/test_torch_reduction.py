@@ -374,6 +374,15 @@ def test_compiled_functions_are_refused(name: str, value: Any) -> None:
         torch.compile(run, backend="eager", fullgraph=True)(columns_of({}))
 
 
+def test_conjugates_and_negatives_that_were_put_off_are_made() -> None:
+    x = torch.complex(columns_of({}), columns_of({}) * 3)
+    for columns in (x.conj(), x.conj().imag):
+        call: dict[str, Any] = {"output_sizes": (9, 13), "window_sizes": 4, "reduction": "mean"}
+        made = columns.resolve_conj().resolve_neg().numpy()
+        expected = reblock.fold(made, **call, **WINDOW)
+        assert np.array_equal(reblock.torch.fold(columns, **call, **WINDOW).numpy(), expected)
+
+
 def test_a_numpy_dtype_is_refused() -> None:
     with pytest.raises(TypeError, match=r"dtype must be a torch\.dtype"):
         reblock.torch.fold(columns_of({}), (9, 13), 4, **WINDOW, dtype=np.float32)
