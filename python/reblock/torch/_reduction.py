@@ -17,6 +17,7 @@ from reblock.torch._tensors import (
     is_plain,
     numbers,
     numpy_dtype,
+    require_constant,
     require_dense_on_the_cpu,
     tensor,
 )
@@ -75,6 +76,7 @@ def _numbers_of(weights: Any) -> Any:
     if isinstance(weights, (list, tuple)):
         return [_numbers_of(each) for each in weights]
     if isinstance(weights, torch.Tensor):
+        require_constant("weights", weights)
         return numbers(weights, "weights")
     return weights
 

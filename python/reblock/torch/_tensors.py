@@ -77,6 +77,17 @@ def require_dense_on_the_cpu(name: str, x: object, peer: str) -> None:
     raise NotImplementedError(f"{name} must be a dense tensor, got {why}")
 
 
+def require_constant(name: str, x: torch.Tensor) -> None:
+    """Raise an error for a tensor that no argument may be which holds constant numbers."""
+    if x.device.type != "cpu":
+        raise NotImplementedError(f"{name} must lie on the CPU, got a tensor on {x.device}")
+    if not torch.compiler.is_compiling() and torch._C._functorch.is_functorch_wrapped_tensor(x):
+        raise NotImplementedError(
+            f"{name} must be constant, got a tensor that a transform of torch.func maps over or"
+            " differentiates"
+        )
+
+
 # NumPy does not know every dtype: elements that are only moved go by as integers of the same size.
 _BITS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 

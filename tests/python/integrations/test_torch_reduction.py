@@ -374,6 +374,15 @@ def test_compiled_functions_are_refused(name: str, value: Any) -> None:
         torch.compile(run, backend="eager", fullgraph=True)(columns_of({}))
 
 
+def test_weights_that_a_transform_changes_are_refused() -> None:
+    def run(weights: torch.Tensor) -> torch.Tensor:
+        return reblock.torch.fold(columns_of({}), (9, 13), 4, **WINDOW, weights=weights).sum()
+
+    for way in (torch.vmap(run), torch.func.grad(run)):
+        with pytest.raises(NotImplementedError, match="weights must be constant"):
+            way(torch.ones(4, 4, 4))
+
+
 def test_conjugates_and_negatives_that_were_put_off_are_made() -> None:
     x = torch.complex(columns_of({}), columns_of({}) * 3)
     for columns in (x.conj(), x.conj().imag):
