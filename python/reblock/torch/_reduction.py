@@ -15,6 +15,7 @@ from reblock._reductions import window_weights
 from reblock.torch._operators import WINDOW_PARAMETERS, run_on_batches
 from reblock.torch._tensors import (
     is_plain,
+    is_traced,
     numbers,
     numpy_dtype,
     require_constant,
@@ -220,6 +221,11 @@ class _Call:
 class _Reduced(torch.autograd.Function):  # type: ignore[misc] # the types of torch are left out
     @staticmethod
     def forward(columns: torch.Tensor, call: _Call) -> torch.Tensor:
+        if is_traced(columns):  # the result would be a constant of the graph
+            raise NotImplementedError(
+                "fold with a reduction, weights or a dtype is not for functions that are traced by"
+                " make_fx or torch.func.linearize, nor for subclasses such as fake tensors"
+            )
         return call.run(columns)
 
     @staticmethod

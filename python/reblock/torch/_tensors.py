@@ -77,6 +77,17 @@ def require_dense_on_the_cpu(name: str, x: object, peer: str) -> None:
     raise NotImplementedError(f"{name} must be a dense tensor, got {why}")
 
 
+_TRACING = [getattr(torch._C._TorchDispatchModeKey, n) for n in ("FAKE", "PROXY", "FUNCTIONAL")]
+
+
+def is_traced(x: torch.Tensor) -> bool:
+    """Whether PyTorch traces the call, or `x` is a subclass that may have no elements."""
+    keys = torch._C._dispatch_keys(x)
+    return keys.has(torch._C.DispatchKey.Python) or any(
+        torch._C._get_dispatch_mode(key) is not None for key in _TRACING
+    )
+
+
 def require_constant(name: str, x: torch.Tensor) -> None:
     """Raise an error for a tensor that no argument may be which holds constant numbers."""
     if x.device.type != "cpu":

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import random
 import re
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,9 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.autograd import forward_ad
+from torch.fx.experimental.proxy_tensor import make_fx
 
 import reblock
 import reblock.torch
@@ -372,6 +375,22 @@ def test_compiled_functions_are_refused(name: str, value: Any) -> None:
 
     with pytest.raises(Exception, match=f"{name} is not for compiled functions"):
         torch.compile(run, backend="eager", fullgraph=True)(columns_of({}))
+
+
+@pytest.mark.parametrize("reduction", ["mean", "max"])
+def test_what_would_be_a_constant_of_a_graph_is_refused(reduction: Any) -> None:
+    def run(x: torch.Tensor) -> torch.Tensor:
+        return reblock.torch.fold(x, (9, 13), 4, **WINDOW, reduction=reduction)
+
+    x = columns_of({})
+    ways: list[Callable[[], Any]] = [
+        lambda: make_fx(run)(x),
+        lambda: torch.func.linearize(run, x),
+        lambda: run(FakeTensorMode().from_tensor(x)),
+    ]
+    for way in ways:
+        with pytest.raises(NotImplementedError, match="reduction, weights or a dtype is not for"):
+            way()
 
 
 def test_weights_that_a_transform_changes_are_refused() -> None:
