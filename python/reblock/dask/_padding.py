@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Put padding other than zeros around an array before windows are cut from it."""
 
-import math
 from collections.abc import Sequence
 
 import dask.array as da
@@ -11,13 +10,15 @@ import reblock
 from reblock.dask._types import PaddingMode
 
 PADDING = ("start_padding", "end_padding")
-_CONSTANT = ("constant", reblock.PaddingMode.CONSTANT)
+CONSTANT = ("constant", reblock.PaddingMode.CONSTANT)
 _MODES = ("constant", "edge", "reflect", "symmetric", "wrap")  # by their numbers
 
 
 def has_zeros(mode: PaddingMode, value: complex = 0) -> bool:
     """Tell whether the padding is the default of `reblock`: all bits 0."""
-    return mode in _CONSTANT and value == 0 and math.copysign(1, value.real) > 0
+    if mode not in CONSTANT or value != 0:
+        return False
+    return not np.signbit([value.real, value.imag]).any()
 
 
 def pad_axis(
@@ -27,8 +28,10 @@ def pad_axis(
     start, end = pads
     if start + end == 0:
         return array
-    size, chunks = array.shape[axis], list(array.chunks[axis])
-    if mode in _CONSTANT:
+    # Dask takes no elements from an axis with many empty chunks.
+    chunks = [size for size in array.chunks[axis] if size] or [0]
+    size, array = array.shape[axis], array.rechunk({axis: tuple(chunks)})
+    if mode in CONSTANT:
         element = np.array(value, array.dtype)
         around = [
             da.full(
@@ -47,5 +50,6 @@ def pad_axis(
     chunks[0] += start
     chunks[-1] += end
     padded = da.concatenate([around[0], array, around[1]], axis=axis)
-    result: da.Array = padded.rechunk({axis: tuple(chunks)})
+    # Dask has made the byte order native.
+    result: da.Array = padded.rechunk({axis: tuple(chunks)}).astype(array.dtype)
     return result

@@ -19,7 +19,7 @@ from reblock.dask._call import (
     split_axes,
 )
 from reblock.dask._chunks import borders, ranges, rechunk
-from reblock.dask._padding import PADDING, has_zeros, pad_axis
+from reblock.dask._padding import CONSTANT, PADDING, has_zeros, pad_axis
 from reblock.dask._parts import map_parts
 from reblock.dask._sliding import SlidingWindow
 from reblock.dask._types import (
@@ -285,14 +285,15 @@ def _unfold(
     **window: IntOrInts,
 ) -> da.Array:
     options: dict[str, Any] = {"order": order, "channel_axis": channel_axis, "threads": threads}
-    converts = (dtype, scale, bias) != (None, None, None)
+    # NumPy's float64 is equal to None.
+    converts = any(value is not None for value in (dtype, scale, bias))
     if converts:
         options |= {"dtype": dtype, "scale": scale, "bias": bias}
     padding = {"padding_mode": padding_mode, "padding_value": padding_value}
     meta = empty_result(reblock.unfold, array, window | padding | options | {"blocks": blocks})
     channels, spatial = split_axes(array.ndim, channel_axis)
     if not has_zeros(padding_mode, padding_value):
-        if converts and padding_value != 0:  # it is a value of the result
+        if converts and padding_mode in CONSTANT:  # the value is one of the result
             raise ValueError(
                 f"padding_value must be 0 with dtype, scale or bias, got {padding_value!r}:"
                 " unfold the converted array"
@@ -362,7 +363,7 @@ def _fold(
     sliding = SlidingWindow.of(per_axis(output_sizes, len(spatial)), window)
     if blocks is not None:
         part = sliding.part(blocks)
-        if part is None:
+        if part is None or 0 in array.shape:
             return _zeros(array, meta)
         reached, sliding = part
         if any(first == last for first, last in reached):

@@ -5,11 +5,13 @@
 same names in `reblock`, except ``out`` and ``accumulate``, and return tensors. They have gradients
 of any order, because each operator is linear and the adjoint of another one. They work under
 ``torch.compile``, ``torch.export``, ``torch.vmap``, ``torch.func``, ``torch.fx`` and
-``torch.jit.trace``, and do not change their input. ``torch.jit.script`` is not supported.
+``torch.jit.trace``, and do not change their input. ``torch.jit.script`` and
+``torch.func.functionalize`` are not supported.
 
-`fold` with a reduction, weights or a dtype does not work under ``torch.export`` and
-``torch.jit.trace``, which get an error. ``torch.compile`` does not compile such a call, and refuses
-it with ``fullgraph=True``. The same holds for forward mode of every operator.
+`fold` with a reduction, weights or a dtype does not work under ``torch.export``,
+``torch.jit.trace`` and ``torch.func.linearize``, which get an error. ``torch.compile`` does not
+compile such a call, and refuses it with ``fullgraph=True``. The same holds for forward mode of
+every operator.
 
 Elements of any dtype are moved bit for bit. `fold` adds: it takes bool (logical or), integers
 (which wrap around), floating point (float16 and bfloat16 are summed in float32 and rounded once),

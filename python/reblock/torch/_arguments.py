@@ -107,7 +107,7 @@ def _mode(name: str, value: object) -> str:
     return _MODES[number] if 0 <= number < len(_MODES) else str(number)
 
 
-def _number(name: str, value: object) -> Any:
+def read_number(name: str, value: object) -> Any:
     """Return a number as a Scalar of PyTorch."""
     if isinstance(value, (bool, int, float, complex)):
         return value
@@ -170,7 +170,7 @@ def _wrong_kind(name: str, value: object, expected: str) -> TypeError:
 
 _READ = {
     "padding_mode": _mode,
-    "padding_value": _number,
+    "padding_value": read_number,
     "order": _order,
     "blocks": _as_given,
     "channel_axis": read_int,

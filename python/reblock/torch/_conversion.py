@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 import torch
+from torch.autograd import forward_ad
 
 import reblock
 from reblock import _core
@@ -25,6 +26,7 @@ from reblock.torch._tensors import (
     is_plain,
     numbers,
     numpy_dtype,
+    require_constant,
     require_dense_on_the_cpu,
     tensor,
 )
@@ -56,10 +58,7 @@ class Conversion(NamedTuple):
             raise TypeError(
                 f"dtype must be a torch.dtype, got {self.dtype!r} ({type(self.dtype).__name__})"
             )
-        for name, value in (("scale", self.scale), ("bias", self.bias)):
-            if isinstance(value, torch.Tensor) and value.requires_grad:
-                raise ValueError(f"{name} must not require gradients: it is a constant")
-        return Conversion(self.dtype, _numbers(self.scale), _numbers(self.bias))
+        return Conversion(self.dtype, _numbers("scale", self.scale), _numbers("bias", self.bias))
 
 
 class _Call(NamedTuple):
@@ -211,10 +210,14 @@ def _plain(
     return tensor(result, dtype)
 
 
-def _numbers(factor: Any) -> Any:
+def _numbers(name: str, factor: Any) -> Any:
     """Return numbers of Python. A compiled function treats them as constants."""
     if isinstance(factor, Mapping):
-        return {name: _numbers(values) for name, values in factor.items()}
+        return {axis: _numbers(name, values) for axis, values in factor.items()}
+    if isinstance(factor, torch.Tensor):
+        if factor.requires_grad or forward_ad.unpack_dual(factor).tangent is not None:
+            raise ValueError(f"{name} must not require gradients: it is a constant")
+        require_constant(name, factor)
     return factor.tolist() if isinstance(factor, torch.Tensor | np.ndarray | np.generic) else factor
 
 

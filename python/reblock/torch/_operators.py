@@ -16,7 +16,7 @@ from torch.autograd import forward_ad
 
 import reblock
 from reblock._layouts import arrange, in_order, resolve_layouts, spatial
-from reblock.torch._arguments import ALL_BLOCKS, operands
+from reblock.torch._arguments import ALL_BLOCKS, operands, read_number
 from reblock.torch._tensors import (
     bits,
     element,
@@ -322,7 +322,8 @@ def _function(
         source = array(x)
         form = _form_of(x, arguments)
         if "padding_value" in arguments:
-            arguments["padding_value"] = element(arguments["padding_value"], x.dtype)
+            value = read_number("padding_value", arguments["padding_value"])
+            arguments["padding_value"] = element(value, x.dtype)
         contiguous = form is torch.contiguous_format
         call = function if contiguous else partial(_on_last_axis, function)
         result = call(source, **arguments)

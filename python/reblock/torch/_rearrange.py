@@ -151,8 +151,8 @@ def _apply(
     for name, value in {"threads": 1 if threads is None else threads, **axes_lengths}.items():
         if isinstance(value, bool) or not isinstance(value, int | np.integer | torch.SymInt):
             raise TypeError(f"{name} must be an int, got {value!r} ({type(value).__name__})")
-    names, lengths = list(axes_lengths), list(axes_lengths.values())
-    moved = partial(_move, x, pattern, use, names, lengths, threads)
+    lengths = list(axes_lengths.values())
+    moved = partial(_move, x, pattern, use, " ".join(axes_lengths), lengths, threads)
     if conversion:
         return of_pattern(use, x, conversion, pattern, moved, lengths=axes_lengths, threads=threads)
     return moved()
@@ -163,17 +163,22 @@ class _Call(NamedTuple):
 
     pattern: str
     use: Use
-    names: Sequence[str]
+    names: str  # with spaces between them: torch.jit.trace takes no list of str
     lengths: Sequence[int]  # of the axes that have these names
     threads: int | None
 
+    @property
+    def given(self) -> dict[str, Any]:
+        return dict(zip(self.names.split(), self.lengths, strict=True))
+
     def resolved(self, shape: Sequence[int]) -> tuple[Axes, Sequence[int]]:
         """Return the axes of the pattern, and all their lengths, which may be symbols."""
-        given = dict(zip(self.names, self.lengths, strict=True))
         axes = Axes.of(self.pattern, self.use, len(shape))
         if any(isinstance(size, torch.SymInt) for size in (*shape, *self.lengths)):
-            return axes, axes.lengths(shape, given)  # what is wrong shows when the operator runs
-        return axes, lengths_in(self.pattern, self.use, shape, given)
+            return axes, axes.lengths(
+                shape, self.given
+            )  # what is wrong shows when the operator runs
+        return axes, lengths_in(self.pattern, self.use, shape, self.given)
 
 
 def _make(x: torch.Tensor, *values: Any) -> torch.Tensor:
@@ -184,8 +189,7 @@ def _make(x: torch.Tensor, *values: Any) -> torch.Tensor:
 
 def _run(x: torch.Tensor, *values: Any) -> torch.Tensor:
     call = _Call(*values)
-    given: dict[str, Any] = dict(zip(call.names, call.lengths, strict=True))
-    result = getattr(reblock, call.use)(bits(x), call.pattern, threads=call.threads, **given)
+    result = getattr(reblock, call.use)(bits(x), call.pattern, threads=call.threads, **call.given)
     # NumPy gives an array without elements strides of its own.
     return tensor(result, x.dtype) if result.size else _make(x, *values)
 
@@ -202,7 +206,7 @@ def _adjoint(gradient: torch.Tensor, shape: Sequence[int], *values: Any) -> torc
         groups = tuple((i,) for i in flat if i not in axes.new)
     back = f"{spelled(groups)} -> {spelled(axes.left)}"
     kept = {f"a{i}": n for i, n in enumerate(lengths) if i not in axes.new}
-    return _move(gradient, back, "rearrange", list(kept), list(kept.values()), call.threads)
+    return _move(gradient, back, "rearrange", " ".join(kept), list(kept.values()), call.threads)
 
 
 def _run_batches(
@@ -215,13 +219,13 @@ def _run_batches(
     left, right = axes.spelled().split("->")
     given = named(lengths)
     pattern = f"batch {left}-> batch {right}"
-    moved = _move.custom(x, pattern, call.use, list(given), list(given.values()), call.threads)
+    moved = _move.custom(x, pattern, call.use, " ".join(given), list(given.values()), call.threads)
     return moved, 0
 
 
 _move = define_operator(
     "rearrange",
-    "str pattern, str use, str[] names, SymInt[] lengths, int? threads",
+    "str pattern, str use, str names, SymInt[] lengths, int? threads",
     kernel=_run,
     make=_make,
     run_batches=_run_batches,

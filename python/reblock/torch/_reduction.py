@@ -15,8 +15,10 @@ from reblock._reductions import window_weights
 from reblock.torch._operators import WINDOW_PARAMETERS, run_on_batches
 from reblock.torch._tensors import (
     is_plain,
+    is_traced,
     numbers,
     numpy_dtype,
+    require_constant,
     require_dense_on_the_cpu,
     tensor,
 )
@@ -75,6 +77,7 @@ def _numbers_of(weights: Any) -> Any:
     if isinstance(weights, (list, tuple)):
         return [_numbers_of(each) for each in weights]
     if isinstance(weights, torch.Tensor):
+        require_constant("weights", weights)
         return numbers(weights, "weights")
     return weights
 
@@ -218,6 +221,11 @@ class _Call:
 class _Reduced(torch.autograd.Function):  # type: ignore[misc] # the types of torch are left out
     @staticmethod
     def forward(columns: torch.Tensor, call: _Call) -> torch.Tensor:
+        if is_traced(columns):  # the result would be a constant of the graph
+            raise NotImplementedError(
+                "fold with a reduction, weights or a dtype is not for functions that are traced by"
+                " make_fx or torch.func.linearize, nor for subclasses such as fake tensors"
+            )
         return call.run(columns)
 
     @staticmethod

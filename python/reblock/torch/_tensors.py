@@ -77,6 +77,28 @@ def require_dense_on_the_cpu(name: str, x: object, peer: str) -> None:
     raise NotImplementedError(f"{name} must be a dense tensor, got {why}")
 
 
+_TRACING = [getattr(torch._C._TorchDispatchModeKey, n) for n in ("FAKE", "PROXY", "FUNCTIONAL")]
+
+
+def is_traced(x: torch.Tensor) -> bool:
+    """Whether PyTorch traces the call, or `x` is a subclass that may have no elements."""
+    keys = torch._C._dispatch_keys(x)
+    return keys.has(torch._C.DispatchKey.Python) or any(
+        torch._C._get_dispatch_mode(key) is not None for key in _TRACING
+    )
+
+
+def require_constant(name: str, x: torch.Tensor) -> None:
+    """Raise an error for a tensor that no argument may be which holds constant numbers."""
+    if x.device.type != "cpu":
+        raise NotImplementedError(f"{name} must lie on the CPU, got a tensor on {x.device}")
+    if not torch.compiler.is_compiling() and torch._C._functorch.is_functorch_wrapped_tensor(x):
+        raise NotImplementedError(
+            f"{name} must be constant, got a tensor that a transform of torch.func maps over or"
+            " differentiates"
+        )
+
+
 # NumPy does not know every dtype: elements that are only moved go by as integers of the same size.
 _BITS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 
@@ -96,10 +118,6 @@ def element(value: complex, dtype: torch.dtype) -> Any:
         found = held.fill_(value).item()
     except RuntimeError:  # PyTorch's error for what is too large, or complex
         found = None
-    except TypeError:
-        raise TypeError(
-            f"padding_value must be a number, got {value!r} ({type(value).__name__})"
-        ) from None
     if found != value and not (value != value and found != found):  # noqa: PLR0124 - a NaN
         raise ValueError(f"padding_value must be a number that {dtype} holds exactly, got {value}")
     return bits(held)[0]
@@ -146,7 +164,7 @@ def numbers(columns: torch.Tensor, name: str = "columns") -> _Array:
     dtype = numpy_dtype(columns.dtype, name)
     if columns.dtype == torch.bfloat16:
         return bits(columns).view(dtype)
-    array: _Array = columns.detach().numpy()
+    array: _Array = columns.detach().resolve_conj().resolve_neg().numpy()
     return array
 
 

@@ -34,6 +34,34 @@ def test_unfold_of_any_chunks(mode: Any, chunks: tuple[int, ...], blocks: Any) -
     assert (result.shape, result.dtype) == (expected.shape, expected.dtype)
 
 
+@pytest.mark.parametrize("mode", MODES)
+def test_unfold_of_many_empty_chunks(mode: Any) -> None:
+    chunks = ((0, 2), (3,), (0, 5, 0, 6), (0, 0, 7, *(0,) * 9))
+    keywords: dict[str, Any] = {**WINDOW, "padding_mode": mode}
+    keywords["padding_value"] = 5 if mode == "constant" else 0
+    result = reblock.dask.unfold(da.from_array(X, chunks=chunks), (3, 2), **keywords)
+    assert np.array_equal(result.compute(), reblock.unfold(X, (3, 2), **keywords))
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_padding_keeps_the_byte_order(mode: Any) -> None:
+    x = X.astype(">i2")
+    keywords: dict[str, Any] = {**WINDOW, "padding_mode": mode}
+    keywords["padding_value"] = 5 if mode == "constant" else 0
+    result = reblock.dask.unfold(da.from_array(x, chunks=(1, 3, 4, 7)), (3, 2), **keywords)
+    expected = reblock.unfold(x, (3, 2), **keywords)
+    assert result.dtype == result.compute().dtype == expected.dtype
+    assert np.array_equal(result.compute(), expected)
+
+
+@pytest.mark.parametrize("value", [-0.0, complex(0, -0.0)])
+def test_a_negative_zero_is_no_zero(value: complex) -> None:
+    x = np.ones((1, 1, 4), np.complex64)
+    result = reblock.dask.unfold(x, 2, start_padding=1, padding_value=value)
+    expected = reblock.unfold(x, 2, start_padding=1, padding_value=value)
+    assert result.compute().tobytes() == expected.tobytes()
+
+
 def test_layouts_name_the_axes_of_padded_windows() -> None:
     x = np.moveaxis(X, 1, -1)
     names: dict[str, Any] = {"layout": "NHWC", "out_layout": "NLC", "padding_mode": "reflect"}

@@ -20,6 +20,7 @@ CONVERSIONS: list[dict[str, Any]] = [
     {"dtype": "float32"},
     {"dtype": "float32", "scale": FACTORS, "bias": -0.5},
     {"scale": 0.5},
+    {"dtype": np.dtype("float64")},
     {"dtype": "float16", "bias": list(FACTORS)},
 ]
 REDUCTIONS: list[dict[str, Any]] = [
@@ -62,12 +63,20 @@ def test_terms_are_reduced(reduction: dict[str, Any]) -> None:
     check(image, reblock.fold(columns, (15, 11), 3, strides=2, **reduction))
 
 
-def test_a_padding_value_is_not_converted() -> None:
+def test_empty_columns_of_some_blocks_are_reduced() -> None:
+    columns = da.zeros((0, 0, 2), chunks=((0, 0), (0, 0), (1, 1)))
+    blocks: dict[str, Any] = {"blocks": (1, 3)}
+    image = reblock.dask.fold(columns, 5, 2, **blocks)
+    check(image, reblock.fold(np.zeros((0, 0, 2)), 5, 2, **blocks))
+
+
+@pytest.mark.parametrize("value", [3, -0.0])
+def test_a_padding_value_is_not_converted(value: float) -> None:
     image = da.zeros((1, 1, 8), chunks=(1, 1, 4))
     with pytest.raises(
-        ValueError, match="padding_value must be 0 with dtype, scale or bias, got 3"
+        ValueError, match=f"padding_value must be 0 with dtype, scale or bias, got {value}"
     ):
-        reblock.dask.unfold(image, 3, start_padding=1, padding_value=3, dtype="float32")
+        reblock.dask.unfold(image, 3, start_padding=1, padding_value=value, dtype="float32")
 
 
 @pytest.mark.parametrize("mode", ["edge", "reflect", "symmetric", "wrap"])

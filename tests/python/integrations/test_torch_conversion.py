@@ -424,3 +424,26 @@ def test_factors_may_be_tensors() -> None:
         IMAGES, 2, dtype=torch.float32, scale=torch.tensor(SCALE), bias=np.array(BIAS)
     )
     assert torch.equal(result, expected)
+
+
+def test_factors_are_constants() -> None:
+    x, ones = IMAGES.float(), torch.ones(3)
+
+    def of_axes(scale: torch.Tensor) -> torch.Tensor:
+        return rt.rearrange(x, "n c h w -> n h w c", scale={"c": scale}).sum()
+
+    def of_channels(scale: torch.Tensor) -> torch.Tensor:
+        return rt.unfold(x, 2, scale=scale).sum()
+
+    for run in (of_axes, of_channels):
+        ways: list[Callable[[], Any]] = [
+            partial(run, ones.clone().requires_grad_()),
+            partial(torch.func.jvp, run, (ones,), (ones,)),
+        ]
+        for way in ways:
+            with pytest.raises(ValueError, match="scale must not require gradients"):
+                way()
+        with pytest.raises(NotImplementedError, match="scale must be constant"):
+            torch.vmap(run)(torch.ones(2, 3))
+        with pytest.raises(NotImplementedError, match="scale must lie on the CPU"):
+            run(ones.to("meta"))

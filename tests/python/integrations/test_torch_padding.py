@@ -122,6 +122,14 @@ def test_values_that_a_dtype_does_not_hold_are_refused(dtype: Any, value: Any) -
     )
 
 
+def test_a_tensor_of_one_element_is_a_value() -> None:
+    for x in (torch.zeros(1, 1, 2), torch.zeros(1, 1, 2, requires_grad=True)):
+        padded = reblock.torch.unfold(x, 1, start_padding=1, padding_value=torch.tensor([2.0]))
+        assert padded.tolist() == [[[2, 0, 0]]]
+        with pytest.raises(RuntimeError, match="2 elements"):
+            reblock.torch.unfold(x, 1, start_padding=1, padding_value=torch.ones(2))
+
+
 def test_bad_modes_and_values_are_refused() -> None:
     x = image().requires_grad_()
     refuses(lambda: reblock.torch.unfold(x, 2, padding_mode=BAD), ValueError, "padding_mode")

@@ -17,15 +17,9 @@ from torch.autograd import forward_ad
 import reblock.torch
 from checks import assert_same_bytes, refuses
 from patterns import Pattern, Use, patterns
+from torch_calls import MARKS
 
-pytestmark = [
-    # PyTorch's opcheck asks for it itself.
-    pytest.mark.filterwarnings(r"ignore:The \.grad attribute of a Tensor that is not a leaf"),
-    # It makes use of that itself, for forward mode and for inductor.
-    pytest.mark.filterwarnings("ignore:`torch.jit.script.*` is deprecated"),
-    # Of Python 3.13.0 alone.
-    pytest.mark.filterwarnings("ignore:Guards may run slower on Python:RuntimeWarning"),
-]
+pytestmark = MARKS
 
 USES: list[Use] = ["rearrange", "repeat"]
 every_use = pytest.mark.parametrize("use", USES)
@@ -137,13 +131,20 @@ def test_gradients(function: Function, definition: Function) -> None:
 @pytest.mark.parametrize(
     "arguments",
     [
-        ("b (h p) c ... -> (p b) (... c) h", "rearrange", ["p"], [2], None),
-        ("b (h p) ... -> n (p b 2) (...) h", "repeat", ["p", "n"], [2, 3], None),
+        ("b (h p) c ... -> (p b) (... c) h", "rearrange", "p", [2], None),
+        ("b (h p) ... -> n (p b 2) (...) h", "repeat", "p n", [2, 3], None),
     ],
 )
 def test_pytorch_finds_the_operator_in_order(arguments: Any) -> None:
     operator = torch.ops.reblock.rearrange.default
     torch.library.opcheck(operator, (sample().requires_grad_(), *arguments))
+
+
+@every_function
+def test_traced(function: Function, definition: Function) -> None:
+    traced = torch.jit.trace(function, sample())
+    x = sample() + 1
+    assert torch.equal(traced(x), definition(x))
 
 
 @every_function

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import random
 import re
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,9 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.autograd import forward_ad
+from torch.fx.experimental.proxy_tensor import make_fx
 
 import reblock
 import reblock.torch
@@ -372,6 +375,40 @@ def test_compiled_functions_are_refused(name: str, value: Any) -> None:
 
     with pytest.raises(Exception, match=f"{name} is not for compiled functions"):
         torch.compile(run, backend="eager", fullgraph=True)(columns_of({}))
+
+
+@pytest.mark.parametrize("reduction", ["mean", "max"])
+def test_what_would_be_a_constant_of_a_graph_is_refused(reduction: Any) -> None:
+    def run(x: torch.Tensor) -> torch.Tensor:
+        return reblock.torch.fold(x, (9, 13), 4, **WINDOW, reduction=reduction)
+
+    x = columns_of({})
+    ways: list[Callable[[], Any]] = [
+        lambda: make_fx(run)(x),
+        lambda: torch.func.linearize(run, x),
+        lambda: run(FakeTensorMode().from_tensor(x)),
+    ]
+    for way in ways:
+        with pytest.raises(NotImplementedError, match="reduction, weights or a dtype is not for"):
+            way()
+
+
+def test_weights_that_a_transform_changes_are_refused() -> None:
+    def run(weights: torch.Tensor) -> torch.Tensor:
+        return reblock.torch.fold(columns_of({}), (9, 13), 4, **WINDOW, weights=weights).sum()
+
+    for way in (torch.vmap(run), torch.func.grad(run)):
+        with pytest.raises(NotImplementedError, match="weights must be constant"):
+            way(torch.ones(4, 4, 4))
+
+
+def test_conjugates_and_negatives_that_were_put_off_are_made() -> None:
+    x = torch.complex(columns_of({}), columns_of({}) * 3)
+    for columns in (x.conj(), x.conj().imag):
+        call: dict[str, Any] = {"output_sizes": (9, 13), "window_sizes": 4, "reduction": "mean"}
+        made = columns.resolve_conj().resolve_neg().numpy()
+        expected = reblock.fold(made, **call, **WINDOW)
+        assert np.array_equal(reblock.torch.fold(columns, **call, **WINDOW).numpy(), expected)
 
 
 def test_a_numpy_dtype_is_refused() -> None:
