@@ -9,6 +9,7 @@
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <utility>
 
 #include <reblock/axis_values.hpp>
@@ -172,6 +173,20 @@ struct layout {
 /// Returns the absolute value. The smallest integer, which only strides of no effect have, stays as it is.
 constexpr std::int64_t magnitude(std::int64_t stride) noexcept {
   return stride < 0 ? wrapping_negate(stride) : stride;
+}
+
+/// Sorts a few elements. Those that are alike keep their order.
+template <class T, class Before>
+constexpr void sort_few(std::span<T> some, const Before& comes_before) noexcept {
+  for (std::size_t i = 1; i < some.size(); ++i) {
+    for (std::size_t k = i; k > 0 && comes_before(some[k], some[k - 1]); --k) std::swap(some[k], some[k - 1]);
+  }
+}
+
+/// Sorts axes, the longest stride on a side first.
+template <class Axis, class Stride>
+constexpr void sort_by_strides(std::span<Axis> axes, Stride stride) noexcept {
+  sort_few(axes, [=](const Axis& a, const Axis& b) { return magnitude(a.*stride) > magnitude(b.*stride); });
 }
 
 /// Counts the bytes from the first to the last that axes [first, rank) reach in the source.

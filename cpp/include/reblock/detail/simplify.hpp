@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <utility>
 
 #include <reblock/detail/checked.hpp>
@@ -69,13 +70,7 @@ constexpr void turn_to_shorter_strides(layout& moves) noexcept {
 
 /// Orders the axes, the longest destination stride first.
 constexpr void order_by_destination(layout& moves) noexcept {
-  for (std::size_t i = 1; i < moves.rank; ++i) {
-    for (std::size_t j = i; j > 0; --j) {
-      if (magnitude(moves.axes[j - 1].destination_stride) >= magnitude(moves.axes[j].destination_stride))
-        break;
-      std::swap(moves.axes[j - 1], moves.axes[j]);
-    }
-  }
+  sort_by_strides(std::span(moves.axes).first(moves.rank), &layout_axis::destination_stride);
 }
 
 /// Merges two neighbouring axes if, on both sides, the outer axis continues where the inner axis ends. It merges only axes
@@ -100,16 +95,6 @@ constexpr void merge_nested(layout& moves) noexcept {
 [[gnu::noinline]] constexpr void rotate_axis(layout& moves, std::size_t from, std::size_t to) noexcept {
   for (; from < to; ++from) std::swap(moves.axes[from], moves.axes[from + 1]);
   for (; from > to; --from) std::swap(moves.axes[from], moves.axes[from - 1]);
-}
-
-/// Orders axes [0, count), the longest source stride first.
-constexpr void order_by_source(layout& moves, std::size_t count) noexcept {
-  for (std::size_t i = 1; i < count; ++i) {
-    for (std::size_t j = i; j > 0; --j) {
-      if (magnitude(moves.axes[j - 1].source_stride) >= magnitude(moves.axes[j].source_stride)) break;
-      std::swap(moves.axes[j - 1], moves.axes[j]);
-    }
-  }
 }
 
 /// Tells whether the output is so large that it should be written past the caches: with its source, it is larger than most

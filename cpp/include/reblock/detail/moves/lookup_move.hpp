@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <type_traits>
 
 #include <reblock/detail/configuration.hpp>
@@ -188,7 +189,7 @@ inline double lookup_move::plan(const layout& moves, std::int64_t element_size,
   // Axes that reach into the source of a pattern come next to it.
   const auto near = [reach](const layout_axis& other) { return magnitude(other.source_stride) <= reach; };
   if (std::any_of(ordered.axes.begin(), ordered.axes.begin() + along, near)) {
-    order_by_source(ordered, along);
+    sort_by_strides(std::span(ordered.axes).first(along), &layout_axis::source_stride);
     const std::int64_t step = wrapping_multiply(magnitude(ordered.axes[along].source_stride), at_once);
     while (along > 0 && magnitude(ordered.axes[along - 1].source_stride) < step) {
       rotate_axis(ordered, along, along - 1);

@@ -201,15 +201,12 @@ inline std::size_t padded_move::list_part(buffered_axes& part, part_order order)
     own.extent = reach / own.step + 1;
   }
   // units of an element stay together
-  const std::size_t first = unit_ < element_size_ ? 1 : 0;
-  const auto comes_before = [this, order](const buffered_axis& a, const buffered_axis& b) {
+  const auto others = std::span(part).first(rank).subspan(unit_ < element_size_ ? 1 : 0);
+  sort_few(others, [this, order](const buffered_axis& a, const buffered_axis& b) {
+    if (order == part_order::by_destination) return false;
     if (order == part_order::channels_first) return is_channel(a) && !is_channel(b);
     return magnitude(a.source_stride) < magnitude(b.source_stride);
-  };
-  for (std::size_t i = first + 1; order != part_order::by_destination && i < rank; ++i) {
-    for (std::size_t k = i; k > first && comes_before(part[k], part[k - 1]); --k)
-      std::swap(part[k - 1], part[k]);
-  }
+  });
   std::int64_t stride = 1;
   for (std::size_t i = 0; i < rank; ++i) {
     part[i].step = std::max<std::int64_t>(part[i].step, 1);

@@ -184,10 +184,7 @@ inline bool pattern_units::find_runs(const layout& moves, std::size_t first,
     runs[which] = {std::min(runs[which].begin, offsets[k]), std::max(runs[which].end, offsets[k] + unit)};
   }
   const auto found = std::span(runs).first(all);
-  for (std::size_t i = 1; i < all; ++i) {  // sorts a few runs that are mostly in order
-    for (std::size_t j = i; j > 0 && found[j].begin < found[j - 1].begin; --j)
-      std::swap(found[j], found[j - 1]);
-  }
+  sort_few(found, [](const source_bytes& a, const source_bytes& b) { return a.begin < b.begin; });
   run_count = 0;
   for (const source_bytes run : found) {
     if (run.end == none.end) break;  // the others are empty as well

@@ -94,10 +94,8 @@ inline double stream_move::plan(const layout& moves, std::int64_t element_size,
   const auto step = [](const cut_axis& axis) {
     return magnitude(wrapping_multiply(axis.source_stride, axis.at_once));
   };
-  for (std::size_t i = 1; i < rank_; ++i) {
-    for (std::size_t k = i; k > 0 && step(axes_[k - 1]) < step(axes_[k]); --k)
-      std::swap(axes_[k - 1], axes_[k]);
-  }
+  sort_few(std::span(axes_).first(rank_),
+           [&](const cut_axis& a, const cut_axis& b) { return step(a) > step(b); });
   begin(moves, element_size);
   const auto count = static_cast<double>(total_bytes(moves, element_size)) / static_cast<double>(bytes);
   in.zero = moves.zero;

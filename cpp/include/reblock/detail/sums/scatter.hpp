@@ -11,6 +11,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
+#include <span>
 #include <type_traits>
 
 #include <reblock/axis_values.hpp>
@@ -107,15 +109,11 @@ inline scatter::scatter(const sum_request& sums, const sum_functions& sum) noexc
 
 /// Orders the axes by their strides in the columns. Returns whether the innermost one has contiguous elements.
 inline bool scatter::find_row() noexcept {
-  for (std::size_t i = 0; i < places_.size(); ++i) {
-    std::size_t to = i;
-    const auto is_inside = [&](std::size_t k) {  // whether axis i lies inside of axis k
-      if (inner_extent(k) == 1 || inner_extent(i) == 1) return inner_extent(k) == 1 && inner_extent(i) > 1;
-      return magnitude(inner_stride(i)) <= magnitude(inner_stride(k));
-    };
-    for (; to > 0 && is_inside(order_[to - 1]); --to) order_[to] = order_[to - 1];
-    order_[to] = static_cast<std::uint8_t>(i);
-  }
+  std::iota(order_.begin(), order_.begin() + places_.size(), std::uint8_t{0});
+  sort_few(std::span(order_).first(places_.size()), [this](std::size_t i, std::size_t k) {
+    if (inner_extent(k) == 1 || inner_extent(i) == 1) return inner_extent(k) == 1 && inner_extent(i) > 1;
+    return magnitude(inner_stride(i)) <= magnitude(inner_stride(k));
+  });
   const std::size_t row = order_[0];
   if (inner_extent(row) == 1 || inner_stride(row) != element_size_) return false;
   if (row >= 2) axes_[row - 2].make_rows();

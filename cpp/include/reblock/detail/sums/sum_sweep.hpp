@@ -23,6 +23,7 @@
 #include <reblock/detail/costs.hpp>
 #include <reblock/detail/engine.hpp>
 #include <reblock/detail/layout.hpp>
+#include <reblock/detail/moves/axis_order.hpp>
 #include <reblock/detail/sums/summation.hpp>
 #include <reblock/detail/sums/sweep_axis.hpp>
 
@@ -114,14 +115,7 @@ static_assert(std::is_trivially_copyable_v<sum_sweep>);
 
 /// Orders the axes as the image has them. Returns the innermost axis with several indices.
 inline std::size_t sum_sweep::order_by_image() noexcept {
-  for (std::size_t i = 0; i < places_.size(); ++i) {
-    const std::size_t k = places_.size() - 1 - i;
-    std::size_t to = i;
-    for (; to > 0 && magnitude(output_strides_[image_order_[to - 1]]) > magnitude(output_strides_[k]); --to) {
-      image_order_[to] = image_order_[to - 1];
-    }
-    image_order_[to] = static_cast<std::uint8_t>(k);
-  }
+  list_by_strides(image_order_, places_.size(), [this](std::size_t i) { return output_strides_[i]; });
   std::size_t inner = 0;
   while (inner + 1 < places_.size() && extent(image_order_[inner]) == 1) ++inner;
   return image_order_[inner];

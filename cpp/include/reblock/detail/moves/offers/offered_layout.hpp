@@ -7,6 +7,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <utility>
 
 #include <reblock/detail/configuration.hpp>
@@ -108,12 +109,7 @@ class offered_layout {
 
   /// Lets a call's source, which is one row, follow the source of the call before.
   static void order_repeats_by_source(block_move& move) noexcept {
-    for (std::size_t i = 1; i < move.repeated; ++i) {
-      for (std::size_t k = i; k > 0; --k) {
-        if (magnitude(move.axes[k - 1].source_stride) >= magnitude(move.axes[k].source_stride)) break;
-        std::swap(move.axes[k - 1], move.axes[k]);
-      }
-    }
+    sort_by_strides(std::span(move.axes).first(move.repeated), &tile_axis::source_stride);
   }
 
   /// Tells whether lines of one side evict each other from the first-level cache before a move comes to their next parts. The
