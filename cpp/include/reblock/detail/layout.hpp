@@ -70,25 +70,24 @@ struct index_range {
   friend constexpr bool operator==(const index_range&, const index_range&) = default;
 };
 
+/// Returns the indices below `count` for which begin <= index * step < end. Requires a positive step.
+constexpr index_range indices_between(std::int64_t begin, std::int64_t end, std::int64_t step,
+                                      std::int64_t count) noexcept {
+  if (step != 1) {  // most steps are 1, and a division takes as long as many bytes
+    begin = ceil_divide(begin, step);
+    end = ceil_divide(end, step);
+  }
+  begin = std::clamp<std::int64_t>(begin, 0, count);
+  return {begin, std::clamp<std::int64_t>(end, begin, count)};
+}
+
 /// Returns the indices of an axis that lie inside its bound. The bound's other axis has already moved by `moved`.
 constexpr index_range range_inside(const axis_bound& bound, std::int64_t moved,
                                    const layout_axis& axis) noexcept {
-  // inside: low <= index * step <= high, with a step made positive
-  std::int64_t low = -(bound.offset + moved);
-  std::int64_t high = low + bound.extent - 1;
-  std::int64_t step = axis.bound_step;
-  if (step < 0) {
-    std::swap(low, high);
-    low = -low;
-    high = -high;
-    step = -step;
-  }
-  if (step != 1) {  // most steps are 1, and a division takes as long as many bytes
-    low = ceil_divide(low, step);
-    high = floor_divide(high, step);
-  }
-  const std::int64_t begin = std::clamp<std::int64_t>(low, 0, axis.extent);
-  return {begin, std::clamp<std::int64_t>(high + 1, begin, axis.extent)};
+  const std::int64_t begin = -(bound.offset + moved);
+  const std::int64_t end = begin + bound.extent;
+  if (axis.bound_step < 0) return indices_between(1 - end, 1 - begin, -axis.bound_step, axis.extent);
+  return indices_between(begin, end, axis.bound_step, axis.extent);
 }
 
 struct layout {

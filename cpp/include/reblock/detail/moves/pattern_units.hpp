@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <limits>
 #include <span>
-#include <utility>
 
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/layout.hpp>

@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <span>
 #include <type_traits>
-#include <utility>
 
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/costs.hpp>

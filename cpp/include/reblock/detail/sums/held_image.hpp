@@ -11,7 +11,6 @@
 #include <span>
 
 #include <reblock/axis_values.hpp>
-#include <reblock/detail/checked.hpp>
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/engine.hpp>
 #include <reblock/detail/moves/axis_order.hpp>
@@ -20,7 +19,6 @@
 #include <reblock/detail/sums/summand.hpp>
 #include <reblock/detail/sums/summation.hpp>
 #include <reblock/detail/sums/tile_list.hpp>
-#include <reblock/detail/tile.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 

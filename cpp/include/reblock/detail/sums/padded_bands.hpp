@@ -38,11 +38,9 @@ struct term_run {
   /// Keeps the positions in a range.
   constexpr term_run inside(const index_range& range) const noexcept {
     if (count <= 0 || step == 0) return range.begin <= first && first < range.end ? *this : term_run{};
-    const std::int64_t low = step > 0 ? range.begin - first : first - range.end + 1;
-    const std::int64_t high = step > 0 ? range.end - 1 - first : first - range.begin;
-    const std::int64_t each = magnitude(step);
-    const std::int64_t begin = std::clamp<std::int64_t>(ceil_divide(low, each), 0, count);
-    const std::int64_t end = std::clamp<std::int64_t>(floor_divide(high, each) + 1, begin, count);
+    const auto [begin, end] =
+        step > 0 ? indices_between(range.begin - first, range.end - first, step, count)
+                 : indices_between(first - range.end + 1, first - range.begin + 1, -step, count);
     return {first + begin * step, step, end - begin, window + begin};
   }
 };
@@ -52,12 +50,7 @@ struct term_run {
 template <class Visit>
 constexpr void for_each_run(const padded_sum_axis& axis, std::int64_t o, const Visit& visit) {
   const std::int64_t base = axis.first + o * axis.dilation;
-  const std::int64_t extent = axis.image.extent;
-  const auto window_at = [&](std::int64_t position) {
-    return std::clamp<std::int64_t>(ceil_divide(position - base, axis.stride), 0, axis.windows);
-  };
-  const std::int64_t begin = window_at(0);
-  const std::int64_t end = std::max(begin, window_at(extent));
+  const auto [begin, end] = indices_between(-base, axis.image.extent - base, axis.stride, axis.windows);
   if (begin < end) visit(term_run{base + begin * axis.stride, axis.stride, end - begin, begin});
   for (const auto& [from, to] : {index_range{0, begin}, index_range{end, axis.windows}}) {
     for (std::int64_t window = from; window < to;) {

@@ -76,10 +76,9 @@ struct padded_sum_axis {
 
   /// Returns the positions whose only terms are their own. The others are before and behind them.
   constexpr index_range inner() const noexcept {
-    const std::int64_t last = first + (size - 1) * dilation + (windows - 1) * stride;
-    const std::int64_t start = std::max<std::int64_t>(-first, 0);
-    const std::int64_t end = std::max<std::int64_t>(last - image.extent + 1, 0);
     const std::int64_t extent = image.extent;
+    const std::int64_t start = std::max<std::int64_t>(-first, 0);
+    const std::int64_t end = std::max<std::int64_t>(last() - extent + 1, 0);
     std::int64_t from = 0;
     std::int64_t to = extent;
     switch (image.mode) {
@@ -241,9 +240,7 @@ struct padded_sum_axis {
     const std::int64_t base = first + o * dilation;
     const std::int64_t own = q - base;
     if (own >= 0 && own % stride == 0 && own / stride < windows) visit(own / stride);
-    const std::int64_t before = std::clamp<std::int64_t>(ceil_divide(-base, stride), 0, windows);
-    const std::int64_t behind =
-        std::clamp<std::int64_t>(ceil_divide(image.extent - base, stride), 0, windows);
+    const auto [before, behind] = indices_between(-base, image.extent - base, stride, windows);
     if (before > 0) for_each_repeated(q, base, {0, before}, 0, visit);
     if (behind < windows) for_each_repeated(q, base, {behind, windows}, image.extent - 1, visit);
   }

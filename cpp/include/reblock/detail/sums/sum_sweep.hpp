@@ -11,7 +11,6 @@
 // them into the image. One reason is a phase of the stride that has a row of its own.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -22,7 +21,6 @@
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/costs.hpp>
 #include <reblock/detail/engine.hpp>
-#include <reblock/detail/layout.hpp>
 #include <reblock/detail/moves/axis_order.hpp>
 #include <reblock/detail/sums/summation.hpp>
 #include <reblock/detail/sums/sweep_axis.hpp>

@@ -8,7 +8,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <utility>
 
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/costs.hpp>
