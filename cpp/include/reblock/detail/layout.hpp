@@ -16,6 +16,7 @@
 #include <reblock/detail/checked.hpp>
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/moves/added_zero.hpp>
+#include <reblock/detail/tile.hpp>
 #include <reblock/padding_mode.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
@@ -42,6 +43,8 @@ struct layout_axis {
                         std::size_t in_bound = no_bound, std::int64_t step = 0) noexcept
       : extent(indices), source_stride(from), destination_stride(to), bound(in_bound), bound_step(step) {}
 
+  /// The axis without its bound.
+  constexpr operator tile_axis() const noexcept { return {extent, source_stride, destination_stride}; }
   constexpr bool bounded() const noexcept { return bound != no_bound; }
   friend constexpr bool operator==(const layout_axis&, const layout_axis&) = default;
 };

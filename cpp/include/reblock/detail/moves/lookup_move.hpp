@@ -219,10 +219,7 @@ inline void lookup_move::set_out(const layout& ordered, std::size_t along, std::
                                  std::int64_t piece, std::int64_t at_once,
                                  std::int64_t index_bytes) noexcept {
   rank_ = inner;
-  for (std::size_t i = 0; i < inner; ++i) {
-    const layout_axis& axis = ordered.axes[i];
-    axes_[i] = {{axis.extent, axis.source_stride, axis.destination_stride}, 1};
-  }
+  for (std::size_t i = 0; i < inner; ++i) axes_[i] = {ordered.axes[i], 1};
   cut_axis& repeated = axes_[along];
   const std::int64_t calls = ceil_divide(repeated.extent, at_once);
   repeated.at_once =

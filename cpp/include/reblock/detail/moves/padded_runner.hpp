@@ -51,7 +51,7 @@ class padded_runner {
   void walk(std::size_t i, std::int64_t source, std::int64_t destination) noexcept {
     if (i == move_.whole_.rank) return move_block(source, destination);
     const layout_axis& axis = move_.whole_.axes[i];
-    const cut_axis cut({axis.extent, axis.source_stride, axis.destination_stride}, move_.at_once_[i]);
+    const cut_axis cut(axis, move_.at_once_[i]);
     const std::int64_t pieces = cut.pieces();
     for (std::int64_t k = 0; k < pieces; ++k) {
       const std::int64_t index = cut.piece(k);

@@ -137,8 +137,7 @@ inline double plan_blocks(staged_move& best, const layout& moves, std::int64_t e
   best.staged_rank = 0;
   std::int64_t blocks = 1;
   for (std::size_t i = 0; i < moves.rank; ++i) {
-    const layout_axis& axis = moves.axes[i];
-    const cut_axis cut({axis.extent, axis.source_stride, axis.destination_stride}, block.at_once[i]);
+    const cut_axis cut(moves.axes[i], block.at_once[i]);
     blocks *= cut.pieces();
     if (cut.pieces() > 1) best.axes[best.staged_rank++] = cut;
   }

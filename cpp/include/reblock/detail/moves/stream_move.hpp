@@ -74,10 +74,7 @@ inline double stream_move::plan(const layout& moves, std::int64_t element_size,
                             std::max<std::int64_t>(1, block_costs::least_buffered_run / element_size));
   element_size_ = element_size;
   rank_ = moves.rank;
-  for (std::size_t i = 0; i < rank_; ++i) {
-    const layout_axis& axis = moves.axes[i];
-    axes_[i] = {{axis.extent, axis.source_stride, axis.destination_stride}, block.at_once[i]};
-  }
+  for (std::size_t i = 0; i < rank_; ++i) axes_[i] = {moves.axes[i], block.at_once[i]};
   layout in;
   layout out;
   std::int64_t bytes = element_size;

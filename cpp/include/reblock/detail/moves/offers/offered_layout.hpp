@@ -67,9 +67,7 @@ class offered_layout {
     move.zero = moves.zero;
     move.repeated = 0;
     for (std::size_t i = 0; i < moves.rank; ++i) {
-      if (of_columns.has(i) || of_rows.has(i)) continue;
-      const layout_axis& axis = moves.axes[i];
-      move.axes[move.repeated++] = {{axis.extent, axis.source_stride, axis.destination_stride}, 1};
+      if (!of_columns.has(i) && !of_rows.has(i)) move.axes[move.repeated++] = {moves.axes[i], 1};
     }
     move.column_axes = of_columns.count;
     move.row_axes = of_rows.count;
@@ -212,7 +210,7 @@ class offered_layout {
       const layout_axis& axis = moves.axes[chain.axes[k]];
       const std::int64_t at_once = even_pieces(axis.extent, limit / streams);
       streams *= at_once;
-      move.axes[at + k] = {{axis.extent, axis.source_stride, axis.destination_stride}, at_once};
+      move.axes[at + k] = {axis, at_once};
     }
   }
 };
