@@ -177,9 +177,6 @@ class padded_bands {
                              const padded_sum_axis& last) noexcept {
     return rows.stride != 1 || (rows.windows > 1 && rows.window_stride != last.image.extent * term_size);
   }
-  bool has_inverse_factors() const noexcept {
-    return !how_.weights.empty() || how_.types.functions->means_by_inverse;
-  }
 
   /// Asks for the columns of the band in as many channels as come next. Processors do not predict where they are.
   void prefetch_next(const channels& some) const noexcept {
@@ -209,7 +206,7 @@ class padded_bands {
     rows_.add_whole({some.columns + moved_, some.source_step, static_cast<std::size_t>(some.count),
                      static_cast<std::size_t>(band_elements())},
                     {offsets_.data(), count_, {masks_of_terms_.data(), 0, 0}}, weights_of_terms_.data());
-    finish(to);
+    rows_.finish(to, factors_.data(), lists_counts_);
     return true;
   }
 
@@ -228,17 +225,7 @@ class padded_bands {
       rows_.add_part({from + next.source, next.source_step, next.rows, next.columns}, next.first, next.step,
                      next.weight);
     }
-    finish(to);
-  }
-
-  void finish(std::byte* to) noexcept {
-    quotient by{1, nullptr, false, how_.by == fold_reduction::mean};
-    if (by.is_mean) {
-      by.factors = factors_.data();
-      by.divides = !has_inverse_factors();
-      by.is_listed = lists_counts_;
-    }
-    rows_.finish(to, by);
+    rows_.finish(to, factors_.data(), lists_counts_);
   }
 
   template <class Run>
@@ -399,7 +386,7 @@ class padded_bands {
     for (std::size_t i = band; i < band * static_cast<std::size_t>(copies_); ++i)
       factors_[i] = factors_[i - band];
     lists_counts_ = false;
-    if (!has_inverse_factors()) {
+    if (!rows_.has_inverse_factors()) {
       lists_counts_ = functions_.list_counts(factors_.data(), factors_.size());
       return;
     }
