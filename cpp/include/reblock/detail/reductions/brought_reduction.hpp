@@ -5,7 +5,6 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -18,7 +17,6 @@
 #include <reblock/detail/engine.hpp>
 #include <reblock/detail/layout.hpp>
 #include <reblock/detail/moves/plan_blocks.hpp>
-#include <reblock/detail/moves/remembered_moves.hpp>
 #include <reblock/detail/reductions/reduction_cost.hpp>
 #include <reblock/detail/sums/gather_axis.hpp>
 #include <reblock/detail/sums/image_boxes.hpp>
@@ -168,9 +166,10 @@ inline columns_of_windows brought_reduction::lay_out(const box& part, layout* mo
 /// Returns a box in the middle of the image.
 inline box brought_reduction::usual_box() const noexcept {
   box part{box_, box_, {0, last_axis().phases}};
-  for (std::size_t i = 0; i < box_.size(); ++i) part.first[i] = (boxes_along(i) - 1) / 2 * box_[i];
-  for (std::size_t i = 0; i < box_.size(); ++i)
+  for (std::size_t i = 0; i < box_.size(); ++i) {
+    part.first[i] = (boxes_along(i) - 1) / 2 * box_[i];
     part.extents[i] = std::min(box_[i], places_[i] - part.first[i]);
+  }
   return part;
 }
 
@@ -189,14 +188,7 @@ inline double brought_reduction::estimate() const noexcept {
 
 inline void brought_reduction::fill_box(std::int64_t number, const std::byte* columns, std::byte* image,
                                         sum_moves& moves) const noexcept {
-  box part{box_, box_, {0, last_axis().phases}};
-  // boxes of the same places follow each other, because their moves have the same plans
-  for (std::size_t k = 0; k < box_.size(); ++k) {
-    const std::size_t i = k < 2 ? 1 - k : box_.size() + 1 - k;
-    part.first[i] = number % boxes_along(i) * box_[i];
-    part.extents[i] = std::min(box_[i], places_[i] - part.first[i]);
-    number /= boxes_along(i);
-  }
+  const box part = box_of(number, true);
   const box_target places = image_of(part, image);
   alignas(64) std::byte windows[brought_bytes + readable_slack];
   alignas(64) std::byte results[brought_result_bytes + readable_slack];
@@ -208,12 +200,6 @@ inline void brought_reduction::fill_box(std::int64_t number, const std::byte* co
   if (columns_.accumulates) move_sums(part, sums, places, true, moves);
   sum(brought, part, windows, sums, false);
   move_sums(part, sums, places, false, moves);
-}
-
-[[gnu::noinline]] inline void fill_boxes(const brought_reduction& sums, const index_range& boxes,
-                                         const std::byte* columns, std::byte* image) noexcept {
-  sum_moves& moves = recent_moves();
-  for (std::int64_t box = boxes.begin; box < boxes.end; ++box) sums.fill_box(box, columns, image, moves);
 }
 
 }  // namespace reblock::inline REBLOCK_NAMESPACE::detail

@@ -15,7 +15,6 @@
 #include <reblock/detail/costs.hpp>
 #include <reblock/detail/engine.hpp>
 #include <reblock/detail/layout.hpp>
-#include <reblock/detail/moves/remembered_moves.hpp>
 #include <reblock/detail/reductions/reduction_cost.hpp>
 #include <reblock/detail/simd/lanes.hpp>
 #include <reblock/detail/sums/gather_axis.hpp>
@@ -81,6 +80,7 @@ class gather : public image_boxes {
   std::int64_t phases_of_reductions(std::int64_t place_bytes) const noexcept;
   least_places written_run(std::int64_t element_size) const noexcept;
   least_places whole_channels() const noexcept;
+  box_target usual_target() const noexcept;
   bool has_masked_rows(const box_target& to) const noexcept;
   double row_elements(const box_target& to, bool has_masks) const noexcept;
   held_image held() const noexcept { return {columns_, output_strides_}; }
@@ -126,13 +126,14 @@ inline gather::gather(const sum_request& sums, const sum_functions* sum) noexcep
   has_gaps_ = has_gaps_ && !columns_.accumulates;
   const gather_axis& last = last_axis();
   const bool reduces = sums.reduce != nullptr;
-  const bool is_spread = last.phases > 1 || last.output_stride != result_size;
+  const bool is_spread =
+      last.block_stride == element_size && (last.phases > 1 || last.output_stride != result_size);
   const std::int64_t row = last.places() * result_size;
   const bool is_small =
       reduces ? size <= most_reduced_place && (result_size <= 2 || row <= reduced_piece::most_masked_row)
               : size <= std::int64_t{box_bytes};
-  buffered_ = is_spread && is_small && last.block_stride == element_size;
-  if (reduces && is_spread && last.block_stride == element_size) {
+  buffered_ = is_spread && is_small;
+  if (reduces && is_spread) {
     if (const std::int64_t phases = phases_of_reductions(size); phases != 0) {
       size = size / last.phases * phases;
       phases_at_once_ = phases;
@@ -145,7 +146,7 @@ inline gather::gather(const sum_request& sums, const sum_functions* sum) noexcep
                 : std::max(reduced_box_bytes, has_short_rows ? least_reduced_places * size : 0);
   const std::int64_t bytes = reduces ? reduced_bytes : adds_ ? added_bytes : std::int64_t{box_bytes};
   const bool has_box = buffered_ || reduces || adds_;
-  box_ = choose_box(places_, has_box ? size : element_size, has_box ? bytes : std::int64_t{box_bytes},
+  box_ = choose_box(places_, has_box ? size : element_size, bytes,
                     buffered_ ? written_run(result_size) : whole_channels());
 }
 
@@ -179,12 +180,23 @@ inline least_places gather::written_run(std::int64_t element_size) const noexcep
   return run;
 }
 
+/// Returns where the sums of a usual box go, but for the address.
+inline box_target gather::usual_target() const noexcept {
+  const box whole{axis_values::repeat(box_.size(), 0), box_, {0, phases_at_once_}};
+  return buffered_ ? buffer_of(whole, nullptr) : in_image();
+}
+
 /// Tells whether masks may leave out the terms of the last axis that lie outside of its rows.
 inline bool gather::has_masked_rows(const box_target& to) const noexcept {
-  const gather_axis& axis = columns_.axes[spatial_axes() - 1];
+  const gather_axis& last = last_axis();
   const std::size_t i = places_.size() - 1;
-  return axis.block_stride == columns_.element_size && to.place_strides[i] == columns_.element_size &&
-         columns_.readable.begin != columns_.readable.end && box_[i] == places_[i] && columns_.sum->may_mask;
+  const std::int64_t size = columns_.result_size();
+  if (last.block_stride != columns_.element_size || to.place_strides[i] != size ||
+      columns_.readable.begin == columns_.readable.end || box_[i] != places_[i]) {
+    return false;
+  }
+  if (columns_.reduce == nullptr) return columns_.sum->may_mask;
+  return reduced_piece::may_mask(*columns_.reduce, ceil_divide(last.size, last.phases), last.places() * size);
 }
 
 /// Estimates the elements of a row that is summed at once: of the longest run on both sides.
@@ -210,8 +222,7 @@ inline double gather::row_elements(const box_target& to, bool has_masks) const n
 }
 
 inline double gather::cost() const noexcept {
-  const box whole{axis_values::repeat(box_.size(), 0), box_, {0, last_axis().phases}};
-  const box_target to = buffered_ ? buffer_of(whole, nullptr) : in_image();
+  const box_target to = usual_target();
   const bool has_masks = has_masked_rows(to);
   auto pieces = static_cast<double>(boxes_along(0)) * static_cast<double>(boxes_along(1));
   double terms = static_cast<double>(places_[0]) * static_cast<double>(places_[1]);
@@ -219,9 +230,8 @@ inline double gather::cost() const noexcept {
   double image = terms;
   for (std::size_t d = 0; d < spatial_axes(); ++d) {
     const gather_axis& axis = columns_.axes[d];
-    pieces *= groups_along(d) * segments_along(d, has_masks && d + 1 == spatial_axes());
-    // masks leave out terms that are read
-    const bool is_masked = has_masks && d + 1 == spatial_axes();
+    const bool is_masked = has_masks && d + 1 == spatial_axes();  // masks leave out terms that are read
+    pieces *= groups_along(d) * segments_along(d, is_masked);
     terms *= is_masked ? static_cast<double>(axis.size) * static_cast<double>(axis.places())
                        : terms_inside(axis.size, axis.dilation, axis.blocks, axis.phases, axis.padding,
                                       axis.extent);
@@ -236,19 +246,11 @@ inline double gather::cost() const noexcept {
 }
 
 inline double gather::cost_of_reduction() const noexcept {
-  const box whole{axis_values::repeat(box_.size(), 0), box_, {0, phases_at_once_}};
-  const box_target to = buffered_ ? buffer_of(whole, nullptr) : in_image();
-  const gather_axis& last = last_axis();
-  const std::size_t i = places_.size() - 1;
-  const std::int64_t size = columns_.result_size();
-  const bool has_masks =
-      last.block_stride == columns_.element_size && to.place_strides[i] == size &&
-      columns_.readable.begin != columns_.readable.end && box_[i] == places_[i] &&
-      reduced_piece::may_mask(*columns_.reduce, ceil_divide(last.size, last.phases), last.places() * size);
-  double image = buffered_ ? static_cast<double>(size) * sum_costs::phase_byte : 0;
+  const box_target to = usual_target();
+  double image = buffered_ ? static_cast<double>(columns_.result_size()) * sum_costs::phase_byte : 0;
   for (std::size_t k = 0; k < places_.size(); ++k)
     image *= static_cast<double>(k < 2 ? places_[k] : columns_.axes[k - 2].extent);
-  return reduction_cost(*this, columns_, to, has_masks).cycles() + image;
+  return reduction_cost(*this, columns_, to, has_masked_rows(to)).cycles() + image;
 }
 
 /// Fills a box through a buffer of some bytes.
@@ -287,12 +289,6 @@ inline void gather::fill_part(const box& part, const std::byte* columns, const b
   if (!buffered_) return sum(columns_, part, columns, places, has_gaps_);
   if (columns_.reduce != nullptr) return fill_by_buffer<reduced_buffer_bytes>(part, columns, places, moves);
   fill_by_buffer<box_bytes>(part, columns, places, moves);
-}
-
-[[gnu::noinline]] inline void fill_boxes(const gather& sums, const index_range& boxes,
-                                         const std::byte* columns, std::byte* image) noexcept {
-  sum_moves& moves = recent_moves();
-  for (std::int64_t box = boxes.begin; box < boxes.end; ++box) sums.fill_box(box, columns, image, moves);
 }
 
 }  // namespace reblock::inline REBLOCK_NAMESPACE::detail

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <algorithm>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 
@@ -51,7 +52,7 @@ class image_boxes {
   }
   std::int64_t phase_boxes() const noexcept { return ceil_divide(last_axis().phases, phases_at_once_); }
   const gather_axis& last_axis() const noexcept { return columns_.axes[spatial_axes() - 1]; }
-  box box_of(std::int64_t number) const noexcept;
+  box box_of(std::int64_t number, bool by_places = false) const noexcept;
   std::int64_t whole_phases(std::size_t d, const box& part) const noexcept;
   /// Lays the sums of a box out in a buffer, phase by phase. Its innermost axis is the places of the last axis, or else the
   /// channels.
@@ -143,13 +144,16 @@ inline double image_boxes::segments_along(std::size_t d, bool has_masks) const n
   return std::min(places, segments);
 }
 
-inline box image_boxes::box_of(std::int64_t number) const noexcept {
+/// Returns a box. `by_places`: boxes of the same places follow each other, because their moves have the same plans.
+inline box image_boxes::box_of(std::int64_t number, bool by_places) const noexcept {
   box part{box_, box_, {}};
-  for (std::size_t i = box_.size(); i-- > 0;) {
+  const std::size_t rank = box_.size();
+  for (std::size_t k = 0; k < rank; ++k) {
+    const std::size_t i = !by_places ? rank - 1 - k : k < 2 ? 1 - k : rank + 1 - k;
     part.first[i] = number % boxes_along(i) * box_[i];
     part.extents[i] = std::min(box_[i], places_[i] - part.first[i]);
     number /= boxes_along(i);
-    if (i + 1 != box_.size()) continue;
+    if (i + 1 != rank) continue;
     const std::int64_t phase = number % phase_boxes() * phases_at_once_;
     part.phases = {phase, std::min(phase + phases_at_once_, last_axis().phases)};
     number /= phase_boxes();
@@ -261,6 +265,13 @@ inline std::int64_t image_boxes::whole_places(const box& part, std::size_t d) co
   piecewise_sum sums(from, columns, part, to);
   if (clears) sums.clear();
   sums.sum_phases();
+}
+
+template <std::derived_from<image_boxes> Sums>
+[[gnu::noinline]] void fill_boxes(const Sums& sums, const index_range& boxes, const std::byte* columns,
+                                  std::byte* image) noexcept {
+  sum_moves& moves = recent_moves();
+  for (std::int64_t box = boxes.begin; box < boxes.end; ++box) sums.fill_box(box, columns, image, moves);
 }
 
 }  // namespace reblock::inline REBLOCK_NAMESPACE::detail
