@@ -296,10 +296,7 @@ inline void padded_move::choose_blocks(bool single_lines) noexcept {
   for (std::size_t i = whole_.rank; i-- > 0;) {
     if (!singles[i]) grow(i, any, padded_buffer_bytes);
   }
-  for (std::size_t i = 0; i < whole_.rank; ++i) {
-    const std::int64_t pieces = (whole_.axes[i].extent - 1) / at_once_[i] + 1;
-    at_once_[i] = (whole_.axes[i].extent - 1) / pieces + 1;
-  }
+  for (std::size_t i = 0; i < whole_.rank; ++i) at_once_[i] = even_part(whole_.axes[i].extent, at_once_[i]);
 }
 
 inline bool padded_move::has_one_part() const noexcept {

@@ -45,10 +45,7 @@ class block_extents {
       bytes = bytes / at_once[axis] * grown;
       at_once[axis] = grown;
     }
-    for (std::size_t i = 0; i < moves.rank; ++i) {
-      const std::int64_t pieces = (moves.axes[i].extent - 1) / at_once[i] + 1;
-      at_once[i] = (moves.axes[i].extent - 1) / pieces + 1;
-    }
+    for (std::size_t i = 0; i < moves.rank; ++i) at_once[i] = even_part(moves.axes[i].extent, at_once[i]);
   }
 
   std::array<std::int64_t, max_axes> at_once;

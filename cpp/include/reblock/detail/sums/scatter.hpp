@@ -155,10 +155,7 @@ inline void scatter::choose_box() noexcept {
     grow(i, places_[i], room);
     room /= box_[i];
   }
-  for (std::size_t i = 0; i < places_.size(); ++i) {  // equal parts
-    const std::int64_t parts = boxes_along(i);
-    box_[i] = (places_[i] - 1) / parts + 1;
-  }
+  for (std::size_t i = 0; i < places_.size(); ++i) box_[i] = even_part(places_[i], box_[i]);
 }
 
 /// Returns how many outer indices of the last axis a list of rows serves in the mean, if it has so many boxes. Rows that

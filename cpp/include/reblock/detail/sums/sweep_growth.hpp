@@ -307,20 +307,16 @@ inline void sweep_growth::grow_cheapest(sweep_chunk& chosen) const noexcept {
 
 /// Makes parts of a box about equal, unless registers would move more then.
 inline void sweep_growth::take_even_parts(sweep_chunk& chunk) const noexcept {
-  const auto even = [](std::int64_t all, std::int64_t at_once) {
-    const std::int64_t pieces = (all - 1) / at_once + 1;
-    return (all - 1) / pieces + 1;
-  };
   for (std::size_t i = 0; i < chunk.box.size(); ++i) {
     const std::int64_t chosen = chunk.box[i];
     const double moved = moves_of_element(chunk);
-    chunk.box[i] = even(sweep_.places_[i], chosen);
+    chunk.box[i] = even_part(sweep_.places_[i], chosen);
     if (moves_of_element(chunk) > moved) chunk.box[i] = chosen;
   }
   for (std::size_t d = 0; d < sweep_.spatial_axes(); ++d) {
     if (!sweep_.axes_[d].is_walked) continue;
-    chunk.windows[d] = even(std::max<std::int64_t>(sweep_.axes_[d].windows, 1), chunk.windows[d]);
-    chunk.offsets[d] = even(sweep_.axes_[d].offsets, chunk.offsets[d]);
+    chunk.windows[d] = even_part(std::max<std::int64_t>(sweep_.axes_[d].windows, 1), chunk.windows[d]);
+    chunk.offsets[d] = even_part(sweep_.axes_[d].offsets, chunk.offsets[d]);
   }
 }
 

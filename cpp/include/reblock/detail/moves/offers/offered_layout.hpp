@@ -147,19 +147,15 @@ class offered_layout {
     if (move.is_far) enlarge(move);
   }
 
-  /// Returns the indices of pieces of about equal length, at most `limit` and at least 1.
-  static std::int64_t even_pieces(std::int64_t extent, std::int64_t limit) noexcept {
-    const std::int64_t pieces = (extent - 1) / std::max<std::int64_t>(1, limit) + 1;
-    return (extent - 1) / pieces + 1;
-  }
-
  private:
   /// Lets a block have so many indices of the repeated axes that it has enough bytes.
   static void enlarge(block_move& move) noexcept {
     std::int64_t bytes_of_block = move.element_size;
     for (std::size_t i = move.rank(); i-- > 0 && i + 2 >= move.repeated;) {
       cut_axis& axis = move.axes[i];
-      if (i < move.repeated) axis.at_once = even_pieces(axis.extent, cache_sizes::far_block / bytes_of_block);
+      if (i < move.repeated)
+        axis.at_once =
+            even_part(axis.extent, std::max<std::int64_t>(1, cache_sizes::far_block / bytes_of_block));
       if (axis.at_once < axis.extent) return;
       bytes_of_block *= axis.at_once;
     }
@@ -208,7 +204,7 @@ class offered_layout {
     std::int64_t streams = 1;
     for (std::size_t k = 0; k < chain.count; ++k) {
       const layout_axis& axis = moves.axes[chain.axes[k]];
-      const std::int64_t at_once = even_pieces(axis.extent, limit / streams);
+      const std::int64_t at_once = even_part(axis.extent, std::max<std::int64_t>(1, limit / streams));
       streams *= at_once;
       move.axes[at + k] = {axis, at_once};
     }
