@@ -94,9 +94,14 @@ class padded_move {
     friend constexpr bool operator==(const buffered_axis&, const buffered_axis&) = default;
   };
 
-  /// Of n, c, an element's units, and one for each spatial axis.
-  static constexpr std::size_t most_buffered = 3 + max_bounds;
-  using buffered_axes = std::array<buffered_axis, most_buffered>;
+  /// The axes of the image's part in the buffer, the innermost first: n, c, an element's units, and one for each spatial axis.
+  struct buffered_part {
+    std::array<buffered_axis, 3 + max_bounds> axes;
+    std::size_t rank = 0;
+
+    std::span<const buffered_axis> used() const noexcept { return std::span(axes).first(rank); }
+    friend constexpr bool operator==(const buffered_part&, const buffered_part&) = default;
+  };
   /// The order of the axes in the buffer: as in the destination, as in the image, or channels first. With channels first, a
   /// window is a few runs, each with all channels of some pixels.
   enum class part_order : std::uint8_t { by_destination, by_source, channels_first };
@@ -118,8 +123,8 @@ class padded_move {
   }
 
   void split_elements(const padded_request& request) noexcept;
-  std::size_t list_part(buffered_axes& part, part_order order) const noexcept;
-  double cost_of_part(const buffered_axes& part, std::size_t rank, instruction_set set) const noexcept;
+  buffered_part list_part(part_order order) const noexcept;
+  double cost_of_part(const buffered_part& part, instruction_set set) const noexcept;
   double offer_order(part_order order, instruction_set set, double limit) noexcept;
   double blocks() const noexcept;
   double cost_of_far_lines() const noexcept;
@@ -130,12 +135,11 @@ class padded_move {
   void grow(std::size_t i, std::int64_t limit, std::int64_t room) noexcept;
   void choose_blocks(bool single_lines) noexcept;
   layout into_buffer() const noexcept;
-  layout out_of_buffer(const buffered_axes& part, std::size_t rank) const noexcept;
+  layout out_of_buffer(const buffered_part& part) const noexcept;
 
   layout whole_;  ///< the walked axes, the longest destination stride first
   std::array<std::int64_t, max_axes> at_once_;
-  buffered_axes part_;  ///< the innermost first
-  std::size_t part_rank_ = 0;
+  buffered_part part_;
   std::int64_t unit_ = 1;         ///< bytes that are moved as one
   std::int64_t source_unit_ = 1;  ///< the same for the image
   std::int64_t element_size_ = 1;
@@ -179,29 +183,30 @@ inline void padded_move::split_elements(const padded_request& request) noexcept 
 }
 
 /// Lists the axes of the part of the image under a block, the innermost first.
-inline std::size_t padded_move::list_part(buffered_axes& part, part_order order) const noexcept {
-  std::size_t rank = 0;
+inline padded_move::buffered_part padded_move::list_part(part_order order) const noexcept {
+  buffered_part part;
+  auto& [axes, rank] = part;
   std::array<std::size_t, max_bounds> of_bound;
   of_bound.fill(max_axes);
   for (std::size_t i = whole_.rank; i-- > 0;) {
     const layout_axis& axis = whole_.axes[i];
     if (!axis.bounded()) {
-      part[rank++] = {at_once_[i], axis.source_stride, 0, 1, no_bound, i};
+      axes[rank++] = {at_once_[i], axis.source_stride, 0, 1, no_bound, i};
       continue;
     }
     std::size_t& at = of_bound[axis.bound];
     if (at == max_axes) {
       at = rank++;
-      part[at] = {1, whole_.bounds[axis.bound].source_stride, 0, 0, axis.bound, i};
+      axes[at] = {1, whole_.bounds[axis.bound].source_stride, 0, 0, axis.bound, i};
     }
     if (at_once_[i] == 1) continue;
-    buffered_axis& own = part[at];
+    buffered_axis& own = axes[at];
     const std::int64_t reach = (own.extent - 1) * own.step + (at_once_[i] - 1) * axis.bound_step;
     own.step = std::gcd(own.step, axis.bound_step);
     own.extent = reach / own.step + 1;
   }
   // units of an element stay together
-  const auto others = std::span(part).first(rank).subspan(unit_ < element_size_ ? 1 : 0);
+  const auto others = std::span(axes).first(rank).subspan(unit_ < element_size_ ? 1 : 0);
   sort_few(others, [this, order](const buffered_axis& a, const buffered_axis& b) {
     if (order == part_order::by_destination) return false;
     if (order == part_order::channels_first) return is_channel(a) && !is_channel(b);
@@ -209,21 +214,20 @@ inline std::size_t padded_move::list_part(buffered_axes& part, part_order order)
   });
   std::int64_t stride = 1;
   for (std::size_t i = 0; i < rank; ++i) {
-    part[i].step = std::max<std::int64_t>(part[i].step, 1);
-    part[i].buffer_stride = stride;
-    stride = wrapping_multiply(stride, part[i].extent);
+    axes[i].step = std::max<std::int64_t>(axes[i].step, 1);
+    axes[i].buffer_stride = stride;
+    stride = wrapping_multiply(stride, axes[i].extent);
   }
-  return rank;
+  return part;
 }
 
 /// Takes up to `limit` indices of an axis into a block, as far as its part of the image has `room` bytes.
 inline void padded_move::grow(std::size_t i, std::int64_t limit, std::int64_t room) noexcept {
   limit = std::min(limit, whole_.axes[i].extent);
   const auto fits = [&] {
-    buffered_axes part;
-    const std::size_t rank = list_part(part, part_order::by_destination);
+    const buffered_part part = list_part(part_order::by_destination);
     std::int64_t rest = room / buffered_bytes();
-    for (std::size_t k = 0; k < rank; ++k) rest /= part[k].extent;
+    for (const buffered_axis& own : part.used()) rest /= own.extent;
     return rest > 0;
   };
   while (at_once_[i] < limit) {
@@ -313,8 +317,7 @@ inline layout padded_move::into_buffer() const noexcept {
   in.bounds = whole_.bounds;
   in.bound_count = whole_.bound_count;
   in.source_run = whole_.source_run;
-  for (std::size_t k = 0; k < part_rank_; ++k) {
-    const buffered_axis& axis = part_[k];
+  for (const buffered_axis& axis : part_.used()) {
     in.add({axis.extent, wrapping_multiply(axis.source_stride, axis.step), axis.buffer_stride * unit_,
             axis.bound, axis.step});
     if (axis.bound == no_bound) continue;
@@ -331,14 +334,14 @@ inline layout padded_move::into_buffer() const noexcept {
 }
 
 /// Describes the moves of a block from the buffer to the columns.
-inline layout padded_move::out_of_buffer(const buffered_axes& part, std::size_t rank) const noexcept {
+inline layout padded_move::out_of_buffer(const buffered_part& part) const noexcept {
   layout out;
   for (std::size_t i = 0; i < whole_.rank; ++i) {
     const layout_axis& axis = whole_.axes[i];
     const auto is_own = [&](const buffered_axis& other) {
       return axis.bounded() ? other.bound == axis.bound : other.bound == no_bound && other.axis == i;
     };
-    const buffered_axis& own = *std::find_if(part.begin(), part.begin() + rank, is_own);
+    const buffered_axis& own = *std::find_if(part.axes.begin(), part.axes.begin() + part.rank, is_own);
     const std::int64_t steps =
         axis.bounded() ? axis.bound_step / own.step : 1;  // exact if there is a second index
     // it may wrap only if there is no second index
@@ -366,11 +369,9 @@ inline layout padded_move::out_of_buffer(const buffered_axes& part, std::size_t 
 }
 
 /// Estimates the cycles to bring a block's part of the image into the buffer.
-inline double padded_move::cost_of_part(const buffered_axes& part, std::size_t rank,
-                                        instruction_set set) const noexcept {
+inline double padded_move::cost_of_part(const buffered_part& part, instruction_set set) const noexcept {
   layout in;
-  for (std::size_t k = 0; k < rank; ++k) {
-    const buffered_axis& axis = part[k];
+  for (const buffered_axis& axis : part.used()) {
     std::int64_t extent = axis.extent;
     if (axis.bound != no_bound) {  // what reaches beyond the image is not read there
       const std::int64_t inside = ceil_divide(whole_.bounds[axis.bound].extent, axis.step);
@@ -385,17 +386,15 @@ inline double padded_move::cost_of_part(const buffered_axes& part, std::size_t r
 /// Takes this order of the buffer's axes if a block then needs less than `limit` cycles. Returns these cycles, or the limit.
 [[gnu::noinline]] inline double padded_move::offer_order(part_order order, instruction_set set,
                                                          double limit) noexcept {
-  buffered_axes part;
-  const std::size_t rank = list_part(part, order);
-  if (part_rank_ == rank && std::equal(part.begin(), part.begin() + rank, part_.begin())) return limit;
-  const double of_part = cost_of_part(part, rank, set);
+  const buffered_part part = list_part(order);
+  if (part == part_) return limit;
+  const double of_part = cost_of_part(part, set);
   if (of_part >= limit) return limit;
-  const move_plan out(out_of_buffer(part, rank), unit_, set);
+  const move_plan out(out_of_buffer(part), unit_, set);
   const double factor = order == part_order::channels_first ? padding_costs::channels_first : 1;
   const double cost = factor * (of_part + out.cost());
   if (cost >= limit) return limit;
   part_ = part;
-  part_rank_ = rank;
   new (&out_) move_plan(out);
   return cost;
 }
@@ -422,15 +421,14 @@ inline double padded_move::blocks() const noexcept {
 /// Estimates the cycles of the lines that all blocks bring into the first-level cache, if moves are large.
 inline double padded_move::cost_of_far_lines() const noexcept {
   if (static_cast<double>(bytes()) <= cache_sizes::second_level) return 0;
-  buffered_axes part;
-  const std::size_t rank = list_part(part, part_order::by_source);
+  const buffered_part part = list_part(part_order::by_source);
   std::int64_t run = unit_;
   double runs = 1;
-  for (std::size_t k = 0; k < rank; ++k) {
-    if (magnitude(wrapping_multiply(part[k].source_stride, part[k].step)) == run) {
-      run *= part[k].extent;
+  for (const buffered_axis& axis : part.used()) {
+    if (magnitude(wrapping_multiply(axis.source_stride, axis.step)) == run) {
+      run *= axis.extent;
     } else {
-      runs *= static_cast<double>(part[k].extent);
+      runs *= static_cast<double>(axis.extent);
     }
   }
   const double lines = static_cast<double>(run - 1) / double{cache_sizes::line} + 1;
@@ -454,12 +452,11 @@ inline bool padded_move::offer_blocks(instruction_set set, double limit) noexcep
 /// read what windows share again, but have longer runs of the destination.
 [[gnu::noinline]] inline void padded_move::offer_single_lines(instruction_set set) noexcept {
   const std::array<std::int64_t, max_axes> at_once = at_once_;
-  const buffered_axes part = part_;
-  const std::size_t part_rank = part_rank_;
+  const buffered_part part = part_;
   choose_blocks(true);
   if (!std::equal(at_once.begin(), at_once.begin() + whole_.rank, at_once_.begin())) {
     const double of_lines = cost_of_far_lines();
-    part_rank_ = 0;
+    part_ = {};
     if (offer_blocks(set, cost_ - of_lines)) {
       cost_ += of_lines;
       return;
@@ -467,7 +464,6 @@ inline bool padded_move::offer_blocks(instruction_set set, double limit) noexcep
   }
   at_once_ = at_once;
   part_ = part;
-  part_rank_ = part_rank;
 }
 static_assert(std::is_trivially_copyable_v<padded_move>);
 
