@@ -27,40 +27,6 @@
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
-/// A term_run has positions of one axis that get a term of the same window offset: position `first` from window `window`,
-/// and so on. Positions follow each other by `step`, windows by one.
-struct term_run {
-  std::int64_t first = 0;
-  std::int64_t step = 0;
-  std::int64_t count = 0;
-  std::int64_t window = 0;
-
-  /// Keeps the positions in a range.
-  constexpr term_run inside(const index_range& range) const noexcept {
-    if (count <= 0 || step == 0) return range.begin <= first && first < range.end ? *this : term_run{};
-    const auto [begin, end] =
-        step > 0 ? indices_between(range.begin - first, range.end - first, step, count)
-                 : indices_between(first - range.end + 1, first - range.begin + 1, -step, count);
-    return {first + begin * step, step, end - begin, window + begin};
-  }
-};
-
-/// Calls visit(run) for the runs of window offset `o`, in the order of addition: positions of their own, the padding before
-/// the image, the padding behind it.
-template <class Visit>
-constexpr void for_each_run(const padded_sum_axis& axis, std::int64_t o, const Visit& visit) {
-  const std::int64_t base = axis.first + o * axis.dilation;
-  const auto [begin, end] = indices_between(-base, axis.image.extent - base, axis.stride, axis.windows);
-  if (begin < end) visit(term_run{base + begin * axis.stride, axis.stride, end - begin, begin});
-  for (const auto& [from, to] : {index_range{0, begin}, index_range{end, axis.windows}}) {
-    for (std::int64_t window = from; window < to;) {
-      const padded_piece next = axis.image.piece_at(base + window * axis.stride, to - window, axis.stride);
-      visit(term_run{next.first, next.step, next.count, window});
-      window += next.count;
-    }
-  }
-}
-
 class padded_bands {
  public:
   static constexpr std::int64_t most_terms = 255;
@@ -94,7 +60,7 @@ class padded_bands {
     for (std::size_t d = 0; d < rank; ++d) {
       std::int64_t runs = 0;  // single positions
       for (std::int64_t o = 0; o < axes[d].size && runs <= std::int64_t{most_rectangles}; ++o) {
-        for_each_run(axes[d], o, [&](const term_run& run) { runs += run.step == 1 ? 1 : run.count; });
+        axes[d].for_each_run(o, [&](const term_run& run) { runs += run.step == 1 ? 1 : run.count; });
       }
       if (runs > std::int64_t{most_rectangles} / std::max<std::int64_t>(rectangles, 1)) return false;
       rectangles *= runs;
@@ -345,7 +311,7 @@ class padded_bands {
       return;
     }
     const padded_sum_axis& axis = axes_[d];
-    for_each_run(axis, offset_[d], [&](const term_run& all) {
+    axis.for_each_run(offset_[d], [&](const term_run& all) {
       term_run run = all.inside(range_[d]);
       // accumulators of a row, and rows of a band, follow each other
       const bool is_whole = d + 2 >= rank_ && run.step == 1;
