@@ -17,6 +17,7 @@
 #include <reblock/detail/engine.hpp>
 #include <reblock/detail/layout.hpp>
 #include <reblock/detail/moves/plan_blocks.hpp>
+#include <reblock/detail/moves/remembered_moves.hpp>
 #include <reblock/detail/reductions/reduction_cost.hpp>
 #include <reblock/detail/sums/gather_axis.hpp>
 #include <reblock/detail/sums/image_boxes.hpp>
@@ -36,8 +37,7 @@ class brought_reduction : public image_boxes {
   /// Returns the estimated cost in cycles, or `never` if no place fits the buffers.
   double cost() const noexcept { return cost_; }
 
-  void fill_box(std::int64_t number, const std::byte* columns, std::byte* image,
-                sum_moves& moves) const noexcept;
+  void fill_box(std::int64_t number, const std::byte* columns, std::byte* image) const noexcept;
 
  private:
   index_range windows_of(std::size_t d, const box& part) const noexcept;
@@ -186,8 +186,8 @@ inline double brought_reduction::estimate() const noexcept {
          reduction_cost(*this, lay_out(part, nullptr), sums, false).cycles();
 }
 
-inline void brought_reduction::fill_box(std::int64_t number, const std::byte* columns, std::byte* image,
-                                        sum_moves& moves) const noexcept {
+inline void brought_reduction::fill_box(std::int64_t number, const std::byte* columns,
+                                        std::byte* image) const noexcept {
   const box part = box_of(number, true);
   const box_target places = image_of(part, image);
   alignas(64) std::byte windows[brought_bytes + readable_slack];
@@ -195,11 +195,11 @@ inline void brought_reduction::fill_box(std::int64_t number, const std::byte* co
   const box_target sums = buffer_of(part, results, channels_last_);
   layout in;
   const columns_of_windows brought = lay_out(part, &in);
-  moves.run(in, columns_.element_size, buffered_side::destination, columns, windows);
+  recent_moves().run(in, columns_.element_size, buffered_side::destination, columns, windows);
   if (has_gaps_) std::memset(results, 0, brought_result_bytes);
-  if (columns_.accumulates) move_sums(part, sums, places, true, moves);
+  if (columns_.accumulates) move_sums(part, sums, places, true);
   sum(brought, part, windows, sums, false);
-  move_sums(part, sums, places, false, moves);
+  move_sums(part, sums, places, false);
 }
 
 }  // namespace reblock::inline REBLOCK_NAMESPACE::detail

@@ -72,9 +72,7 @@ class gather : public image_boxes {
   /// Does the same for reductions.
   double cost_of_reduction() const noexcept;
 
-  /// Boxes at the edges of the image have moves of their own: `moves` remembers their plans.
-  void fill_box(std::int64_t number, const std::byte* columns, std::byte* image,
-                sum_moves& moves) const noexcept;
+  void fill_box(std::int64_t number, const std::byte* columns, std::byte* image) const noexcept;
 
  private:
   std::int64_t phases_of_reductions(std::int64_t place_bytes) const noexcept;
@@ -84,13 +82,10 @@ class gather : public image_boxes {
   bool has_masked_rows(const box_target& to) const noexcept;
   double row_elements(const box_target& to, bool has_masks) const noexcept;
   held_image held() const noexcept { return {columns_, output_strides_}; }
-  void add_box(const box& part, const std::byte* columns, const box_target& places,
-               sum_moves& moves) const noexcept;
-  void fill_part(const box& part, const std::byte* columns, const box_target& places,
-                 sum_moves& moves) const noexcept;
+  void add_box(const box& part, const std::byte* columns, const box_target& places) const noexcept;
+  void fill_part(const box& part, const std::byte* columns, const box_target& places) const noexcept;
   template <std::size_t Bytes>
-  void fill_by_buffer(const box& part, const std::byte* columns, const box_target& places,
-                      sum_moves& moves) const noexcept;
+  void fill_by_buffer(const box& part, const std::byte* columns, const box_target& places) const noexcept;
 
   bool buffered_ = false;  ///< whether a box is summed in a buffer
   bool adds_ = false;      ///< whether a buffer has the sums of a box, which are added to the image
@@ -256,39 +251,37 @@ inline double gather::cost_of_reduction() const noexcept {
 /// Fills a box through a buffer of some bytes.
 template <std::size_t Bytes>
 [[gnu::noinline]] inline void gather::fill_by_buffer(const box& part, const std::byte* columns,
-                                                     const box_target& places,
-                                                     sum_moves& moves) const noexcept {
+                                                     const box_target& places) const noexcept {
   alignas(64) std::byte buffer[Bytes + readable_slack];
   const box_target phases = buffer_of(part, buffer);
   if (has_gaps_) std::memset(buffer, 0, Bytes);
-  if (columns_.accumulates) move_sums(part, phases, places, true, moves);
+  if (columns_.accumulates) move_sums(part, phases, places, true);
   sum(columns_, part, columns, phases, false);
-  move_sums(part, phases, places, false, moves);
+  move_sums(part, phases, places, false);
 }
 
 /// Sums a box in a buffer and adds the sums to the image.
 [[gnu::noinline]] inline void gather::add_box(const box& part, const std::byte* columns,
-                                              const box_target& places, sum_moves& moves) const noexcept {
+                                              const box_target& places) const noexcept {
   alignas(64) std::byte buffer[static_cast<std::size_t>(added_bytes) + readable_slack];
   const held_image image = held();
   const box_target sums = image.in_buffer(box_, buffer);
-  fill_part(part, columns, sums, moves);
+  fill_part(part, columns, sums);
   image.add(part, sums, places);
 }
 
-inline void gather::fill_box(std::int64_t number, const std::byte* columns, std::byte* image,
-                             sum_moves& moves) const noexcept {
+inline void gather::fill_box(std::int64_t number, const std::byte* columns, std::byte* image) const noexcept {
   const box part = box_of(number);
   const box_target places = image_of(part, image);
-  if (adds_) return add_box(part, columns, places, moves);
-  fill_part(part, columns, places, moves);
+  if (adds_) return add_box(part, columns, places);
+  fill_part(part, columns, places);
 }
 
-inline void gather::fill_part(const box& part, const std::byte* columns, const box_target& places,
-                              sum_moves& moves) const noexcept {
+inline void gather::fill_part(const box& part, const std::byte* columns,
+                              const box_target& places) const noexcept {
   if (!buffered_) return sum(columns_, part, columns, places, has_gaps_);
-  if (columns_.reduce != nullptr) return fill_by_buffer<reduced_buffer_bytes>(part, columns, places, moves);
-  fill_by_buffer<box_bytes>(part, columns, places, moves);
+  if (columns_.reduce != nullptr) return fill_by_buffer<reduced_buffer_bytes>(part, columns, places);
+  fill_by_buffer<box_bytes>(part, columns, places);
 }
 
 }  // namespace reblock::inline REBLOCK_NAMESPACE::detail

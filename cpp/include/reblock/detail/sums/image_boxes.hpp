@@ -27,9 +27,6 @@
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
-/// The moves between buffers and the image.
-using sum_moves = remembered_moves;
-
 /// It is trivially copyable.
 class image_boxes {
  public:
@@ -67,8 +64,7 @@ class image_boxes {
   std::int64_t whole_places(const box& part, std::size_t d) const noexcept;
   layout written_layout(const box& part, const box_target& sums, const box_target& places,
                         const axis_values& rest) const noexcept;
-  void move_sums(const box& part, const box_target& sums, const box_target& places, bool back,
-                 sum_moves& moves) const noexcept;
+  void move_sums(const box& part, const box_target& sums, const box_target& places, bool back) const noexcept;
 
   columns_of_windows columns_;
   axis_values output_strides_;       ///< of n, c and the spatial axes, bytes
@@ -241,8 +237,7 @@ inline std::int64_t image_boxes::whole_places(const box& part, std::size_t d) co
 
 /// Moves the sums of a box from the buffer to the image. `back`: moves the image's values to the buffer.
 [[gnu::noinline]] inline void image_boxes::move_sums(const box& part, const box_target& sums,
-                                                     const box_target& places, bool back,
-                                                     sum_moves& moves) const noexcept {
+                                                     const box_target& places, bool back) const noexcept {
   axis_values counts;
   for (std::size_t d = 0; d < spatial_axes(); ++d) {
     counts.push_back(whole_places(part, d) < part.extents[2 + d] ? 2 : 1);
@@ -251,9 +246,10 @@ inline std::int64_t image_boxes::whole_places(const box& part, std::size_t d) co
     layout written = written_layout(part, sums, places, rest);
     if (back) {
       written.swap_sides();
-      moves.run(written, columns_.result_size(), buffered_side::destination, places.first, sums.first);
+      recent_moves().run(written, columns_.result_size(), buffered_side::destination, places.first,
+                         sums.first);
     } else {
-      moves.run(written, columns_.result_size(), buffered_side::source, sums.first, places.first);
+      recent_moves().run(written, columns_.result_size(), buffered_side::source, sums.first, places.first);
     }
   });
 }
@@ -270,8 +266,7 @@ inline std::int64_t image_boxes::whole_places(const box& part, std::size_t d) co
 template <std::derived_from<image_boxes> Sums>
 [[gnu::noinline]] void fill_boxes(const Sums& sums, const index_range& boxes, const std::byte* columns,
                                   std::byte* image) noexcept {
-  sum_moves& moves = recent_moves();
-  for (std::int64_t box = boxes.begin; box < boxes.end; ++box) sums.fill_box(box, columns, image, moves);
+  for (std::int64_t box = boxes.begin; box < boxes.end; ++box) sums.fill_box(box, columns, image);
 }
 
 }  // namespace reblock::inline REBLOCK_NAMESPACE::detail
