@@ -18,7 +18,6 @@
 #include <reblock/detail/costs.hpp>
 #include <reblock/detail/element_type.hpp>
 #include <reblock/detail/engine.hpp>
-#include <reblock/detail/layout.hpp>
 #include <reblock/detail/reductions/accumulation.hpp>
 #include <reblock/detail/reductions/reduced_rows.hpp>
 #include <reblock/detail/reductions/reduction.hpp>
