@@ -12,6 +12,7 @@
 
 #include <reblock/detail/checked.hpp>
 #include <reblock/detail/configuration.hpp>
+#include <reblock/detail/costs.hpp>
 #include <reblock/detail/layout.hpp>
 #include <reblock/detail/simd/streams.hpp>
 
@@ -100,10 +101,10 @@ constexpr void merge_nested(layout& moves) noexcept {
 /// Tells whether the output is so large that it should be written past the caches: with its source, it is larger than most
 /// last-level caches, so a later read of the output would not find it there.
 [[gnu::noinline]] constexpr bool goes_past_caches(const layout& moves, std::int64_t element_size) noexcept {
-  constexpr std::int64_t least = std::int64_t{32} * 1024 * 1024;  // bytes
   const std::int64_t bytes = total_bytes(moves, element_size);
   const bool is_read_again = bytes / 2 >= source_reach(moves, 0, element_size);
-  return has_streams && std::max(moves.whole_bytes, bytes) >= least * (is_read_again ? 2 : 1);
+  return has_streams &&
+         std::max(moves.whole_bytes, bytes) >= cache_sizes::least_streamed * (is_read_again ? 2 : 1);
 }
 
 /// Reduces a layout to as few axes as possible, in the order of the destination. An axis that is contiguous on both sides

@@ -29,7 +29,6 @@ class reduced_piece {
  public:
   static constexpr std::size_t most_terms = reduced_rows::most_terms;
   static constexpr std::size_t weights_room = 4 * most_accumulators;
-  static constexpr std::int64_t most_masked_row = 256;  ///< bytes
 
   /// An axis of the elements. Along the phases of a spatial axis, the offset in the window changes after `repeats` indices.
   struct axis {
@@ -59,7 +58,7 @@ class reduced_piece {
   /// Tells whether masks may leave out terms: those that are not converted first. Longer rows are faster without masks.
   static bool may_mask(const reducer& how, std::int64_t terms, std::int64_t row) noexcept {
     return how.types.convert == nullptr && how.holds_values() && terms <= std::int64_t{most_terms} &&
-           row >= 4 && row <= most_masked_row;
+           row >= sum_costs::least_masked_reduction && row <= sum_costs::most_masked_reduction;
   }
   /// Adds the axis along which the masks of terms change. Its terms are contiguous.
   void add(const axis& row, const masks& of_terms) noexcept {

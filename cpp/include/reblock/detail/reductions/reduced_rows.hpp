@@ -11,6 +11,7 @@
 #include <type_traits>
 
 #include <reblock/detail/configuration.hpp>
+#include <reblock/detail/costs.hpp>
 #include <reblock/detail/element_type.hpp>
 #include <reblock/detail/layout.hpp>
 #include <reblock/detail/reductions/accumulation.hpp>
@@ -159,7 +160,7 @@ class reduced_rows {
   /// Tells whether terms are added in place: they are rows of contiguous terms.
   bool adds_in_place() const noexcept {
     return how_.types.convert == nullptr && along_row_.source == term_size() &&
-           (rows_ == 1 || columns_ * static_cast<std::size_t>(term_size()) >= short_row);
+           (rows_ == 1 || columns_ * static_cast<std::size_t>(term_size()) >= sum_costs::least_row_in_place);
   }
 
   /// Adds terms at some offsets from the first element's `source`, in place or one after the other by a buffer. `weights`
@@ -211,9 +212,6 @@ class reduced_rows {
   }
 
  private:
-  /// Rows of fewer bytes are brought together.
-  static constexpr std::size_t short_row = 32;
-
   std::int64_t term_size() const noexcept { return how_.types.terms.size; }
   std::int64_t result_size() const noexcept { return how_.types.results.size; }
   std::size_t elements() const noexcept { return rows_ * columns_; }

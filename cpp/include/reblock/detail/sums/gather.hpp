@@ -247,7 +247,7 @@ inline gather::gather(const sum_request& sums, const sum_functions* sum) noexcep
       last.block_stride == element_size && (last.phases > 1 || last.output_stride != result_size);
   const std::int64_t row = last.places() * result_size;
   const bool is_small =
-      reduces ? size <= most_reduced_place && (result_size <= 2 || row <= reduced_piece::most_masked_row)
+      reduces ? size <= most_reduced_place && (result_size <= 2 || row <= sum_costs::most_masked_reduction)
               : size <= std::int64_t{box_bytes};
   buffered_ = is_spread && is_small;
   if (reduces && is_spread) {
