@@ -58,10 +58,9 @@ class Reduction:
         """Raise what `fold` raises for columns of this shape, with the axes N, C and L."""
         options: dict[str, Any] = {"reduction": reduction, "weights": weights, "dtype": dtype}
         nothing = np.broadcast_to(np.zeros(()), (0, *shape[1:]))
-        dtype = _core.fold(nothing, output_sizes, **window, **options).dtype if dtype else None
-        if dtype is None:
-            _core.fold(nothing, output_sizes, **window, **options)
-        return cls(reduction, None if weights is None else window_weights(weights), dtype)
+        made = _core.fold(nothing, output_sizes, **window, **options).dtype
+        of_window = None if weights is None else window_weights(weights)
+        return cls(reduction, of_window, made if dtype else None)
 
     @property
     def given(self) -> dict[str, object]:
@@ -72,10 +71,6 @@ class Reduction:
             "weights": extents and _Unquoted(f"<{extents}>"),
             "dtype": self.dtype and str(self.dtype),
         }
-
-    @property
-    def is_sum(self) -> bool:
-        return self.name == "sum" and self.weights is None
 
     def count(self) -> str:
         """Explain a number of terms."""

@@ -10,7 +10,7 @@
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
-struct run_request;  // see run_plan.hpp
+struct run_request;  // see chunks.hpp
 
 /// An any_plan is the head of a plan of any kind. The plan follows it, so a program compiles only the kinds that it plans.
 struct alignas(8) any_plan {

@@ -80,4 +80,9 @@ constexpr std::int64_t ceil_divide(std::int64_t a, std::int64_t b) noexcept {
   return a / b + (a % b > 0 ? 1 : 0);
 }
 
+/// Returns the largest of equal parts of `all`: as few parts as have at most `limit` each. Both are positive.
+constexpr std::int64_t even_part(std::int64_t all, std::int64_t limit) noexcept {
+  return ceil_divide(all, ceil_divide(all, limit));
+}
+
 }  // namespace reblock::inline REBLOCK_NAMESPACE::detail

@@ -18,113 +18,84 @@ namespace reblock::inline REBLOCK_NAMESPACE::detail {
 /// An operation has at most this many chunks, even if an executor asks for more.
 [[gnu::visibility("hidden")]] inline constexpr std::size_t most_chunks = 1024;
 
-/// Returns the begin of the i-th of `chunks` shares.
-constexpr std::int64_t share(std::int64_t total, std::int64_t i, std::int64_t chunks) noexcept {
-  return total / chunks * i + std::min(i, total % chunks);
-}
-
-/// Sums of either kind that are run in chunks of boxes.
-template <class Sums>
-struct chunked_sums {
-  const Sums& sums;
-  std::int64_t chunks;
+/// A run_request says where a plan runs, and who runs its chunks.
+struct run_request {
   const std::byte* source;
   std::byte* destination;
+  const executor_reference& by;
+  std::int64_t concurrency;
 
-  void run(std::size_t chunk) const noexcept {
-    const auto i = static_cast<std::int64_t>(chunk);
-    const std::int64_t boxes = sums.boxes();
-    fill_boxes(sums, {share(boxes, i, chunks), share(boxes, i + 1, chunks)}, source, destination);
+  /// Calls run(i) for each of some chunks.
+  template <class Run>
+  void run_chunks(std::int64_t chunks, const Run& run) const {
+    by.run(
+        by.executor, static_cast<std::size_t>(chunks),
+        [](const void* self, std::size_t chunk) {
+          (*static_cast<const Run*>(self))(static_cast<std::int64_t>(chunk));
+        },
+        &run);
   }
 };
 
-template <class Chunked>
-void run_chunks(const executor_reference& executor, const Chunked& chunked) {
-  executor.run(
-      executor.executor, static_cast<std::size_t>(chunked.chunks),
-      [](const void* self, std::size_t chunk) { static_cast<const Chunked*>(self)->run(chunk); }, &chunked);
-}
-
-/// shared_pieces is an axis that is walked in pieces. A chunk has several pieces.
-struct shared_pieces {
-  std::int64_t extent;
-  std::int64_t at_once;
-
-  /// Counts the whole pieces. The chunk with the last piece also moves the indices behind it, and some indices twice.
-  constexpr std::int64_t count() const noexcept { return extent / at_once; }
-  constexpr index_range chunk(std::int64_t i, std::int64_t chunks) const noexcept {
-    return {share(count(), i, chunks) * at_once,
-            i + 1 == chunks ? extent : share(count(), i + 1, chunks) * at_once};
-  }
-};
-
-/// Runs chunks of a move in blocks or windows along the axis with the most pieces. `pieces(i)` returns the pieces of axis i,
-/// and `run(axis, range)` moves a range of its indices.
-template <class Pieces, class Run>
-void run_shared(const executor_reference& executor, std::int64_t concurrency, std::size_t rank,
-                std::int64_t bytes, const Pieces& pieces, const Run& run) {
-  std::size_t longest = 0;
-  for (std::size_t i = 0; i < rank; ++i) {
-    if (pieces(i).count() > pieces(longest).count()) longest = i;
-  }
-  const shared_pieces all = rank > 0 ? pieces(longest) : shared_pieces{1, 1};
-  const std::int64_t chunks = std::min({concurrency, all.count(), bytes / block_costs::least_chunk});
-  if (chunks <= 1) return run(longest, index_range{0, all.extent});
-  const auto run_chunk = [&](std::size_t chunk) {
-    run(longest, all.chunk(static_cast<std::int64_t>(chunk), chunks));
-  };
-  executor.run(
-      executor.executor, static_cast<std::size_t>(chunks),
-      [](const void* self, std::size_t chunk) { (*static_cast<decltype(run_chunk)*>(self))(chunk); },
-      &run_chunk);
+/// Returns the i-th of `chunks` shares.
+constexpr index_range share(std::int64_t total, std::int64_t i, std::int64_t chunks) noexcept {
+  const auto begin = [=](std::int64_t k) { return total / chunks * k + std::min(k, total % chunks); };
+  return {begin(i), begin(i + 1)};
 }
 
 /// Runs a part of a plan. It is not inlined, because a copy of the plan needs much stack.
 template <class Moves, class Run>
 [[gnu::noinline]] void run_part(const Moves& moves, std::size_t i, const index_range& range,
-                                const std::byte* source, std::byte* destination, const Run& run) {
+                                const run_request& how, const Run& run) {
   Moves part = moves;
   part.narrow(i, range);
-  run(part, source, destination);
+  run(part, how.source, how.destination);
 }
 
-/// Runs a plan that walks a layout in pieces: `run(moves, source, destination)` moves all pieces of one.
+/// Runs a plan that walks a layout in pieces: `run(moves, source, destination)` moves all pieces of one. Chunks have whole
+/// pieces of the axis with the most. The last chunk also moves the indices behind them, and some indices twice.
 template <class Moves, class Run>
-void run_chunks_of_pieces(const Moves& moves, const std::byte* source, std::byte* destination,
-                          const executor_reference& executor, std::int64_t concurrency, const Run& run) {
+void run_chunks_of_pieces(const Moves& moves, const run_request& how, const Run& run) {
   if (moves.is_empty()) return;
-  if (concurrency == 1) return run(moves, source, destination);
-  run_shared(
-      executor, concurrency, moves.rank(), moves.bytes(),
-      [&](std::size_t i) { return shared_pieces{moves.axis(i).extent, moves.at_once(i)}; },
-      [&](std::size_t i, const index_range& range) {
-        const bool is_whole = moves.rank() == 0 || range == index_range{0, moves.axis(i).extent};
-        if (is_whole) return run(moves, source, destination);
-        run_part(moves, i, range, source, destination, run);
-      });
+  if (how.concurrency == 1) return run(moves, how.source, how.destination);
+  const auto pieces = [&](std::size_t i) { return moves.axis(i).extent / moves.at_once(i); };
+  std::size_t longest = 0;
+  for (std::size_t i = 1; i < moves.rank(); ++i) {
+    if (pieces(i) > pieces(longest)) longest = i;
+  }
+  const std::int64_t all = moves.rank() > 0 ? pieces(longest) : 1;
+  const std::int64_t chunks = std::min({how.concurrency, all, moves.bytes() / block_costs::least_chunk});
+  if (chunks <= 1) return run(moves, how.source, how.destination);
+  how.run_chunks(chunks, [&](std::int64_t i) {
+    const index_range some = share(all, i, chunks);
+    const std::int64_t at_once = moves.at_once(longest);
+    const std::int64_t end = i + 1 == chunks ? moves.axis(longest).extent : some.end * at_once;
+    run_part(moves, longest, {some.begin * at_once, end}, how, run);
+  });
 }
 
 template <class Sums>
-void run_chunks_of_sums(const Sums& sums, const std::byte* source, std::byte* destination,
-                        const executor_reference& executor, std::int64_t concurrency) {
-  const chunked_sums<Sums> chunked{sums, std::min(sums.boxes(), concurrency), source, destination};
-  if (chunked.chunks > 0) run_chunks(executor, chunked);
+void run_chunks_of_sums(const Sums& sums, const run_request& how) {
+  const std::int64_t boxes = sums.boxes();
+  const std::int64_t chunks = std::min(boxes, how.concurrency);
+  if (chunks == 0) return;
+  how.run_chunks(chunks, [&](std::int64_t i) {
+    fill_boxes(sums, share(boxes, i, chunks), how.source, how.destination);
+  });
 }
 
 /// Does the same for sums whose boxes may become smaller. It is not inlined, because a copy of the sums needs much stack.
 template <class Sums>
-[[gnu::noinline]] void run_smaller_boxes(const Sums& sums, const std::byte* source, std::byte* destination,
-                                         const executor_reference& executor, std::int64_t concurrency) {
+[[gnu::noinline]] void run_smaller_boxes(const Sums& sums, const run_request& how) {
   Sums shared = sums;
-  shared.share_among(concurrency);
-  run_chunks_of_sums(shared, source, destination, executor, concurrency);
+  shared.share_among(how.concurrency);
+  run_chunks_of_sums(shared, how);
 }
 
 template <class Sums>
-void run_shared_sums(const Sums& sums, const std::byte* source, std::byte* destination,
-                     const executor_reference& executor, std::int64_t concurrency) {
-  if (concurrency == 1) return fill_boxes(sums, {0, sums.boxes()}, source, destination);
-  run_smaller_boxes(sums, source, destination, executor, concurrency);
+void run_shared_sums(const Sums& sums, const run_request& how) {
+  if (how.concurrency == 1) return fill_boxes(sums, {0, sums.boxes()}, how.source, how.destination);
+  run_smaller_boxes(sums, how);
 }
 
 }  // namespace reblock::inline REBLOCK_NAMESPACE::detail

@@ -31,6 +31,8 @@ struct [[gnu::visibility("hidden")]] cache_sizes {
   static constexpr double near_pages = 48;
   static constexpr double second_level = 1024 * 1024;
   static constexpr double outer_level = 8 * 1024 * 1024;
+  /// Outputs of so many bytes are larger than most last-level caches, with their source.
+  static constexpr std::int64_t least_streamed = 32 * 1024 * 1024;
   /// Shifted planes of a page come in the order of the output if the output has so many bytes.
   static constexpr std::int64_t near_planes = 4 * 1024 * 1024;
   /// Squares of more bytes ask for the lines of the next block. Larger elements than some bytes are faster
@@ -321,6 +323,11 @@ struct sum_costs {
   static constexpr double far_term = 1.1;
   static constexpr double scattered_result = 1.3;
   static constexpr double least_reduced_row = 4;
+  /// Bytes of the shortest rows of terms that are reduced in place: shorter ones are brought together. Bytes of the longest and
+  /// of the shortest rows that have masks.
+  static constexpr std::size_t least_row_in_place = 32;
+  static constexpr std::int64_t most_masked_reduction = 256;
+  static constexpr std::int64_t least_masked_reduction = 4;
   /// Terms are brought into a buffer first if this takes less than such a part of the cycles.
   static constexpr double brought_gain = 0.85;
   /// A box in a buffer has channels for rows of so many bytes, and at least so many channels, if they fit.

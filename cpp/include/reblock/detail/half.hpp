@@ -9,7 +9,6 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <type_traits>
 
 #include <reblock/data_type.hpp>
 #include <reblock/detail/configuration.hpp>

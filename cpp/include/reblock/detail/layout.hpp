@@ -9,12 +9,14 @@
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <utility>
 
 #include <reblock/axis_values.hpp>
 #include <reblock/detail/checked.hpp>
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/moves/added_zero.hpp>
+#include <reblock/detail/tile.hpp>
 #include <reblock/padding_mode.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
@@ -41,6 +43,8 @@ struct layout_axis {
                         std::size_t in_bound = no_bound, std::int64_t step = 0) noexcept
       : extent(indices), source_stride(from), destination_stride(to), bound(in_bound), bound_step(step) {}
 
+  /// The axis without its bound.
+  constexpr operator tile_axis() const noexcept { return {extent, source_stride, destination_stride}; }
   constexpr bool bounded() const noexcept { return bound != no_bound; }
   friend constexpr bool operator==(const layout_axis&, const layout_axis&) = default;
 };
@@ -69,25 +73,24 @@ struct index_range {
   friend constexpr bool operator==(const index_range&, const index_range&) = default;
 };
 
+/// Returns the indices below `count` for which begin <= index * step < end. Requires a positive step.
+constexpr index_range indices_between(std::int64_t begin, std::int64_t end, std::int64_t step,
+                                      std::int64_t count) noexcept {
+  if (step != 1) {  // most steps are 1, and a division takes as long as many bytes
+    begin = ceil_divide(begin, step);
+    end = ceil_divide(end, step);
+  }
+  begin = std::clamp<std::int64_t>(begin, 0, count);
+  return {begin, std::clamp<std::int64_t>(end, begin, count)};
+}
+
 /// Returns the indices of an axis that lie inside its bound. The bound's other axis has already moved by `moved`.
 constexpr index_range range_inside(const axis_bound& bound, std::int64_t moved,
                                    const layout_axis& axis) noexcept {
-  // inside: low <= index * step <= high, with a step made positive
-  std::int64_t low = -(bound.offset + moved);
-  std::int64_t high = low + bound.extent - 1;
-  std::int64_t step = axis.bound_step;
-  if (step < 0) {
-    std::swap(low, high);
-    low = -low;
-    high = -high;
-    step = -step;
-  }
-  if (step != 1) {  // most steps are 1, and a division takes as long as many bytes
-    low = ceil_divide(low, step);
-    high = floor_divide(high, step);
-  }
-  const std::int64_t begin = std::clamp<std::int64_t>(low, 0, axis.extent);
-  return {begin, std::clamp<std::int64_t>(high + 1, begin, axis.extent)};
+  const std::int64_t begin = -(bound.offset + moved);
+  const std::int64_t end = begin + bound.extent;
+  if (axis.bound_step < 0) return indices_between(1 - end, 1 - begin, -axis.bound_step, axis.extent);
+  return indices_between(begin, end, axis.bound_step, axis.extent);
 }
 
 struct layout {
@@ -172,6 +175,20 @@ struct layout {
 /// Returns the absolute value. The smallest integer, which only strides of no effect have, stays as it is.
 constexpr std::int64_t magnitude(std::int64_t stride) noexcept {
   return stride < 0 ? wrapping_negate(stride) : stride;
+}
+
+/// Sorts a few elements. Those that are alike keep their order.
+template <class T, class Before>
+constexpr void sort_few(std::span<T> some, const Before& comes_before) noexcept {
+  for (std::size_t i = 1; i < some.size(); ++i) {
+    for (std::size_t k = i; k > 0 && comes_before(some[k], some[k - 1]); --k) std::swap(some[k], some[k - 1]);
+  }
+}
+
+/// Sorts axes, the longest stride on a side first.
+template <class Axis, class Stride>
+constexpr void sort_by_strides(std::span<Axis> axes, Stride stride) noexcept {
+  sort_few(axes, [=](const Axis& a, const Axis& b) { return magnitude(a.*stride) > magnitude(b.*stride); });
 }
 
 /// Counts the bytes from the first to the last that axes [first, rank) reach in the source.

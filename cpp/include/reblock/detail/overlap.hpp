@@ -132,19 +132,16 @@ constexpr overlap share_memory(const placement& a, const placement& b) noexcept 
   stride_sums sums;
   // a's lowest address plus steps up == b's highest address minus steps down
   std::int64_t distance = b.address - a.address;
-  for (std::size_t i = 0; i < a.extents.size(); ++i) {
-    if (a.extents[i] == 0) return overlap::none;
-    if (a.extents[i] == 1) continue;
-    const std::int64_t reach = (a.extents[i] - 1) * a.strides[i];
-    if (a.strides[i] < 0) distance -= reach;
-    sums.add(a.strides[i] < 0 ? -a.strides[i] : a.strides[i], a.extents[i] - 1);
-  }
-  for (std::size_t i = 0; i < b.extents.size(); ++i) {
-    if (b.extents[i] == 0) return overlap::none;
-    if (b.extents[i] == 1) continue;
-    const std::int64_t reach = (b.extents[i] - 1) * b.strides[i];
-    if (b.strides[i] > 0) distance += reach;
-    sums.add(b.strides[i] < 0 ? -b.strides[i] : b.strides[i], b.extents[i] - 1);
+  for (const placement* const p : {&a, &b}) {
+    for (std::size_t i = 0; i < p->extents.size(); ++i) {
+      if (p->extents[i] == 0) return overlap::none;
+      if (p->extents[i] == 1) continue;
+      const std::int64_t stride = p->strides[i];
+      const std::int64_t reach = (p->extents[i] - 1) * stride;
+      if (p == &a && stride < 0) distance -= reach;
+      if (p == &b && stride > 0) distance += reach;
+      sums.add(stride < 0 ? -stride : stride, p->extents[i] - 1);
+    }
   }
   if (a.element_size == 0 || b.element_size == 0) return overlap::none;
   return sums.reach(distance - (a.element_size - 1), distance + (b.element_size - 1));

@@ -4,13 +4,11 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 
 #include <reblock/axis_values.hpp>
 #include <reblock/detail/chunks.hpp>
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/conversions/converted_runner.hpp>
-#include <reblock/detail/executor_reference.hpp>
 #include <reblock/detail/moves/move_plan.hpp>
 #include <reblock/detail/moves/padded_runner.hpp>
 #include <reblock/detail/moves/padded_windows.hpp>
@@ -20,7 +18,6 @@
 #include <reblock/detail/reductions/weighed_terms.hpp>
 #include <reblock/detail/sums/accumulated_move.hpp>
 #include <reblock/detail/sums/gather.hpp>
-#include <reblock/detail/sums/padded_sums.hpp>
 #include <reblock/detail/sums/run_padded_sums.hpp>
 #include <reblock/detail/sums/scatter.hpp>
 #include <reblock/detail/sums/scatter_runner.hpp>
@@ -32,21 +29,12 @@
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
-/// A run_request says where a plan runs, and who runs its chunks.
-struct run_request {
-  const std::byte* source;
-  std::byte* destination;
-  const executor_reference& by;
-  std::int64_t concurrency;
-};
-
 /// Runs one of the ways to move a layout.
 template <class Way>
 void run_way(const Way& way, const run_request& how) noexcept {
-  run_chunks_of_pieces(way, how.source, how.destination, how.by, how.concurrency,
-                       [](const Way& part, const std::byte* source, std::byte* destination) {
-                         part.run(source, destination);
-                       });
+  run_chunks_of_pieces(way, how, [](const Way& part, const std::byte* source, std::byte* destination) {
+    part.run(source, destination);
+  });
 }
 
 /// run_planned runs a plan of any kind.
@@ -64,19 +52,19 @@ REBLOCK_ENGINE_FUNCTION void run_planned(const window_plan& windows, const run_r
 }
 
 REBLOCK_ENGINE_FUNCTION void run_planned(const gather& sums, const run_request& how) noexcept {
-  run_chunks_of_sums(sums, how.source, how.destination, how.by, how.concurrency);
+  run_chunks_of_sums(sums, how);
 }
 
 REBLOCK_ENGINE_FUNCTION void run_planned(const brought_reduction& sums, const run_request& how) noexcept {
-  run_chunks_of_sums(sums, how.source, how.destination, how.by, how.concurrency);
+  run_chunks_of_sums(sums, how);
 }
 
 REBLOCK_ENGINE_FUNCTION void run_planned(const sum_sweep& sweep, const run_request& how) noexcept {
-  run_shared_sums(sweep, how.source, how.destination, how.by, how.concurrency);
+  run_shared_sums(sweep, how);
 }
 
 REBLOCK_ENGINE_FUNCTION void run_planned(const scatter& sums, const run_request& how) noexcept {
-  run_shared_sums(sums, how.source, how.destination, how.by, how.concurrency);
+  run_shared_sums(sums, how);
 }
 
 REBLOCK_ENGINE_FUNCTION void run_planned(const single_terms& terms, const run_request& how) noexcept {
@@ -97,7 +85,7 @@ REBLOCK_ENGINE_FUNCTION void run_planned(const accumulated_move& terms, const ru
 REBLOCK_ENGINE_FUNCTION void run_planned(const weighed_windows& weighed, const run_request& how) noexcept {
   weighed.windows().clear(how.destination);
   weighed.windows().for_each_part([&](const single_terms& part, const axis_values& first) {
-    run_chunks_of_pieces(part, how.source, how.destination, how.by, how.concurrency,
+    run_chunks_of_pieces(part, how,
                          [&](const single_terms& chunk, const std::byte* source, std::byte* destination) {
                            weighed.run(chunk, first, source, destination);
                          });
@@ -124,11 +112,7 @@ REBLOCK_ENGINE_FUNCTION void run_planned(const padded_move& padded, const run_re
 }
 
 REBLOCK_ENGINE_FUNCTION void run_planned(const converted_move& conversion, const run_request& how) noexcept {
-  run_chunks_of_pieces(conversion, how.source, how.destination, how.by, how.concurrency, run_converted);
-}
-
-REBLOCK_ENGINE_FUNCTION void run_planned(const padded_sums& sums, const run_request& how) noexcept {
-  run_padded_sums(sums, how.source, how.destination, how.by, how.concurrency);
+  run_chunks_of_pieces(conversion, how, run_converted);
 }
 
 }  // namespace reblock::inline REBLOCK_NAMESPACE::detail

@@ -7,10 +7,12 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <utility>
 
 #include <reblock/detail/checked.hpp>
 #include <reblock/detail/configuration.hpp>
+#include <reblock/detail/costs.hpp>
 #include <reblock/detail/layout.hpp>
 #include <reblock/detail/simd/streams.hpp>
 
@@ -69,13 +71,7 @@ constexpr void turn_to_shorter_strides(layout& moves) noexcept {
 
 /// Orders the axes, the longest destination stride first.
 constexpr void order_by_destination(layout& moves) noexcept {
-  for (std::size_t i = 1; i < moves.rank; ++i) {
-    for (std::size_t j = i; j > 0; --j) {
-      if (magnitude(moves.axes[j - 1].destination_stride) >= magnitude(moves.axes[j].destination_stride))
-        break;
-      std::swap(moves.axes[j - 1], moves.axes[j]);
-    }
-  }
+  sort_by_strides(std::span(moves.axes).first(moves.rank), &layout_axis::destination_stride);
 }
 
 /// Merges two neighbouring axes if, on both sides, the outer axis continues where the inner axis ends. It merges only axes
@@ -102,23 +98,13 @@ constexpr void merge_nested(layout& moves) noexcept {
   for (; from > to; --from) std::swap(moves.axes[from], moves.axes[from - 1]);
 }
 
-/// Orders axes [0, count), the longest source stride first.
-constexpr void order_by_source(layout& moves, std::size_t count) noexcept {
-  for (std::size_t i = 1; i < count; ++i) {
-    for (std::size_t j = i; j > 0; --j) {
-      if (magnitude(moves.axes[j - 1].source_stride) >= magnitude(moves.axes[j].source_stride)) break;
-      std::swap(moves.axes[j - 1], moves.axes[j]);
-    }
-  }
-}
-
 /// Tells whether the output is so large that it should be written past the caches: with its source, it is larger than most
 /// last-level caches, so a later read of the output would not find it there.
 [[gnu::noinline]] constexpr bool goes_past_caches(const layout& moves, std::int64_t element_size) noexcept {
-  constexpr std::int64_t least = std::int64_t{32} * 1024 * 1024;  // bytes
   const std::int64_t bytes = total_bytes(moves, element_size);
   const bool is_read_again = bytes / 2 >= source_reach(moves, 0, element_size);
-  return has_streams && std::max(moves.whole_bytes, bytes) >= least * (is_read_again ? 2 : 1);
+  return has_streams &&
+         std::max(moves.whole_bytes, bytes) >= cache_sizes::least_streamed * (is_read_again ? 2 : 1);
 }
 
 /// Reduces a layout to as few axes as possible, in the order of the destination. An axis that is contiguous on both sides

@@ -16,6 +16,8 @@ struct tile_axis {
   std::int64_t extent = 1;
   std::int64_t source_stride = 0;       ///< bytes
   std::int64_t destination_stride = 0;  ///< bytes
+
+  friend constexpr bool operator==(const tile_axis&, const tile_axis&) = default;
 };
 
 /// A tile has four axes. Leaves differ in how they take the inner two axes. They repeat it for every index of the other

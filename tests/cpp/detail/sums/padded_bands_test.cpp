@@ -33,7 +33,7 @@ padded_sum_axis draw_banded_axis(std::mt19937& random) {
 std::vector<std::int64_t> windows_at(const padded_sum_axis& axis, std::int64_t o, std::int64_t position,
                                      const index_range& range) {
   std::vector<std::int64_t> windows;
-  for_each_run(axis, o, [&](const term_run& all) {
+  axis.for_each_run(o, [&](const term_run& all) {
     const term_run run = all.inside(range);
     for (std::int64_t i = 0; i < run.count; ++i) {
       const std::int64_t at = run.first + i * run.step;

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <type_traits>
 #include <utility>
 
@@ -362,10 +363,8 @@ class converted_move {
       before *= extent;
     }
     // A step walks the innermost axis, and the next one if that has no factors: the longest ones.
-    for (std::size_t i = 1; i < outer_count_; ++i) {
-      for (std::size_t k = i; k > 0 && outer_[k - 1].extent < outer_[k].extent; --k)
-        std::swap(outer_[k - 1], outer_[k]);
-    }
+    sort_few(std::span(outer_).first(outer_count_),
+             [](const layout_axis& a, const layout_axis& b) { return a.extent > b.extent; });
     if (outer_count_ < 2) return;
     const auto next = std::find_if(outer_.begin() + 1, outer_.begin() + outer_count_,
                                    [](const layout_axis& a) { return !a.bounded(); });

@@ -60,7 +60,7 @@ class converted_runner {
   void walk(std::size_t i, const box_place& place) noexcept {
     if (i == move_.axes_.rank) return take_next(place);
     const layout_axis& axis = move_.axes_.axes[i];
-    const cut_axis cut({axis.extent, axis.source_stride, axis.destination_stride}, move_.at_once_[i]);
+    const cut_axis cut(axis, move_.at_once_[i]);
     const std::int64_t pieces = cut.pieces();
     for (std::int64_t k = 0; k < pieces; ++k) {
       const std::int64_t index = cut.piece(k);
@@ -82,10 +82,8 @@ class converted_runner {
     std::array<cut_axis, max_axes> axes;
     std::size_t count = 0;
     if (move_.is_large_) {
-      for (; count < move_.axes_.rank; ++count) {
-        const layout_axis& axis = move_.axes_.axes[count];
-        axes[count] = {{axis.extent, axis.source_stride, axis.destination_stride}, move_.at_once_[count]};
-      }
+      for (; count < move_.axes_.rank; ++count)
+        axes[count] = {move_.axes_.axes[count], move_.at_once_[count]};
     }
     return {std::span<const cut_axis>(axes).first(count), element_size, stride};
   }

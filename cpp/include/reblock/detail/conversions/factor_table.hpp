@@ -15,7 +15,6 @@
 #include <reblock/detail/conversions/result_tables.hpp>
 #include <reblock/detail/conversions/run_conversion.hpp>
 #include <reblock/detail/costs.hpp>
-#include <reblock/detail/tile.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/layout.hpp>
@@ -19,16 +20,19 @@ struct axis_order {
   std::size_t count = 0;
 };
 
+/// Lists `count` axes, the shortest stride first. Of axes with equally long strides, the last one comes first.
+template <std::size_t Most, class StrideOf>
+constexpr void list_by_strides(std::array<std::uint8_t, Most>& axes, std::size_t count,
+                               const StrideOf& stride_of) noexcept {
+  for (std::size_t i = 0; i < count; ++i) axes[i] = static_cast<std::uint8_t>(count - 1 - i);
+  sort_few(std::span(axes).first(count),
+           [&](std::uint8_t a, std::uint8_t b) { return magnitude(stride_of(a)) < magnitude(stride_of(b)); });
+}
+
 constexpr axis_order order_of(const layout& moves, std::int64_t layout_axis::* stride) noexcept {
   axis_order order;
-  for (std::size_t i = moves.rank; i-- > 0;) {
-    std::size_t k = order.count++;
-    for (; k > 0 && magnitude(moves.axes[order.axes[k - 1]].*stride) > magnitude(moves.axes[i].*stride);
-         --k) {
-      order.axes[k] = order.axes[k - 1];
-    }
-    order.axes[k] = static_cast<std::uint8_t>(i);
-  }
+  order.count = moves.rank;
+  list_by_strides(order.axes, order.count, [&](std::size_t i) { return moves.axes[i].*stride; });
   return order;
 }
 

@@ -4,7 +4,6 @@
 // runs are copied from a list of places to another list of places.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cassert>
 #include <cstddef>

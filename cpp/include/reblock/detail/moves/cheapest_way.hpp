@@ -43,15 +43,19 @@ class cheapest_way {
     return *new (held_) Way(arguments...);
   }
 
-  /// Takes a way if it is the cheapest so far. Returns whether it is. It is not inlined, because a way needs much stack.
+  /// Takes a way if it is the cheapest so far. Returns whether it is.
   template <class Way>
-  [[gnu::noinline]] bool offer(const layout& moves, std::int64_t element_size, instruction_set set) noexcept {
-    Way way;
-    const double cost = way.plan(moves, element_size, set);
+  bool take(const Way& way, double cost) noexcept {
     if (cost >= cost_) return false;
     hold<Way>(way);
     cost_ = cost;
     return true;
+  }
+  /// Plans a way and takes it if it is the cheapest. It is not inlined, because a way needs much stack.
+  template <class Way>
+  [[gnu::noinline]] bool offer(const layout& moves, std::int64_t element_size, instruction_set set) noexcept {
+    Way way;
+    return take(way, way.plan(moves, element_size, set));
   }
 
   double cost_ = never;

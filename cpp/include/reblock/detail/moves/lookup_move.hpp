@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <type_traits>
 
 #include <reblock/detail/configuration.hpp>
@@ -24,52 +25,6 @@
 #include <reblock/detail/traversal.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
-
-/// A lookup_move is trivially copyable.
-class lookup_move : public cut_moves {
- public:
-  /// Plans a simplified layout and returns the cost in cycles, or never if there is no pattern.
-  double plan(const layout& moves, std::int64_t element_size, instruction_set set) noexcept;
-
-  void run(const std::byte* source, std::byte* destination) const noexcept {
-    for_each_piece(source, destination, [&](const std::byte* from, std::byte* to) { call(from, to); });
-  }
-
-  /// Tells whether set_outside() may set elements of so many bytes: they divide every register.
-  static constexpr bool may_set_outside(std::int64_t element_size) noexcept {
-    return element_size <= 16 && (element_size & (element_size - 1)) == 0;
-  }
-  /// Sets the element that the constant mode finds outside of the image. It is zero before.
-  void set_outside(const std::byte* value, std::int64_t element_size) noexcept {
-    has_outside_ = true;
-    for (std::size_t i = 0; i < outside_.size(); ++i)
-      outside_[i] = value[i % static_cast<std::size_t>(element_size)];
-  }
-
- private:
-  pattern_axes make_table(const layout& moves, std::int64_t element_size, std::size_t width, layout& ordered,
-                          layout& repeated, sibling_axis& siblings) noexcept;
-  void set_out(const layout& ordered, std::size_t along, std::size_t inner, std::int64_t piece,
-               std::int64_t at_once, std::int64_t index_bytes) noexcept;
-
-  void call(const std::byte* from, std::byte* to) const noexcept {
-    const std::byte* const outside = has_outside_ ? outside_.data() : nullptr;
-    table_.move(rows_, pieces_, from, to, outside, zero_);
-    if (has_last_) table_.move(rows_, {}, from + last_source_, to + last_destination_, outside, zero_);
-  }
-
-  /// Axes of one call: rows, and pieces. If the pieces leave a rest, a last piece ends where the rest ends.
-  tile_axis rows_{};
-  tile_axis pieces_{};
-  bool has_last_ = false;
-  std::int64_t last_source_ = 0;       ///< bytes
-  std::int64_t last_destination_ = 0;  ///< bytes
-  added_zero zero_ = added_zero::none;
-  bool has_outside_ = false;
-  std::array<std::byte, 64> outside_;  ///< a register of elements, if there is one
-  pattern table_;
-};
-static_assert(std::is_trivially_copyable_v<lookup_move>);
 
 /// Finds the axis of [0, along) with the shortest stride in the source, if it can have siblings.
 inline sibling_axis find_siblings(const layout& moves, std::size_t along) noexcept {
@@ -127,7 +82,8 @@ class read_rows {
   }
 
   /// Tells whether lines that a call reads in part evict each other from the first-level cache before their rest is read. A
-  /// call has `pieces`, `advance` bytes apart, for each of `rows`. It fills one register after the other, each for all of them.
+  /// call has `pieces`, `advance` bytes apart, for each of `rows`. It fills one register after the other, each for all of
+  /// them.
   bool evict_lines(std::int64_t pieces, std::int64_t advance, const tile_axis& rows) noexcept {
     if (advance >= cache_sizes::line) lines_.repeat(pieces, advance);
     if (magnitude(rows.source_stride) >= cache_sizes::line) lines_.repeat(rows.extent, rows.source_stride);
@@ -141,102 +97,136 @@ class read_rows {
   bool is_split_ = false;  ///< whether several registers need parts of a row
 };
 
-/// Makes the table of the largest pattern for which there is room. Returns the pattern's axes, or no axis if there is no table.
-/// `ordered` gets the axis of the pieces just before the axes of the pattern. `repeated` gets one piece of that axis.
-inline pattern_axes lookup_move::make_table(const layout& moves, std::int64_t element_size, std::size_t width,
-                                            layout& ordered, layout& repeated,
-                                            sibling_axis& siblings) noexcept {
-  pattern_axes chosen = choose_pattern(moves, element_size, width);
-  while (chosen.along != no_axis) {
-    ordered.take(moves);
-    rotate_axis(ordered, chosen.along, chosen.inner - 1);
-    chosen.along = chosen.inner - 1;
-    repeated.take(ordered);
-    repeated.axes[chosen.along].extent = chosen.piece;
-    siblings = width == 64 ? find_siblings(ordered, chosen.along) : sibling_axis{};
-    if (recent_patterns().make(table_, width, repeated, chosen.along, element_size, siblings)) break;
-    if (!table_.is_too_large()) return {};
-    chosen = choose_pattern(moves, element_size, width, chosen.bytes - 1);
-  }
-  return chosen;
-}
-
-inline double lookup_move::plan(const layout& moves, std::int64_t element_size,
-                                instruction_set set) noexcept {
-  const std::size_t width = lookup_width(set);
-  if (width == 0 || moves.source_run <= element_size || moves.source_run < pattern::least_window)
-    return never;
-  layout ordered;
-  layout repeated;
-  sibling_axis siblings;
-  auto [inner, along, piece, bytes] = make_table(moves, element_size, width, ordered, repeated, siblings);
-  if (along == no_axis) return never;
-  zero_ = moves.zero;
-  const std::int64_t reach = source_reach(repeated, along, element_size);
-  read_rows rows(repeated, along, element_size, siblings);
-  if (siblings.extent > 1 && take_siblings(ordered, siblings)) {
-    --along;
-    --inner;
-  }
-  // pieces that share their source need little of the first-level cache
-  const std::int64_t piece_bytes = bytes * static_cast<std::int64_t>(siblings.extent);
-  const std::int64_t advance = magnitude(wrapping_multiply(ordered.axes[along].source_stride, piece));
-  const std::int64_t read = reach <= 2 * advance ? advance : std::max(piece_bytes, rows.bytes(advance));
-  std::int64_t at_once =
-      std::max(lookup_costs::least_at_once, lookup_costs::bytes_at_once / wrapping_add(piece_bytes, read)) *
-      piece;
-  // Axes that reach into the source of a pattern come next to it.
-  const auto near = [reach](const layout_axis& other) { return magnitude(other.source_stride) <= reach; };
-  if (std::any_of(ordered.axes.begin(), ordered.axes.begin() + along, near)) {
-    order_by_source(ordered, along);
-    const std::int64_t step = wrapping_multiply(magnitude(ordered.axes[along].source_stride), at_once);
-    while (along > 0 && magnitude(ordered.axes[along - 1].source_stride) < step) {
+/// A lookup_move is trivially copyable.
+class lookup_move : public cut_moves {
+ public:
+  /// Plans a simplified layout and returns the cost in cycles, or never if there is no pattern.
+  double plan(const layout& moves, std::int64_t element_size, instruction_set set) noexcept {
+    const std::size_t width = lookup_width(set);
+    if (width == 0 || moves.source_run <= element_size || moves.source_run < pattern::least_window)
+      return never;
+    layout ordered;
+    layout repeated;
+    sibling_axis siblings;
+    auto [inner, along, piece, bytes] = make_table(moves, element_size, width, ordered, repeated, siblings);
+    if (along == no_axis) return never;
+    zero_ = moves.zero;
+    const std::int64_t reach = source_reach(repeated, along, element_size);
+    read_rows rows(repeated, along, element_size, siblings);
+    if (siblings.extent > 1 && take_siblings(ordered, siblings)) {
+      --along;
+      --inner;
+    }
+    // pieces that share their source need little of the first-level cache
+    const std::int64_t piece_bytes = bytes * static_cast<std::int64_t>(siblings.extent);
+    const std::int64_t advance = magnitude(wrapping_multiply(ordered.axes[along].source_stride, piece));
+    const std::int64_t read = reach <= 2 * advance ? advance : std::max(piece_bytes, rows.bytes(advance));
+    std::int64_t at_once =
+        std::max(lookup_costs::least_at_once, lookup_costs::bytes_at_once / wrapping_add(piece_bytes, read)) *
+        piece;
+    // Axes that reach into the source of a pattern come next to it.
+    const auto near = [reach](const layout_axis& other) { return magnitude(other.source_stride) <= reach; };
+    if (std::any_of(ordered.axes.begin(), ordered.axes.begin() + along, near)) {
+      sort_by_strides(std::span(ordered.axes).first(along), &layout_axis::source_stride);
+      const std::int64_t step = wrapping_multiply(magnitude(ordered.axes[along].source_stride), at_once);
+      while (along > 0 && magnitude(ordered.axes[along - 1].source_stride) < step) {
+        rotate_axis(ordered, along, along - 1);
+        --along;
+      }
+    }
+    if (along == inner - 1 && along > 0 && at_once >= ordered.axes[along].extent) {
       rotate_axis(ordered, along, along - 1);
       --along;
     }
+    set_out(ordered, along, inner, piece, at_once, piece_bytes / piece);
+    begin(moves, element_size);
+    const double calls = pieces() * (has_last_ ? 2 : 1);
+    const mover_costs costs = mover_costs::of(set);
+    const auto all = static_cast<double>(cut_moves::bytes());
+    const double lookups = all / static_cast<double>(piece_bytes) * static_cast<double>(table_.cost()) / 10;
+    const bool collides = rows.evict_lines(pieces_.extent, advance, rows_);
+    const double factor = costs.lookup_factor * (element_size >= 8 ? costs.lookup_word : 1);
+    const double lookup_byte = costs.lookup_byte + (collides ? costs.lookup_collision : 0);
+    const double written = goes_past_caches(moves, element_size) ? costs.cached_byte * all : 0;
+    const double call = costs.lookup_call + costs.lookup_register * static_cast<double>(table_.registers());
+    return factor * lookups + lookup_byte * all + call * calls + written;
   }
-  if (along == inner - 1 && along > 0 && at_once >= ordered.axes[along].extent) {
-    rotate_axis(ordered, along, along - 1);
-    --along;
-  }
-  set_out(ordered, along, inner, piece, at_once, piece_bytes / piece);
-  begin(moves, element_size);
-  const double calls = pieces() * (has_last_ ? 2 : 1);
-  const mover_costs costs = mover_costs::of(set);
-  const auto all = static_cast<double>(cut_moves::bytes());
-  const double lookups = all / static_cast<double>(piece_bytes) * static_cast<double>(table_.cost()) / 10;
-  const bool collides = rows.evict_lines(pieces_.extent, advance, rows_);
-  const double factor = costs.lookup_factor * (element_size >= 8 ? costs.lookup_word : 1);
-  const double lookup_byte = costs.lookup_byte + (collides ? costs.lookup_collision : 0);
-  const double written = goes_past_caches(moves, element_size) ? costs.cached_byte * all : 0;
-  const double call = costs.lookup_call + costs.lookup_register * static_cast<double>(table_.registers());
-  return factor * lookups + lookup_byte * all + call * calls + written;
-}
 
-/// Cuts the axes into the pieces of a call: the axis of the pieces, and the axis before the pattern.
-inline void lookup_move::set_out(const layout& ordered, std::size_t along, std::size_t inner,
-                                 std::int64_t piece, std::int64_t at_once,
-                                 std::int64_t index_bytes) noexcept {
-  rank_ = inner;
-  for (std::size_t i = 0; i < inner; ++i) {
-    const layout_axis& axis = ordered.axes[i];
-    axes_[i] = {{axis.extent, axis.source_stride, axis.destination_stride}, 1};
+  void run(const std::byte* source, std::byte* destination) const noexcept {
+    for_each_piece(source, destination, [&](const std::byte* from, std::byte* to) { call(from, to); });
   }
-  cut_axis& repeated = axes_[along];
-  const std::int64_t calls = ceil_divide(repeated.extent, at_once);
-  repeated.at_once =
-      std::min(repeated.extent, ceil_divide(ceil_divide(repeated.extent, calls), piece) * piece);
-  pieces_ = {repeated.at_once / piece, repeated.source_stride * piece, repeated.destination_stride * piece};
-  has_last_ = repeated.at_once % piece != 0;
-  last_source_ = (repeated.at_once - piece) * repeated.source_stride;
-  last_destination_ = (repeated.at_once - piece) * repeated.destination_stride;
-  if (along == inner - 1) return;
-  cut_axis& rows = axes_[inner - 1];
-  const std::int64_t row_bytes = repeated.at_once * index_bytes;
-  rows.at_once = std::max<std::int64_t>(
-      1, ceil_divide(rows.extent,
-                     ceil_divide(wrapping_multiply(rows.extent, row_bytes), lookup_costs::most_bytes)));
-  rows_ = {rows.at_once, rows.source_stride, rows.destination_stride};
-}
+
+  /// Tells whether set_outside() may set elements of so many bytes: they divide every register.
+  static constexpr bool may_set_outside(std::int64_t element_size) noexcept {
+    return element_size <= 16 && (element_size & (element_size - 1)) == 0;
+  }
+  /// Sets the element that the constant mode finds outside of the image. It is zero before.
+  void set_outside(const std::byte* value, std::int64_t element_size) noexcept {
+    has_outside_ = true;
+    for (std::size_t i = 0; i < outside_.size(); ++i)
+      outside_[i] = value[i % static_cast<std::size_t>(element_size)];
+  }
+
+ private:
+  /// Makes the table of the largest pattern for which there is room. Returns the pattern's axes, or no axis if there is no
+  /// table. `ordered` gets the axis of the pieces just before the axes of the pattern. `repeated` gets one piece of that
+  /// axis.
+  pattern_axes make_table(const layout& moves, std::int64_t element_size, std::size_t width, layout& ordered,
+                          layout& repeated, sibling_axis& siblings) noexcept {
+    pattern_axes chosen = choose_pattern(moves, element_size, width);
+    while (chosen.along != no_axis) {
+      ordered.take(moves);
+      rotate_axis(ordered, chosen.along, chosen.inner - 1);
+      chosen.along = chosen.inner - 1;
+      repeated.take(ordered);
+      repeated.axes[chosen.along].extent = chosen.piece;
+      siblings = width == 64 ? find_siblings(ordered, chosen.along) : sibling_axis{};
+      if (recent_patterns().make(table_, width, repeated, chosen.along, element_size, siblings)) break;
+      if (!table_.is_too_large()) return {};
+      chosen = choose_pattern(moves, element_size, width, chosen.bytes - 1);
+    }
+    return chosen;
+  }
+
+  /// Cuts the axes into the pieces of a call: the axis of the pieces, and the axis before the pattern.
+  void set_out(const layout& ordered, std::size_t along, std::size_t inner, std::int64_t piece,
+               std::int64_t at_once, std::int64_t index_bytes) noexcept {
+    rank_ = inner;
+    for (std::size_t i = 0; i < inner; ++i) axes_[i] = {ordered.axes[i], 1};
+    cut_axis& repeated = axes_[along];
+    const std::int64_t calls = ceil_divide(repeated.extent, at_once);
+    repeated.at_once =
+        std::min(repeated.extent, ceil_divide(ceil_divide(repeated.extent, calls), piece) * piece);
+    pieces_ = {repeated.at_once / piece, repeated.source_stride * piece, repeated.destination_stride * piece};
+    has_last_ = repeated.at_once % piece != 0;
+    last_source_ = (repeated.at_once - piece) * repeated.source_stride;
+    last_destination_ = (repeated.at_once - piece) * repeated.destination_stride;
+    if (along == inner - 1) return;
+    cut_axis& rows = axes_[inner - 1];
+    const std::int64_t row_bytes = repeated.at_once * index_bytes;
+    rows.at_once = std::max<std::int64_t>(
+        1, ceil_divide(rows.extent,
+                       ceil_divide(wrapping_multiply(rows.extent, row_bytes), lookup_costs::most_bytes)));
+    rows_ = {rows.at_once, rows.source_stride, rows.destination_stride};
+  }
+
+  void call(const std::byte* from, std::byte* to) const noexcept {
+    const std::byte* const outside = has_outside_ ? outside_.data() : nullptr;
+    table_.move(rows_, pieces_, from, to, outside, zero_);
+    if (has_last_) table_.move(rows_, {}, from + last_source_, to + last_destination_, outside, zero_);
+  }
+
+  /// Axes of one call: rows, and pieces. If the pieces leave a rest, a last piece ends where the rest ends.
+  tile_axis rows_{};
+  tile_axis pieces_{};
+  bool has_last_ = false;
+  std::int64_t last_source_ = 0;       ///< bytes
+  std::int64_t last_destination_ = 0;  ///< bytes
+  added_zero zero_ = added_zero::none;
+  bool has_outside_ = false;
+  std::array<std::byte, 64> outside_;  ///< a register of elements, if there is one
+  pattern table_;
+};
+static_assert(std::is_trivially_copyable_v<lookup_move>);
 
 }  // namespace reblock::inline REBLOCK_NAMESPACE::detail

@@ -51,7 +51,7 @@ class padded_runner {
   void walk(std::size_t i, std::int64_t source, std::int64_t destination) noexcept {
     if (i == move_.whole_.rank) return move_block(source, destination);
     const layout_axis& axis = move_.whole_.axes[i];
-    const cut_axis cut({axis.extent, axis.source_stride, axis.destination_stride}, move_.at_once_[i]);
+    const cut_axis cut(axis, move_.at_once_[i]);
     const std::int64_t pieces = cut.pieces();
     for (std::int64_t k = 0; k < pieces; ++k) {
       const std::int64_t index = cut.piece(k);
@@ -70,10 +70,10 @@ class padded_runner {
   void move_block(std::int64_t source, std::int64_t destination) noexcept {
     find_stored();
     bool is_there = true;
-    for (std::size_t k = 0; k < move_.part_rank_; ++k)
+    for (std::size_t k = 0; k < move_.part_.rank; ++k)
       is_there = is_there && stored_[k].begin < stored_[k].end;
     if (is_there) {
-      stage(move_.part_rank_, source, 0);
+      stage(move_.part_.rank, source, 0);
       if (move_.converts()) move_.convert_(*this);
       repeat();
     }
@@ -95,8 +95,8 @@ class padded_runner {
     bool is_same = has_value_;
     bool is_whole = true;
     std::int64_t all = 1;
-    for (std::size_t k = 0; k < move_.part_rank_; ++k) {
-      const auto& axis = move_.part_[k];
+    for (std::size_t k = 0; k < move_.part_.rank; ++k) {
+      const auto& axis = move_.part_.axes[k];
       found[k] = {0, axis.extent};
       if (axis.bound == no_bound) continue;
       const std::int64_t extent = move_.whole_.bounds[axis.bound].extent;
@@ -107,11 +107,11 @@ class padded_runner {
         found[k].end = std::min(axis.extent, period / std::gcd(period, axis.step));
       }
     }
-    for (std::size_t k = 0; k < move_.part_rank_; ++k) {
+    for (std::size_t k = 0; k < move_.part_.rank; ++k) {
       is_same = is_same && found[k] == stored_[k];
       stored_[k] = found[k];
-      is_whole = is_whole && found[k] == index_range{0, move_.part_[k].extent};
-      all *= move_.part_[k].extent;
+      is_whole = is_whole && found[k] == index_range{0, move_.part_.axes[k].extent};
+      all *= move_.part_.axes[k].extent;
     }
     if (move_.mode() != padding_mode::constant || is_same || is_whole) return;
     // what lies outside stays in the buffer until other elements lie there
@@ -136,7 +136,7 @@ class padded_runner {
     const std::int64_t unit = move_.source_unit_;
     if (count == 0) return copy(piece_, source_ + source, staged() + to * unit);
     const std::size_t k = count - 1;
-    const auto& axis = move_.part_[k];
+    const auto& axis = move_.part_.axes[k];
     piece_.rank = std::max(piece_.rank, count);
     piece_.unit = unit;
     if (axis.bound == no_bound) {
@@ -163,8 +163,8 @@ class padded_runner {
     std::int64_t count = 1;
     std::int64_t first = 0;
     std::array<factor_axis, 2> axes;
-    for (bool is_whole = true; is_whole && in_run < move_.part_rank_; ++in_run) {
-      const auto& axis = move_.part_[in_run];
+    for (bool is_whole = true; is_whole && in_run < move_.part_.rank; ++in_run) {
+      const auto& axis = move_.part_.axes[in_run];
       const index_range& stored = stored_[in_run];
       if (move_.is_channel(axis)) {
         const factor_axis channels{1, axis.buffer_stride, axis.extent};
@@ -179,7 +179,7 @@ class padded_runner {
       axes_in_run_ = axes;
       table_->emplace(move_.conversion_, std::array{move_.scale_.values(), move_.bias_.values()}, axes);
     }
-    convert_runs(move_.part_rank_, in_run, first, count, channel_);
+    convert_runs(move_.part_.rank, in_run, first, count, channel_);
   }
   /// Converts runs along the first `axes` axes of the part.
   void convert_runs(std::size_t axes, std::size_t in_run, std::int64_t first, std::int64_t count,
@@ -195,7 +195,7 @@ class padded_runner {
       return;
     }
     const std::size_t k = axes - 1;
-    const auto& axis = move_.part_[k];
+    const auto& axis = move_.part_.axes[k];
     for (std::int64_t i = stored_[k].begin; i < stored_[k].end; ++i) {
       convert_runs(k, in_run, first + i * axis.buffer_stride, count,
                    channel + (move_.is_channel(axis) ? i : 0));
@@ -206,14 +206,14 @@ class padded_runner {
   void repeat() noexcept {
     if (move_.mode() == padding_mode::constant) return;
     copied_box held;
-    held.rank = move_.part_rank_;
+    held.rank = move_.part_.rank;
     held.unit = move_.unit_;
     for (std::size_t k = 0; k < held.rank; ++k) {
-      const std::int64_t stride = move_.part_[k].buffer_stride * held.unit;
+      const std::int64_t stride = move_.part_.axes[k].buffer_stride * held.unit;
       held.axes[k] = {stored_[k].end, stride, stride};
     }
     for (std::size_t k = 0; k < held.rank; ++k) {
-      const std::int64_t extent = move_.part_[k].extent;
+      const std::int64_t extent = move_.part_.axes[k].extent;
       for (std::int64_t filled = stored_[k].end; filled < extent; filled += held.axes[k].count) {
         held.axes[k].count = std::min(filled, extent - filled);
         copy(held, buffer_.data(), buffer_.data() + filled * held.axes[k].destination_stride);

@@ -45,10 +45,7 @@ class block_extents {
       bytes = bytes / at_once[axis] * grown;
       at_once[axis] = grown;
     }
-    for (std::size_t i = 0; i < moves.rank; ++i) {
-      const std::int64_t pieces = (moves.axes[i].extent - 1) / at_once[i] + 1;
-      at_once[i] = (moves.axes[i].extent - 1) / pieces + 1;
-    }
+    for (std::size_t i = 0; i < moves.rank; ++i) at_once[i] = even_part(moves.axes[i].extent, at_once[i]);
   }
 
   std::array<std::int64_t, max_axes> at_once;
@@ -137,8 +134,7 @@ inline double plan_blocks(staged_move& best, const layout& moves, std::int64_t e
   best.staged_rank = 0;
   std::int64_t blocks = 1;
   for (std::size_t i = 0; i < moves.rank; ++i) {
-    const layout_axis& axis = moves.axes[i];
-    const cut_axis cut({axis.extent, axis.source_stride, axis.destination_stride}, block.at_once[i]);
+    const cut_axis cut(moves.axes[i], block.at_once[i]);
     blocks *= cut.pieces();
     if (cut.pieces() > 1) best.axes[best.staged_rank++] = cut;
   }

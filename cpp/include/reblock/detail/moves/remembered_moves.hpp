@@ -102,12 +102,7 @@ class remembered_moves {
   static bool has_axes(const plan& known, const layout& moves) noexcept {
     const tile_axis* next = known.axes();
     for (std::size_t i = 0; i < moves.rank; ++i) {
-      const layout_axis& axis = moves.axes[i];
-      if (axis.extent == 1) continue;
-      const tile_axis& other = *next++;
-      if (other.extent != axis.extent || other.source_stride != axis.source_stride ||
-          other.destination_stride != axis.destination_stride)
-        return false;
+      if (moves.axes[i].extent > 1 && *next++ != tile_axis(moves.axes[i])) return false;
     }
     return true;
   }
@@ -131,8 +126,7 @@ class remembered_moves {
     used_ += bytes;
     const plan& added = *put(to, next);
     for (std::size_t i = 0; i < moves.rank; ++i) {
-      const layout_axis& axis = moves.axes[i];
-      if (axis.extent > 1) put(to, tile_axis{axis.extent, axis.source_stride, axis.destination_stride});
+      if (moves.axes[i].extent > 1) put(to, tile_axis(moves.axes[i]));
     }
     for (std::size_t i = 0; i < next.staged_rank; ++i) put(to, blocks.axes[i]);
     if (blocks.is_staged) put_move(to, blocks.first);

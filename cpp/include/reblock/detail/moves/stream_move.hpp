@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <span>
 #include <type_traits>
-#include <utility>
 
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/costs.hpp>
@@ -32,7 +31,44 @@ namespace reblock::inline REBLOCK_NAMESPACE::detail {
 class stream_move : public cut_moves {
  public:
   /// Plans a simplified layout without bounds and returns the cost in cycles, or never if runs are too short.
-  double plan(const layout& moves, std::int64_t element_size, instruction_set set) noexcept;
+  double plan(const layout& moves, std::int64_t element_size, instruction_set set) noexcept {
+    if (element_size > buffer_limit) return never;
+    const mover_costs costs = mover_costs::of(set);
+    const axis_order destination = order_of(moves, &layout_axis::destination_stride);
+    const block_extents block(moves, element_size, order_of(moves, &layout_axis::source_stride), destination,
+                              buffer_limit, {0, 0},
+                              std::max<std::int64_t>(1, block_costs::least_buffered_run / element_size));
+    element_size_ = element_size;
+    rank_ = moves.rank;
+    for (std::size_t i = 0; i < rank_; ++i) axes_[i] = {moves.axes[i], block.at_once[i]};
+    layout in;
+    layout out;
+    std::int64_t bytes = element_size;
+    for (std::size_t k = 0; k < destination.count; ++k) {
+      const cut_axis& axis = axes_[destination.axes[k]];
+      in.add({axis.at_once, axis.source_stride, bytes});
+      out.add({axis.at_once, bytes, axis.destination_stride});
+      bytes *= axis.at_once;
+    }
+    const std::int64_t run = simplify_as_turned(out, element_size);
+    if (run < costs.least_streamed_part) return never;
+    // blocks that read the same lines follow each other
+    const auto step = [](const cut_axis& axis) {
+      return magnitude(wrapping_multiply(axis.source_stride, axis.at_once));
+    };
+    sort_few(std::span(axes_).first(rank_),
+             [&](const cut_axis& a, const cut_axis& b) { return step(a) > step(b); });
+    begin(moves, element_size);
+    const auto count = static_cast<double>(total_bytes(moves, element_size)) / static_cast<double>(bytes);
+    in.zero = moves.zero;
+    in.whole_bytes = std::max(moves.whole_bytes, total_bytes(moves, element_size));
+    const std::int64_t size = simplify_as_turned(in, element_size);
+    const block_offer fill = offer_block(in, size, set, buffered_side::destination);
+    fill_ = fill.move;
+    write_ = offer_block(out, run, set, buffered_side::source).move;
+    write_.mover = stream_runs;
+    return count * fill.cost;
+  }
 
   [[gnu::noinline]] void run(const std::byte* source, std::byte* destination) const noexcept {
     alignas(64) std::array<std::byte, buffer_limit + readable_slack> buffer;
@@ -64,50 +100,5 @@ class stream_move : public cut_moves {
   std::int64_t element_size_ = 0;  ///< bytes
 };
 static_assert(std::is_trivially_copyable_v<stream_move>);
-
-inline double stream_move::plan(const layout& moves, std::int64_t element_size,
-                                instruction_set set) noexcept {
-  if (element_size > buffer_limit) return never;
-  const mover_costs costs = mover_costs::of(set);
-  const axis_order destination = order_of(moves, &layout_axis::destination_stride);
-  const block_extents block(moves, element_size, order_of(moves, &layout_axis::source_stride), destination,
-                            buffer_limit, {0, 0},
-                            std::max<std::int64_t>(1, block_costs::least_buffered_run / element_size));
-  element_size_ = element_size;
-  rank_ = moves.rank;
-  for (std::size_t i = 0; i < rank_; ++i) {
-    const layout_axis& axis = moves.axes[i];
-    axes_[i] = {{axis.extent, axis.source_stride, axis.destination_stride}, block.at_once[i]};
-  }
-  layout in;
-  layout out;
-  std::int64_t bytes = element_size;
-  for (std::size_t k = 0; k < destination.count; ++k) {
-    const cut_axis& axis = axes_[destination.axes[k]];
-    in.add({axis.at_once, axis.source_stride, bytes});
-    out.add({axis.at_once, bytes, axis.destination_stride});
-    bytes *= axis.at_once;
-  }
-  const std::int64_t run = simplify_as_turned(out, element_size);
-  if (run < costs.least_streamed_part) return never;
-  // blocks that read the same lines follow each other
-  const auto step = [](const cut_axis& axis) {
-    return magnitude(wrapping_multiply(axis.source_stride, axis.at_once));
-  };
-  for (std::size_t i = 1; i < rank_; ++i) {
-    for (std::size_t k = i; k > 0 && step(axes_[k - 1]) < step(axes_[k]); --k)
-      std::swap(axes_[k - 1], axes_[k]);
-  }
-  begin(moves, element_size);
-  const auto count = static_cast<double>(total_bytes(moves, element_size)) / static_cast<double>(bytes);
-  in.zero = moves.zero;
-  in.whole_bytes = std::max(moves.whole_bytes, total_bytes(moves, element_size));
-  const std::int64_t size = simplify_as_turned(in, element_size);
-  const block_offer fill = offer_block(in, size, set, buffered_side::destination);
-  fill_ = fill.move;
-  write_ = offer_block(out, run, set, buffered_side::source).move;
-  write_.mover = stream_runs;
-  return count * fill.cost;
-}
 
 }  // namespace reblock::inline REBLOCK_NAMESPACE::detail

@@ -61,31 +61,22 @@ class window_plan : public cheapest_way<lookup_move, plane_move, padded_move, sp
     if (cost == never) return;
     const bool finds_zeros = !has_value && simple.bounds[0].mode == padding_mode::constant;
     if (has_value) planes.set_outside(request.value, request.element_size);
-    hold<plane_move>(planes);
-    cost_ = finds_zeros ? cost : planes.padded_cost();
+    take(planes, finds_zeros ? cost : planes.padded_cost());
   }
   [[gnu::noinline]] void offer_lookups(const layout& simple, std::int64_t size, instruction_set set,
                                        const padded_request& request, bool has_value) noexcept {
     if (has_value && !lookup_move::may_set_outside(request.element_size)) return;
     lookup_move lookups;
-    const double cost = lookups.plan(simple, size, set);
-    if (cost >= cost_) return;
     if (has_value) lookups.set_outside(request.value.data(), request.element_size);
-    hold<lookup_move>(lookups);
-    cost_ = cost;
+    take(lookups, lookups.plan(simple, size, set));
   }
   [[gnu::noinline]] void offer_buffer(const padded_request& request, instruction_set set) noexcept {
     const padded_move buffered(request, set);
-    if (buffered.cost() >= cost_) return;
-    hold<padded_move>(buffered);
-    cost_ = buffered.cost();
+    take(buffered, buffered.cost());
   }
   [[gnu::noinline]] void offer_split(const padded_request& request, instruction_set set) noexcept {
     split_windows split;
-    const double cost = split.plan(request, set, cost_);
-    if (cost >= cost_) return;
-    hold<split_windows>(split);
-    cost_ = cost;
+    take(split, split.plan(request, set, cost_));
   }
 };
 static_assert(std::is_trivially_copyable_v<window_plan>);

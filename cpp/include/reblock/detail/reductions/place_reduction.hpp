@@ -35,6 +35,10 @@ REBLOCK_ENGINE_FUNCTION [[gnu::noinline]] bool place_single_reduction(void* room
   }
   // a bool of unusual bits would not stay as it is
   if (how.types.terms.part == element_type::boolean) return false;
+  if (how.weights.empty() && covers_once(request.moves, request.extents)) {
+    place<move_plan>(room, request.moves, request.sum.element_size);
+    return true;
+  }
   sum_request kept = request;
   if (!how.weights.empty() && !keep_weighted(kept, how)) return false;
   place<separate_windows>(room, kept, nullptr);
@@ -55,17 +59,10 @@ REBLOCK_ENGINE_FUNCTION [[gnu::noinline]] void place_overlapping_reduction(
 /// Plans a reduction of fold. If each position has exactly one term that is its own result, it plans moves alone.
 REBLOCK_ENGINE_DEFINITION void place_reduction(void* room, const sum_request& request) noexcept {
   if (request.reduce->by == fold_reduction::sum) find_largest_weight(*request.reduce);
-  const reducer& how = *request.reduce;
-  // a bool of unusual bits would not stay as it is
-  const bool keeps_single_terms = how.by != fold_reduction::sum && how.weights.empty() &&
-                                  how.types.convert == nullptr && !how.accumulates &&
-                                  how.types.terms.part != element_type::boolean;
   if (std::count(request.extents.begin(), request.extents.end(), 0) != 0) {
     place<move_plan>(room, no_moves(), request.sum.element_size);
   } else if (request.mode != padding_mode::constant) {
     place<padded_sums>(room, padded_sums{request, sum_padded});
-  } else if (keeps_single_terms && covers_once(request.moves, request.extents)) {
-    place<move_plan>(room, request.moves, request.sum.element_size);
   } else if (!place_single_reduction(room, request)) {
     place_overlapping_reduction(room, request);
   }

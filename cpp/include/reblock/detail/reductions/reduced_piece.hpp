@@ -29,7 +29,6 @@ class reduced_piece {
  public:
   static constexpr std::size_t most_terms = reduced_rows::most_terms;
   static constexpr std::size_t weights_room = 4 * most_accumulators;
-  static constexpr std::int64_t most_masked_row = 256;  ///< bytes
 
   /// An axis of the elements. Along the phases of a spatial axis, the offset in the window changes after `repeats` indices.
   struct axis {
@@ -59,7 +58,7 @@ class reduced_piece {
   /// Tells whether masks may leave out terms: those that are not converted first. Longer rows are faster without masks.
   static bool may_mask(const reducer& how, std::int64_t terms, std::int64_t row) noexcept {
     return how.types.convert == nullptr && how.holds_values() && terms <= std::int64_t{most_terms} &&
-           row >= 4 && row <= most_masked_row;
+           row >= sum_costs::least_masked_reduction && row <= sum_costs::most_masked_reduction;
   }
   /// Adds the axis along which the masks of terms change. Its terms are contiguous.
   void add(const axis& row, const masks& of_terms) noexcept {
@@ -82,7 +81,7 @@ class reduced_piece {
     for (std::size_t d = 0; d < spatial_; ++d) term_count_ *= terms_[d].count;
     if (term_count_ == 0 && how_.accumulates) return;
     for (std::size_t d = 0; d < spatial_; ++d) offsets_[d] = terms_[d].first_offset;
-    if (!is_weighted() || term_count_ == 0) {
+    if (!rows_.is_weighted() || term_count_ == 0) {
       for (std::size_t i = 0; i < count_; ++i) axes_[i].window_axis = no_window_axis;
     }
     join_axes();
@@ -96,9 +95,8 @@ class reduced_piece {
   }
 
  private:
-  bool is_weighted() const noexcept { return !how_.weights.empty(); }
   /// Tells whether sums of weights divide the results.
-  bool sums_weights() const noexcept { return is_weighted() && how_.by == fold_reduction::mean; }
+  bool sums_weights() const noexcept { return rows_.is_weighted() && how_.by == fold_reduction::mean; }
   std::int64_t term_size() const noexcept { return how_.types.terms.size; }
   std::int64_t result_size() const noexcept { return how_.types.results.size; }
   bool has_masks() const noexcept { return masks_.first != nullptr; }
@@ -231,7 +229,8 @@ class reduced_piece {
     const std::int64_t most = rows_.most_elements(*functions_);
     rows_.set_size(2, std::min(inner_.extent, most));
     const bool rows_vary = outer_.window_axis != no_window_axis && (sums_weights() || !rows_.adds_in_place());
-    const bool lists = has_masks() || (is_weighted() && (inner_.window_axis != no_window_axis || rows_vary));
+    const bool lists =
+        has_masks() || (rows_.is_weighted() && (inner_.window_axis != no_window_axis || rows_vary));
     return lists ? rows_.most_elements() : most;
   }
 
@@ -251,17 +250,10 @@ class reduced_piece {
     if (term_count_ == 0) return rows_.clear(destination);
     rows_.begin(*functions_, destination);
     accumulate(source);
-    quotient by{term_count_, nullptr, false, how_.by == fold_reduction::mean};
-    if (!by.is_mean) by.count = 1;
-    if (by.is_mean && has_masks()) {
-      by.factors = factors_;
-      by.divides = !has_inverse_factors();
-      by.is_listed = lists_counts_;
-    } else if (by.is_mean && is_weighted()) {
-      by.factors = factors_;
-      by.one_factor = !vary_rows_ && !vary_columns_;
-    }
-    rows_.finish(destination, by);
+    if (has_masks()) return rows_.finish(destination, factors_, lists_counts_);
+    const bool is_mean = how_.by == fold_reduction::mean;
+    rows_.finish(destination, {is_mean ? term_count_ : 1, sums_weights() ? factors_ : nullptr,
+                               sums_weights() && !vary_rows_ && !vary_columns_, is_mean});
   }
 
   /// Adds all terms, in ascending order of the offsets in the window.
@@ -271,7 +263,7 @@ class reduced_piece {
     if (has_masks() && term_count_ <= std::int64_t{most_terms}) return accumulate_masked(source);
     choose_weights();
     const std::size_t at_once =
-        is_weighted() ? std::min(most_terms, weights_room / weights_count()) : most_terms;
+        rows_.is_weighted() ? std::min(most_terms, weights_room / weights_count()) : most_terms;
     const auto all = static_cast<std::size_t>(term_count_);
     if (sums_weights()) std::memset(factors_, 0, sizeof(factors_));
     std::array<std::int64_t, max_rank> chosen{};
@@ -280,13 +272,13 @@ class reduced_piece {
       const std::size_t batch = std::min(at_once, all - done);
       for (std::size_t t = 0; t < batch; ++t) {
         offsets_of_terms_[t] = offset;
-        if (is_weighted()) {
+        if (rows_.is_weighted()) {
           weights_of_terms_[t] = weights_ + t * weights_count();
           fill_weights(weights_ + t * weights_count(), chosen);
         }
         if (has_masks()) {
           masks_of_terms_[t] = masks_.first + chosen[spatial_ - 1] * masks_.stride;
-        } else if (is_weighted() && vary_columns_) {
+        } else if (rows_.is_weighted() && vary_columns_) {
           functions_->list_weights(weights_ + t * weights_count(), weights_count(), weights_count());
         }
         std::size_t d = spatial_;
@@ -305,7 +297,7 @@ class reduced_piece {
     has_list_ = all <= at_once;
     if (how_.by != fold_reduction::mean) return;
     if (has_masks()) return fill_masked_factors();
-    if (!is_weighted()) return;
+    if (!rows_.is_weighted()) return;
     for (std::size_t i = 0; i < weights_count(); ++i) {
       factors_[i] = how_.factor_of_mean(factors_[i]);
     }
@@ -315,11 +307,11 @@ class reduced_piece {
   /// Does the same for terms that have masks and room in the list. Walked elements differ in their weights alone.
   void accumulate_masked(const std::byte* source) noexcept {
     if (!has_offsets_) list_offsets();
-    if (is_weighted()) list_weights();
+    if (rows_.is_weighted()) list_weights();
     has_list_ = true;
     add_listed(source, static_cast<std::size_t>(term_count_));
     if (how_.by != fold_reduction::mean) return;
-    if (is_weighted()) {
+    if (rows_.is_weighted()) {
       std::memset(factors_, 0, sizeof(factors_));
       add_masked_weights(static_cast<std::size_t>(term_count_));
     }
@@ -356,9 +348,7 @@ class reduced_piece {
   void list_weights() noexcept {
     const window_weights& w = how_.weights;
     if (!w.has_products()) {
-      const double* first = w.values(0);
-      for (std::size_t d = 0; d < spatial_; ++d) first += offsets_[d] * w.strides()[d];
-      weights_of_terms_[0] = first;
+      weights_of_terms_[0] = place_of_weight(w, offsets_, spatial_);
       return list_terms(weights_of_terms_, [&](const double* weight, std::size_t d, std::int64_t k) {
         return weight + k * terms_[d].cycle * w.strides()[d];
       });
@@ -371,17 +361,14 @@ class reduced_piece {
   }
 
   void add_listed(const std::byte* source, std::size_t count) noexcept {
-    if (!has_masks()) return rows_.add(source, {offsets_of_terms_, count}, weights_of_terms_, steps_);
-    rows_.add_masked(source, {offsets_of_terms_, count, {masks_of_terms_, mask_begin(), masks_.period}},
-                     weights_of_terms_);
+    term_offsets listed{offsets_of_terms_, count};
+    if (has_masks()) listed.masks = {masks_of_terms_, mask_begin(), masks_.period};
+    rows_.add(source, listed, weights_of_terms_, steps_);
   }
 
   std::size_t mask_begin() const noexcept {
     const auto begin = static_cast<std::size_t>(first_column_ * term_size());
     return masks_.period == 0 ? begin : begin % masks_.period;
-  }
-  bool has_inverse_factors() const noexcept {
-    return is_weighted() || how_.types.functions->means_by_inverse;
   }
 
   /// Counts the accumulators of a row that have masks of their own.
@@ -420,18 +407,18 @@ class reduced_piece {
     const std::int64_t count = terms_[spatial_ - 1].count;
     const auto terms_of_mask = static_cast<double>(term_count_ / count);
     for_each_masked([&](std::size_t i, std::size_t at) {
-      double sum = is_weighted() ? factors_[i] : 0;
-      for (std::int64_t t = 0; t < count && !is_weighted(); ++t) {
+      double sum = rows_.is_weighted() ? factors_[i] : 0;
+      for (std::int64_t t = 0; t < count && !rows_.is_weighted(); ++t) {
         const std::byte kept = masks_.first[t * masks_.stride + static_cast<std::int64_t>(at)];
         if (kept != std::byte{}) sum += terms_of_mask;
       }
-      if (has_inverse_factors()) sum = how_.factor_of_mean(sum);
+      if (rows_.has_inverse_factors()) sum = how_.factor_of_mean(sum);
       std::fill_n(factors_ + i, parts, sum);
     });
     for (std::size_t i = different; i < row; ++i) factors_[i] = factors_[i - different];
     for (std::size_t r = 1; r < rows_.rows(); ++r)
       std::memcpy(factors_ + r * row, factors_, row * sizeof(double));
-    lists_counts_ = !has_inverse_factors() && rows_.list_counts(factors_);
+    lists_counts_ = !rows_.has_inverse_factors() && rows_.list_counts(factors_);
   }
 
   /// Chooses how many weights each term has: those that differ. If terms go through a buffer, each accumulator has one.
@@ -512,8 +499,7 @@ class reduced_piece {
 
   void fill_whole_weights(double* to, const std::array<std::int64_t, max_bounds>& offsets) const noexcept {
     const window_weights& w = how_.weights;
-    const double* first = w.values(0);
-    for (std::size_t d = 0; d < spatial_; ++d) first += offsets[d] * w.strides()[d];
+    const double* const first = place_of_weight(w, offsets, spatial_);
     const auto step_of = [&w](const axis& a) {
       return a.window_axis == no_window_axis ? 0 : w.strides()[a.window_axis];
     };

@@ -11,6 +11,7 @@
 #include <type_traits>
 
 #include <reblock/detail/configuration.hpp>
+#include <reblock/detail/costs.hpp>
 #include <reblock/detail/element_type.hpp>
 #include <reblock/detail/layout.hpp>
 #include <reblock/detail/reductions/accumulation.hpp>
@@ -36,14 +37,19 @@ inline const accumulation& functions_of(const reducer& how, std::int64_t terms,
                 row);
 }
 
+/// Returns the place of the weight of an element of the window, if weights are no products.
+inline const double* place_of_weight(const window_weights& weights,
+                                     const std::array<std::int64_t, max_bounds>& offsets,
+                                     std::size_t rank) noexcept {
+  const double* at = weights.values(0);
+  for (std::size_t d = 0; d < rank; ++d) at += offsets[d] * weights.strides()[d];
+  return at;
+}
+
 /// Returns the weight of an element of the window.
 inline double weight_at(const window_weights& weights, const std::array<std::int64_t, max_bounds>& offsets,
                         std::size_t rank) noexcept {
-  if (!weights.has_products()) {
-    const double* at = weights.values(0);
-    for (std::size_t d = 0; d < rank; ++d) at += offsets[d] * weights.strides()[d];
-    return *at;
-  }
+  if (!weights.has_products()) return *place_of_weight(weights, offsets, rank);
   double product = 1;
   for (std::size_t d = 0; d < rank; ++d) product *= weights.values(d)[offsets[d]];
   return product;
@@ -110,6 +116,10 @@ class reduced_rows {
                     bytes / std::max(term_size(), result_size()));
   }
   bool is_weighted() const noexcept { return !how_.weights.empty(); }
+  /// Tells whether inverse factors make means. Else numbers of terms divide them.
+  bool has_inverse_factors() const noexcept {
+    return is_weighted() || how_.types.functions->means_by_inverse;
+  }
 
   void set_steps(const steps& along_row, const steps& along_column) noexcept {
     along_row_ = along_row;
@@ -150,14 +160,14 @@ class reduced_rows {
   /// Tells whether terms are added in place: they are rows of contiguous terms.
   bool adds_in_place() const noexcept {
     return how_.types.convert == nullptr && along_row_.source == term_size() &&
-           (rows_ == 1 || columns_ * static_cast<std::size_t>(term_size()) >= short_row);
+           (rows_ == 1 || columns_ * static_cast<std::size_t>(term_size()) >= sum_costs::least_row_in_place);
   }
 
   /// Adds terms at some offsets from the first element's `source`, in place or one after the other by a buffer. `weights`
-  /// has the first weight of each term. Rows have weights of their own only if terms are added in place.
+  /// has the first weight of each term. Rows have weights of their own only if terms are added in place: those with masks are.
   void add(const std::byte* source, const term_offsets& terms, const double* const* weights,
            const weight_steps& apart) noexcept {
-    if (adds_in_place()) {
+    if (terms.masks.first != nullptr || adds_in_place()) {
       const std::size_t columns = columns_ * static_cast<std::size_t>(parts());
       return add_rows({source, along_column_.source, rows_, columns}, terms, weights, apart);
     }
@@ -169,12 +179,6 @@ class reduced_rows {
                                                          : accumulators();
       add_rows({brought, 0, 1, count}, {&here, 1}, weights + t, apart);
     }
-  }
-
-  /// Does the same for terms with masks, in place. Each term has one weight.
-  void add_masked(const std::byte* source, const term_offsets& terms, const double* const* weights) noexcept {
-    const std::size_t columns = columns_ * static_cast<std::size_t>(parts());
-    add_rows({source, along_column_.source, rows_, columns}, terms, weights, {});
   }
 
   /// Does the same for rows of terms that follow each other like the accumulators of all rows.
@@ -194,6 +198,12 @@ class reduced_rows {
     functions_->finish(accumulators_, results, accumulators(), by);
     if (results == terms_buffer_) scatter(results, destination);
   }
+  /// Does the same, with a factor for each accumulator of a mean: a list of list_counts() if `are_listed`.
+  void finish(std::byte* destination, const double* factors, bool are_listed) noexcept {
+    const bool is_mean = how_.by == fold_reduction::mean;
+    finish(destination,
+           {1, is_mean ? factors : nullptr, false, is_mean, is_mean && !has_inverse_factors(), are_listed});
+  }
   /// Writes the results of elements without terms.
   void clear(std::byte* destination) noexcept {
     std::byte* const results = in_place() ? destination : terms_buffer_;
@@ -202,9 +212,6 @@ class reduced_rows {
   }
 
  private:
-  /// Rows of fewer bytes are brought together.
-  static constexpr std::size_t short_row = 32;
-
   std::int64_t term_size() const noexcept { return how_.types.terms.size; }
   std::int64_t result_size() const noexcept { return how_.types.results.size; }
   std::size_t elements() const noexcept { return rows_ * columns_; }

@@ -9,7 +9,6 @@
 
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/costs.hpp>
-#include <reblock/detail/layout.hpp>
 #include <reblock/detail/sums/gather_axis.hpp>
 #include <reblock/detail/sums/image_boxes.hpp>
 #include <reblock/detail/sums/piecewise_sum.hpp>

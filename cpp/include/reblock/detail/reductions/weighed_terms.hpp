@@ -18,7 +18,6 @@
 #include <reblock/detail/costs.hpp>
 #include <reblock/detail/element_type.hpp>
 #include <reblock/detail/engine.hpp>
-#include <reblock/detail/layout.hpp>
 #include <reblock/detail/reductions/accumulation.hpp>
 #include <reblock/detail/reductions/reduced_rows.hpp>
 #include <reblock/detail/reductions/reduction.hpp>
@@ -156,7 +155,24 @@ class piece_weigher {
     weight_list weights{kept_, chosen_period_, kept_step_};
     if (end > 0) weights.first += static_cast<std::size_t>(list * outer_[0]->offsets) * kept_step_;
     const tile_axis offsets{end > 0 ? outer_[0]->offsets : 1, 0, end > 0 ? outer_[0]->step : 0};
-    const auto columns = static_cast<std::size_t>(length_);
+    weigh_windows(first, length_, offsets, weights);
+  }
+
+  /// Weighs all rows whose offsets along the other axes are the current ones.
+  void weigh_rows(std::byte* first) noexcept {
+    std::int64_t count = 0;
+    for (std::int64_t begin = 0; begin < length_; begin += count) {
+      count = std::min(segment_, length_ - begin);
+      if (period_ > segment_) count = std::min(count, period_ - begin % period_);
+      choose_weights(begin, repeated_ != 0 ? repeated_ : count);
+      weigh_windows(first + begin * part_size_, count, {}, {chosen_, chosen_period_, 0});
+    }
+  }
+
+  /// Weighs `count` parts of the rows of all windows, at some offsets along one of the other axes.
+  void weigh_windows(std::byte* first, std::int64_t count, const tile_axis& offsets,
+                     const weight_list& weights) const noexcept {
+    const auto columns = static_cast<std::size_t>(count);
     const auto weigh = used_->weigh;
     windows_.for_each(
         [=](const tile& t, const std::byte*, std::byte* rows) {
@@ -173,26 +189,6 @@ class piece_weigher {
           });
         },
         first, first, part_size_);
-  }
-
-  /// Weighs all rows whose offsets along the other axes are the current ones.
-  void weigh_rows(std::byte* first) noexcept {
-    std::int64_t count = 0;
-    for (std::int64_t begin = 0; begin < length_; begin += count) {
-      count = std::min(segment_, length_ - begin);
-      if (period_ > segment_) count = std::min(count, period_ - begin % period_);
-      choose_weights(begin, repeated_ != 0 ? repeated_ : count);
-      windows_.for_each(
-          [this, count](const tile& t, const std::byte*, std::byte* rows) {
-            for_each_row(t, rows, rows, [&](const std::byte*, std::byte* row) {
-              for (std::int64_t i = 0; i < t.outer.extent; ++i) {
-                used_->weigh(row + i * t.outer.destination_stride, static_cast<std::size_t>(count), t.inner,
-                             {chosen_, chosen_period_, 0});
-              }
-            });
-          },
-          first + begin * part_size_, first + begin * part_size_, part_size_);
-    }
   }
 
   /// Computes `count` weights of a row. Positions without a term have the weight 0.

@@ -93,7 +93,7 @@ class accumulated_move : public cut_moves {
     std::int64_t stride = element_size_;
     for (std::size_t i = rank_; i-- > 0;) {
       const layout_axis& axis = terms.axes[i];
-      axes_[i] = cut_axis({axis.extent, axis.source_stride, axis.destination_stride}, piece.at_once[i]);
+      axes_[i] = {axis, piece.at_once[i]};
       in.axes[i] = {piece.at_once[i], axis.source_stride, stride};
       stride *= piece.at_once[i];
     }

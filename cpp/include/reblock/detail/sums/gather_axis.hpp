@@ -40,11 +40,8 @@ struct phase_group {
 
   /// Keeps the phases of a range.
   constexpr void keep(const index_range& phases) noexcept {
-    const auto index = [&](std::int64_t phase) {
-      return std::clamp<std::int64_t>(ceil_divide(phase - number, step), 0, count);
-    };
-    const std::int64_t first = index(phases.begin);
-    count = index(phases.end) - first;
+    const auto [first, end] = indices_between(phases.begin - number, phases.end - number, step, count);
+    count = end - first;
     number += first * step;
     first_offset += first;
   }

@@ -5,19 +5,20 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include <reblock/axis_values.hpp>
-#include <reblock/detail/checked.hpp>
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/engine.hpp>
+#include <reblock/detail/moves/axis_order.hpp>
 #include <reblock/detail/sums/gather_axis.hpp>
 #include <reblock/detail/sums/piecewise_sum.hpp>
 #include <reblock/detail/sums/summand.hpp>
 #include <reblock/detail/sums/summation.hpp>
 #include <reblock/detail/sums/tile_list.hpp>
-#include <reblock/detail/tile.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
@@ -36,22 +37,14 @@ class held_image {
   /// `strides` has those of n, c and the spatial axes in the image, in bytes.
   held_image(const columns_of_windows& columns, const axis_values& strides) noexcept
       : columns_(columns), strides_(strides) {
-    order_ = axis_values::repeat(strides.size(), 0);
-    const auto stride = [&](std::int64_t i) { return magnitude(strides[static_cast<std::size_t>(i)]); };
-    for (std::size_t k = 0; k < order_.size(); ++k) {
-      const auto axis = static_cast<std::int64_t>(order_.size() - 1 - k);
-      std::size_t to = k;
-      for (; to > 0 && stride(order_[to - 1]) > stride(axis); --to) order_[to] = order_[to - 1];
-      order_[to] = axis;
-    }
+    list_by_strides(order_, strides.size(), [&](std::size_t i) { return strides[i]; });
   }
 
   /// Returns the places of a box in a buffer, in the order of the image. The box has `places`.
   box_target in_buffer(const axis_values& places, std::byte* buffer) const noexcept {
     box_target result{buffer, strides_, axis_values::repeat(columns_.rank, 0)};
     std::int64_t stride = columns_.element_size;
-    for (const std::int64_t axis : order_) {
-      const auto i = static_cast<std::size_t>(axis);
+    for (const std::size_t i : std::span(order_).first(strides_.size())) {
       if (i >= 2) {
         result.phase_strides[i - 2] = stride;
         stride *= columns_.axes[i - 2].phases;
@@ -71,8 +64,7 @@ class held_image {
   /// Returns the positions of a box in two places.
   tile_list rows_of(const box& part, const box_target& from, const box_target& to) const noexcept {
     tile_list rows;
-    for (const std::int64_t axis : order_) {
-      const auto i = static_cast<std::size_t>(axis);
+    for (const std::size_t i : std::span(order_).first(strides_.size())) {
       if (i < 2) {
         rows.add({part.extents[i], from.place_strides[i], to.place_strides[i]});
       } else {
@@ -87,7 +79,7 @@ class held_image {
 
   const columns_of_windows& columns_;
   const axis_values& strides_;
-  axis_values order_;  ///< axes, the innermost first
+  std::array<std::uint8_t, max_rank> order_;  ///< axes, the innermost first
 };
 
 }  // namespace reblock::inline REBLOCK_NAMESPACE::detail

@@ -27,47 +27,6 @@
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
-/// A term_run has positions of one axis that get a term of the same window offset: position `first` from window `window`,
-/// and so on. Positions follow each other by `step`, windows by one.
-struct term_run {
-  std::int64_t first = 0;
-  std::int64_t step = 0;
-  std::int64_t count = 0;
-  std::int64_t window = 0;
-
-  /// Keeps the positions in a range.
-  constexpr term_run inside(const index_range& range) const noexcept {
-    if (count <= 0 || step == 0) return range.begin <= first && first < range.end ? *this : term_run{};
-    const std::int64_t low = step > 0 ? range.begin - first : first - range.end + 1;
-    const std::int64_t high = step > 0 ? range.end - 1 - first : first - range.begin;
-    const std::int64_t each = magnitude(step);
-    const std::int64_t begin = std::clamp<std::int64_t>(ceil_divide(low, each), 0, count);
-    const std::int64_t end = std::clamp<std::int64_t>(floor_divide(high, each) + 1, begin, count);
-    return {first + begin * step, step, end - begin, window + begin};
-  }
-};
-
-/// Calls visit(run) for the runs of window offset `o`, in the order of addition: positions of their own, the padding before
-/// the image, the padding behind it.
-template <class Visit>
-constexpr void for_each_run(const padded_sum_axis& axis, std::int64_t o, const Visit& visit) {
-  const std::int64_t base = axis.first + o * axis.dilation;
-  const std::int64_t extent = axis.image.extent;
-  const auto window_at = [&](std::int64_t position) {
-    return std::clamp<std::int64_t>(ceil_divide(position - base, axis.stride), 0, axis.windows);
-  };
-  const std::int64_t begin = window_at(0);
-  const std::int64_t end = std::max(begin, window_at(extent));
-  if (begin < end) visit(term_run{base + begin * axis.stride, axis.stride, end - begin, begin});
-  for (const auto& [from, to] : {index_range{0, begin}, index_range{end, axis.windows}}) {
-    for (std::int64_t window = from; window < to;) {
-      const padded_piece next = axis.image.piece_at(base + window * axis.stride, to - window, axis.stride);
-      visit(term_run{next.first, next.step, next.count, window});
-      window += next.count;
-    }
-  }
-}
-
 class padded_bands {
  public:
   static constexpr std::int64_t most_terms = 255;
@@ -101,7 +60,7 @@ class padded_bands {
     for (std::size_t d = 0; d < rank; ++d) {
       std::int64_t runs = 0;  // single positions
       for (std::int64_t o = 0; o < axes[d].size && runs <= std::int64_t{most_rectangles}; ++o) {
-        for_each_run(axes[d], o, [&](const term_run& run) { runs += run.step == 1 ? 1 : run.count; });
+        axes[d].for_each_run(o, [&](const term_run& run) { runs += run.step == 1 ? 1 : run.count; });
       }
       if (runs > std::int64_t{most_rectangles} / std::max<std::int64_t>(rectangles, 1)) return false;
       rectangles *= runs;
@@ -184,9 +143,6 @@ class padded_bands {
                              const padded_sum_axis& last) noexcept {
     return rows.stride != 1 || (rows.windows > 1 && rows.window_stride != last.image.extent * term_size);
   }
-  bool has_inverse_factors() const noexcept {
-    return !how_.weights.empty() || how_.types.functions->means_by_inverse;
-  }
 
   /// Asks for the columns of the band in as many channels as come next. Processors do not predict where they are.
   void prefetch_next(const channels& some) const noexcept {
@@ -216,7 +172,7 @@ class padded_bands {
     rows_.add_whole({some.columns + moved_, some.source_step, static_cast<std::size_t>(some.count),
                      static_cast<std::size_t>(band_elements())},
                     {offsets_.data(), count_, {masks_of_terms_.data(), 0, 0}}, weights_of_terms_.data());
-    finish(to);
+    rows_.finish(to, factors_.data(), lists_counts_);
     return true;
   }
 
@@ -235,17 +191,7 @@ class padded_bands {
       rows_.add_part({from + next.source, next.source_step, next.rows, next.columns}, next.first, next.step,
                      next.weight);
     }
-    finish(to);
-  }
-
-  void finish(std::byte* to) noexcept {
-    quotient by{1, nullptr, false, how_.by == fold_reduction::mean};
-    if (by.is_mean) {
-      by.factors = factors_.data();
-      by.divides = !has_inverse_factors();
-      by.is_listed = lists_counts_;
-    }
-    rows_.finish(to, by);
+    rows_.finish(to, factors_.data(), lists_counts_);
   }
 
   template <class Run>
@@ -365,7 +311,7 @@ class padded_bands {
       return;
     }
     const padded_sum_axis& axis = axes_[d];
-    for_each_run(axis, offset_[d], [&](const term_run& all) {
+    axis.for_each_run(offset_[d], [&](const term_run& all) {
       term_run run = all.inside(range_[d]);
       // accumulators of a row, and rows of a band, follow each other
       const bool is_whole = d + 2 >= rank_ && run.step == 1;
@@ -406,7 +352,7 @@ class padded_bands {
     for (std::size_t i = band; i < band * static_cast<std::size_t>(copies_); ++i)
       factors_[i] = factors_[i - band];
     lists_counts_ = false;
-    if (!has_inverse_factors()) {
+    if (!rows_.has_inverse_factors()) {
       lists_counts_ = functions_.list_counts(factors_.data(), factors_.size());
       return;
     }

@@ -58,6 +58,24 @@ struct offset_list {
   std::array<std::int64_t, most_terms> directions;  ///< of the padded positions
 };
 
+/// A term_run has positions of one axis that get a term of the same window offset: position `first` from window `window`,
+/// and so on. Positions follow each other by `step`, windows by one.
+struct term_run {
+  std::int64_t first = 0;
+  std::int64_t step = 0;
+  std::int64_t count = 0;
+  std::int64_t window = 0;
+
+  /// Keeps the positions in a range.
+  constexpr term_run inside(const index_range& range) const noexcept {
+    if (count <= 0 || step == 0) return range.begin <= first && first < range.end ? *this : term_run{};
+    const auto [begin, end] =
+        step > 0 ? indices_between(range.begin - first, range.end - first, step, count)
+                 : indices_between(first - range.end + 1, first - range.begin + 1, -step, count);
+    return {first + begin * step, step, end - begin, window + begin};
+  }
+};
+
 /// A padded_sum_axis describes one spatial axis. Window l adds its term of offset o to the padded position
 /// first + o * dilation + l * stride. Strides of memory are in bytes.
 struct padded_sum_axis {
@@ -76,10 +94,9 @@ struct padded_sum_axis {
 
   /// Returns the positions whose only terms are their own. The others are before and behind them.
   constexpr index_range inner() const noexcept {
-    const std::int64_t last = first + (size - 1) * dilation + (windows - 1) * stride;
-    const std::int64_t start = std::max<std::int64_t>(-first, 0);
-    const std::int64_t end = std::max<std::int64_t>(last - image.extent + 1, 0);
     const std::int64_t extent = image.extent;
+    const std::int64_t start = std::max<std::int64_t>(-first, 0);
+    const std::int64_t end = std::max<std::int64_t>(last() - extent + 1, 0);
     std::int64_t from = 0;
     std::int64_t to = extent;
     switch (image.mode) {
@@ -234,18 +251,29 @@ struct padded_sum_axis {
     });
   }
 
-  /// Calls visit(l) for each window l whose offset o adds to position q, in the order of addition: the position itself,
-  /// the padding before the image, the padding behind it, each in ascending order.
+  /// Calls visit(run) for the runs of window offset `o`, in the order of addition: positions of their own, the padding before
+  /// the image, the padding behind it.
   template <class Visit>
-  constexpr void for_each_window(std::int64_t q, std::int64_t o, Visit&& visit) const {
+  constexpr void for_each_run(std::int64_t o, const Visit& visit) const {
     const std::int64_t base = first + o * dilation;
-    const std::int64_t own = q - base;
-    if (own >= 0 && own % stride == 0 && own / stride < windows) visit(own / stride);
-    const std::int64_t before = std::clamp<std::int64_t>(ceil_divide(-base, stride), 0, windows);
-    const std::int64_t behind =
-        std::clamp<std::int64_t>(ceil_divide(image.extent - base, stride), 0, windows);
-    if (before > 0) for_each_repeated(q, base, {0, before}, 0, visit);
-    if (behind < windows) for_each_repeated(q, base, {behind, windows}, image.extent - 1, visit);
+    const auto [begin, end] = indices_between(-base, image.extent - base, stride, windows);
+    if (begin < end) visit(term_run{base + begin * stride, stride, end - begin, begin});
+    for (const auto& [from, to] : {index_range{0, begin}, index_range{end, windows}}) {
+      for (std::int64_t window = from; window < to;) {
+        const padded_piece next = image.piece_at(base + window * stride, to - window, stride);
+        visit(term_run{next.first, next.step, next.count, window});
+        window += next.count;
+      }
+    }
+  }
+
+  /// Calls visit(l) for each window l whose offset o adds to position q, in the order of addition.
+  template <class Visit>
+  constexpr void for_each_window(std::int64_t q, std::int64_t o, const Visit& visit) const {
+    for_each_run(o, [&](const term_run& all) {
+      const term_run at = all.inside({q, q + 1});
+      for (std::int64_t i = 0; i < at.count; ++i) visit(at.window + i);
+    });
   }
 
  private:
@@ -314,48 +342,6 @@ struct padded_sum_axis {
       add_image(all, least, own < mirrored ? 1 : -1);
       least = least <= end - period ? least + period : end + 1;
     }
-  }
-
-  /// Does the same for windows that reach the padding beside the position `edge`.
-  template <class Visit>
-  constexpr void for_each_repeated(std::int64_t q, std::int64_t base, const index_range& range,
-                                   std::int64_t edge, Visit& visit) const {
-    const std::int64_t period = image.period();
-    if (period == 0) {
-      for (std::int64_t window = range.begin; q == edge && window < range.end; ++window) visit(window);
-      return;
-    }
-    const std::int64_t step = period / std::gcd(period, stride);
-    std::array<std::int64_t, 2> next = {first_window(q, base, range, period),
-                                        first_window(image.mirrored(q), base, range, period)};
-    if (next[0] == next[1]) next[1] = range.end;
-    for (;;) {
-      std::int64_t& least = next[0] < next[1] ? next[0] : next[1];
-      if (least >= range.end) return;
-      visit(least);
-      least = least < range.end - step ? least + step : range.end;
-    }
-  }
-
-  /// Returns the first window of a range that reaches a padded position equal to `place` modulo the period, or the end.
-  [[gnu::noinline]] constexpr std::int64_t first_window(std::int64_t place, std::int64_t base,
-                                                        const index_range& range,
-                                                        std::int64_t period) const noexcept {
-    const std::int64_t begin = base + range.begin * stride;
-    std::int64_t rest = floor_modulo(place - begin, period);
-    const std::int64_t divisor = std::gcd(period, stride);
-    const std::int64_t step = period / divisor;
-    if (rest % divisor != 0) return range.end;
-    rest /= divisor;
-    const std::int64_t by = stride / divisor % step;
-    if (by == 1 || step == 1)
-      return rest % step < range.end - range.begin ? range.begin + rest % step : range.end;
-    for (std::int64_t i = 0, reached = 0; i < step && i < range.end - range.begin; ++i) {
-      if (reached == rest) return range.begin + i;
-      reached += by;
-      if (reached >= step) reached -= step;
-    }
-    return range.end;
   }
 
   static constexpr std::int64_t floor_modulo(std::int64_t a, std::int64_t b) noexcept {

@@ -8,7 +8,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <numeric>
 #include <type_traits>
 #include <utility>
 
@@ -135,10 +134,8 @@ struct padded_sums {
       const padded_sum_axis along = axis(d);
       index_range range = along.inner();
       if (part.accumulates) {
-        const std::int64_t end =
-            along.first + (along.size - 1) * along.dilation + (along.windows - 1) * along.stride + 1;
         range.begin = std::clamp(along.first, range.begin, range.end);
-        range.end = along.windows == 0 ? range.begin : std::clamp(end, range.begin, range.end);
+        range.end = along.windows == 0 ? range.begin : std::clamp(along.last() + 1, range.begin, range.end);
       }
       part.extents[2 + d] = range.end - range.begin;
       part.moves.bounds[d] = {along.first - range.begin, range.end - range.begin};

@@ -248,9 +248,8 @@ class piecewise_sum {
     const bool whole = box_.first[2 + d] == 0 && box_.extents[2 + d] >= places;
     if (!contiguous || !whole || !may_mask(places * size)) return;
     // where all terms count
-    const std::int64_t begin =
-        std::clamp<std::int64_t>(last_.shift + (last_.terms - 1) * last_.advance, 0, places);
-    const std::int64_t end = std::clamp<std::int64_t>(last_.shift + axis.blocks, begin, places);
+    const auto [begin, end] = indices_between(last_.shift + (last_.terms - 1) * last_.advance,
+                                              last_.shift + axis.blocks, 1, places);
     if (begin == 0 && end == places) return;
     if (places * size <= sum_costs::most_masked_row) {
       if (d > 0 && axis.blocks == places && add_periodic_run()) return;
@@ -302,8 +301,7 @@ class piecewise_sum {
   /// Writes the mask of `count` places from window `first` on: it keeps places whose windows exist.
   void write_mask(std::byte* mask, std::int64_t first, std::int64_t count) const noexcept {
     const std::int64_t size = columns_.element_size;
-    const std::int64_t begin = std::clamp<std::int64_t>(-first, 0, count);
-    const std::int64_t end = std::clamp<std::int64_t>(last_axis().blocks - first, begin, count);
+    const auto [begin, end] = indices_between(-first, last_axis().blocks - first, 1, count);
     std::memset(mask, 0, static_cast<std::size_t>(count * size));
     std::memset(mask + begin * size, 0xff, static_cast<std::size_t>((end - begin) * size));
   }

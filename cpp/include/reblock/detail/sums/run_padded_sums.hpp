@@ -83,29 +83,21 @@ REBLOCK_ENGINE_FUNCTION [[gnu::noinline]] void run_groups(const padded_sums& sum
 
 /// Runs fold with a padding mode: all positions in bands, or the positions without terms from the padding, then the others.
 /// If there are enough groups of channels, each group is finished while a cache holds its columns.
-REBLOCK_ENGINE_FUNCTION void run_padded_sums(const padded_sums& sums, const std::byte* source,
-                                             std::byte* destination, const executor_reference& by,
-                                             std::int64_t concurrency) noexcept {
-  const std::int64_t channels = sums.channels();
+REBLOCK_ENGINE_FUNCTION void run_planned(const padded_sums& sums, const run_request& how) noexcept {
   const std::int64_t groups = sums.groups();
   const bool in_bands = sums.are_in_bands();
-  const bool by_groups = !in_bands && groups > 1 && (concurrency == 1 || groups >= 2 * concurrency);
+  const bool by_groups = !in_bands && groups > 1 && (how.concurrency == 1 || groups >= 2 * how.concurrency);
   if (!by_groups && !in_bands) {
-    run_inside(sums, source, destination, by);
-    if (by.concurrency(by.executor) == 0) return;  // the executor threw
+    run_inside(sums, how.source, how.destination, how.by);
+    if (how.by.concurrency(how.by.executor) == 0) return;  // the executor threw
   }
-  const std::int64_t all = by_groups ? groups : channels;
-  const std::int64_t chunks = std::min(concurrency, all);
-  const auto run_chunk = [&](std::size_t chunk) {
-    const auto i = static_cast<std::int64_t>(chunk);
-    const index_range range{share(all, i, chunks), share(all, i + 1, chunks)};
-    if (by_groups) return run_groups(sums, range, source, destination);
-    sums.run(sums, range, source, destination);
-  };
-  by.run(
-      by.executor, static_cast<std::size_t>(chunks),
-      [](const void* self, std::size_t chunk) { (*static_cast<decltype(run_chunk)*>(self))(chunk); },
-      &run_chunk);
+  const std::int64_t all = by_groups ? groups : sums.channels();
+  const std::int64_t chunks = std::min(how.concurrency, all);
+  how.run_chunks(chunks, [&](std::int64_t i) {
+    const index_range range = share(all, i, chunks);
+    if (by_groups) return run_groups(sums, range, how.source, how.destination);
+    sums.run(sums, range, how.source, how.destination);
+  });
 }
 
 }  // namespace reblock::inline REBLOCK_NAMESPACE::detail

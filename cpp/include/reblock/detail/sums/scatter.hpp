@@ -12,6 +12,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
+#include <span>
 #include <type_traits>
 
 #include <reblock/axis_values.hpp>
@@ -31,6 +33,15 @@ namespace reblock::inline REBLOCK_NAMESPACE::detail {
 /// Bytes of the buffer of a box.
 inline constexpr std::int64_t scattered_bytes = 32 * 1024;
 
+/// Returns how many outer indices of the last axis a list of rows serves in the mean, if it has so many boxes. Rows that
+/// a box cuts have a list of their own.
+constexpr double repeated_outer(const scatter_axis& axis, std::int64_t boxes) noexcept {
+  if (!axis.keeps_phase()) return 1;
+  const std::int64_t cut = 2 * ceil_divide((axis.inner - 1) * axis.inner_step, axis.outer_step);
+  const double of_box = static_cast<double>(axis.outer) / static_cast<double>(boxes);
+  return std::max(1.0, of_box / static_cast<double>(1 + (boxes > 1 ? cut : 0)));
+}
+
 /// A scatter is trivially copyable.
 class scatter {
  public:
@@ -46,7 +57,13 @@ class scatter {
   /// Tells whether a row is the phases of a place.
   bool has_blocks() const noexcept { return has_blocks_; }
   /// Makes boxes smaller until there are `wanted` boxes, if that is possible.
-  void share_among(std::int64_t wanted) noexcept;
+  void share_among(std::int64_t wanted) noexcept {
+    for (std::size_t k = places_.size(); k-- > 1 && boxes() < wanted;) {
+      const std::size_t i = order_[k];
+      const std::int64_t parts = std::min(places_[i], ceil_divide(wanted, boxes()) * boxes_along(i));
+      box_[i] = ceil_divide(places_[i], parts);
+    }
+  }
 
  private:
   friend class scatter_runner;
@@ -57,13 +74,132 @@ class scatter {
     return i < 2 ? strides_[i] : axes_[i - 2].inner_stride;
   }
   std::int64_t inner_extent(std::size_t i) const noexcept { return i < 2 ? places_[i] : axes_[i - 2].inner; }
-  bool find_row() noexcept;
-  bool joins(std::size_t i, std::int64_t run) const noexcept;
-  std::int64_t row_elements() const noexcept;
-  std::int64_t row_bytes() const noexcept;
-  void choose_box() noexcept;
-  double joined_rows() const noexcept;
-  double estimate() const noexcept;
+  /// Orders the axes by their strides in the columns. Returns whether the innermost one has contiguous elements.
+  bool find_row() noexcept {
+    std::iota(order_.begin(), order_.begin() + places_.size(), std::uint8_t{0});
+    sort_few(std::span(order_).first(places_.size()), [this](std::size_t i, std::size_t k) {
+      if (inner_extent(k) == 1 || inner_extent(i) == 1) return inner_extent(k) == 1 && inner_extent(i) > 1;
+      return magnitude(inner_stride(i)) <= magnitude(inner_stride(k));
+    });
+    const std::size_t row = order_[0];
+    if (inner_extent(row) == 1 || inner_stride(row) != element_size_) return false;
+    if (row >= 2) {
+      scatter_axis& axis = axes_[row - 2];
+      std::size_t next = 1;
+      while (next + 1 < places_.size() && inner_extent(order_[next]) == 1) ++next;
+      has_blocks_ = axis.has_blocks() && joins(order_[next], axis.inner * element_size_);
+      has_blocks_ ? axis.make_blocks() : axis.make_rows();
+    }
+    for (std::size_t d = 0; d < spatial_axes(); ++d) places_[2 + d] = axes_[d].places();
+    return row < 2 || axes_[row - 2].phases <= scattered_bytes / element_size_;
+  }
+
+  /// Tells whether rows of axis `i` follow runs of so many bytes of the columns, and each other in the buffer.
+  bool joins(std::size_t i, std::int64_t run) const noexcept {
+    return inner_stride(i) == run && (i < 2 ? !is_outside_[i] : axes_[i - 2].step() == 1);
+  }
+
+  /// Counts the elements of a row of the columns that a box has.
+  std::int64_t row_elements() const noexcept {
+    const std::size_t row = order_[0];
+    const std::int64_t all = inner_extent(row);
+    if (has_blocks_) return all;
+    return std::min(all, row < 2 ? box_[row] : ceil_divide(box_[row], axes_[row - 2].step()));
+  }
+
+  /// Returns the bytes from row to row of the buffer. A row that is added must not reach the next one.
+  std::int64_t row_bytes() const noexcept {
+    const std::int64_t added = inner_extent(order_[0]) * element_size_;
+    const std::int64_t all = has_blocks_ ? added : box_[order_[0]] * element_size_;
+    return all > added ? std::max(all, ceil_divide(added, row_slack) * row_slack) : all;
+  }
+  /// Chooses a box that fits the buffer. Rows of the buffer are as long as possible, beside as many channels as make a run of
+  /// the columns long. Then the other axes grow. Windows that are places come last.
+  void choose_box() noexcept {
+    const std::size_t row = order_[0];
+    const std::int64_t phases = row < 2 || has_blocks_ ? 1 : axes_[row - 2].phases;  // beside rows
+    const auto grow = [&](std::size_t i, std::int64_t most, std::int64_t room) {
+      box_[i] = std::clamp<std::int64_t>(std::min(places_[i], most), 1, std::max<std::int64_t>(room, 1));
+    };
+    const std::int64_t elements =
+        scattered_bytes / phases / (has_blocks_ ? row_bytes() : element_size_);  // rows, if these are blocks
+    if (row != 1 && !is_outside_[1]) {
+      const std::int64_t stride = std::max<std::int64_t>(magnitude(strides_[1]), 1);
+      grow(1, ceil_divide(sum_costs::least_scattered_read, stride), elements);
+    }
+    // enough channels for runs of the image, too
+    if (row != 1 && magnitude(output_strides_[1]) == element_size_)
+      grow(1, std::max(box_[1], ceil_divide(sum_costs::least_written_run, element_size_)), elements);
+    const std::int64_t least = box_[1];
+    grow(row, has_blocks_ ? 1 : places_[row], elements / (row == 1 ? 1 : least));
+    while (row_bytes() > scattered_bytes / phases) box_[row] /= 2;
+    std::int64_t room = scattered_bytes / phases / row_bytes() / (row == 1 ? 1 : least);
+    if (room == 0) box_[1] = room = 1;  // short rows need more room
+    for (std::size_t k = 1; k < places_.size() + (has_blocks_ ? 1 : 0); ++k) {
+      const std::size_t i = order_[k % places_.size()];
+      room *= box_[i];
+      grow(i, places_[i], room);
+      room /= box_[i];
+    }
+    for (std::size_t i = 0; i < places_.size(); ++i) box_[i] = even_part(places_[i], box_[i]);
+  }
+
+  /// Counts the rows of a box that follow each other on both sides and become one.
+  double joined_rows() const noexcept {
+    double joined = 1;
+    std::int64_t run = inner_extent(order_[0]) * element_size_;
+    std::int64_t stride = row_bytes();
+    for (std::size_t k = 1; k < places_.size() && stride == run; ++k) {
+      const std::size_t i = order_[k];
+      if (box_[i] == 1) continue;
+      const std::int64_t rows = std::min(inner_extent(i), box_[i]);
+      if (!joins(i, run)) break;
+      joined *= static_cast<double>(rows);
+      run *= rows;
+      stride *= box_[i];
+    }
+    return joined;
+  }
+
+  double estimate() const noexcept {
+    const std::size_t row = order_[0];
+    double terms = 1;
+    double image = 1;     // with all places
+    double together = 1;  // rows of a tile that do not overlap
+    double repeated = 1;  // outer indices of a tile
+    std::int64_t run = element_size_;
+    for (std::size_t i = 0; i < places_.size(); ++i) {
+      if (output_strides_[i] == element_size_)
+        run = std::max(run, element_size_ * box_[i] * (i < 2 ? 1 : axes_[i - 2].phases));
+      if (i < 2) {
+        terms *= static_cast<double>(places_[i]);
+        image *= static_cast<double>(places_[i]);
+        if (i != row && !is_outside_[i]) together *= static_cast<double>(box_[i]);
+      } else {
+        const scatter_axis& axis = axes_[i - 2];
+        // the row axis has places outside of the image, too
+        terms *= i == row ? static_cast<double>(axis.outer) * static_cast<double>(axis.inner)
+                          : terms_inside(axis.outer, axis.outer_step, axis.inner, axis.inner_step,
+                                         axis.padding, axis.extent);
+        image *= static_cast<double>(places_[i]) * static_cast<double>(axis.phases);
+        // of the other axes, a box has the inner indices that reach its places
+        if (i != row)
+          together *= static_cast<double>(std::min(axis.inner, ceil_divide(box_[i], axis.step())));
+        if (i + 1 == places_.size()) repeated = repeated_outer(axis, boxes_along(i));
+      }
+    }
+    const auto bytes = static_cast<double>(element_size_);
+    if (has_blocks_) run = std::min(run, row_bytes());
+    const double rows = terms / static_cast<double>(row_elements());  // a box may cut the rows of the columns
+    const double added = rows / joined_rows();
+    // windows that lie side by side have no sum in common
+    const double waiting = rows / together / (has_blocks_ && row + 1 == places_.size() ? repeated : 1);
+    return added * sum_costs::scattered_row + waiting * sum_costs::waiting_rows +
+           terms * bytes * sum_costs::scattered_byte +
+           rows / together / repeated * sum_costs::scattered_tile +
+           image * bytes * (sum_costs::scattered_sum + sum_costs::scattered_run / static_cast<double>(run)) +
+           sum_costs::scattered_plan;
+  }
 
   std::array<scatter_axis, max_rank - 2> axes_;
   std::array<std::int64_t, 2> strides_;       ///< of n and c in the columns, bytes
@@ -109,156 +245,6 @@ inline scatter::scatter(const sum_request& sums, const sum_functions& sum) noexc
   if (add_ == nullptr || !find_row()) return;
   choose_box();
   cost_ = estimate();
-}
-
-/// Orders the axes by their strides in the columns. Returns whether the innermost one has contiguous elements.
-inline bool scatter::find_row() noexcept {
-  for (std::size_t i = 0; i < places_.size(); ++i) {
-    std::size_t to = i;
-    const auto is_inside = [&](std::size_t k) {  // whether axis i lies inside of axis k
-      if (inner_extent(k) == 1 || inner_extent(i) == 1) return inner_extent(k) == 1 && inner_extent(i) > 1;
-      return magnitude(inner_stride(i)) <= magnitude(inner_stride(k));
-    };
-    for (; to > 0 && is_inside(order_[to - 1]); --to) order_[to] = order_[to - 1];
-    order_[to] = static_cast<std::uint8_t>(i);
-  }
-  const std::size_t row = order_[0];
-  if (inner_extent(row) == 1 || inner_stride(row) != element_size_) return false;
-  if (row >= 2) {
-    scatter_axis& axis = axes_[row - 2];
-    std::size_t next = 1;
-    while (next + 1 < places_.size() && inner_extent(order_[next]) == 1) ++next;
-    has_blocks_ = axis.has_blocks() && joins(order_[next], axis.inner * element_size_);
-    has_blocks_ ? axis.make_blocks() : axis.make_rows();
-  }
-  for (std::size_t d = 0; d < spatial_axes(); ++d) places_[2 + d] = axes_[d].places();
-  return row < 2 || axes_[row - 2].phases <= scattered_bytes / element_size_;
-}
-
-/// Tells whether rows of axis `i` follow runs of so many bytes of the columns, and each other in the buffer.
-inline bool scatter::joins(std::size_t i, std::int64_t run) const noexcept {
-  return inner_stride(i) == run && (i < 2 ? !is_outside_[i] : axes_[i - 2].step() == 1);
-}
-
-/// Counts the elements of a row of the columns that a box has.
-inline std::int64_t scatter::row_elements() const noexcept {
-  const std::size_t row = order_[0];
-  const std::int64_t all = inner_extent(row);
-  if (has_blocks_) return all;
-  return std::min(all, row < 2 ? box_[row] : ceil_divide(box_[row], axes_[row - 2].step()));
-}
-
-/// Returns the bytes from row to row of the buffer. A row that is added must not reach the next one.
-inline std::int64_t scatter::row_bytes() const noexcept {
-  const std::int64_t added = inner_extent(order_[0]) * element_size_;
-  const std::int64_t all = has_blocks_ ? added : box_[order_[0]] * element_size_;
-  return all > added ? std::max(all, ceil_divide(added, row_slack) * row_slack) : all;
-}
-
-/// Chooses a box that fits the buffer. Rows of the buffer are as long as possible, beside as many channels as make a run of
-/// the columns long. Then the other axes grow. Windows that are places come last.
-inline void scatter::choose_box() noexcept {
-  const std::size_t row = order_[0];
-  const std::int64_t phases = row < 2 || has_blocks_ ? 1 : axes_[row - 2].phases;  // beside rows
-  const auto grow = [&](std::size_t i, std::int64_t most, std::int64_t room) {
-    box_[i] = std::clamp<std::int64_t>(std::min(places_[i], most), 1, std::max<std::int64_t>(room, 1));
-  };
-  const std::int64_t elements =
-      scattered_bytes / phases / (has_blocks_ ? row_bytes() : element_size_);  // rows, if these are blocks
-  if (row != 1 && !is_outside_[1]) {
-    const std::int64_t stride = std::max<std::int64_t>(magnitude(strides_[1]), 1);
-    grow(1, ceil_divide(sum_costs::least_scattered_read, stride), elements);
-  }
-  // enough channels for runs of the image, too
-  if (row != 1 && magnitude(output_strides_[1]) == element_size_)
-    grow(1, std::max(box_[1], ceil_divide(sum_costs::least_written_run, element_size_)), elements);
-  const std::int64_t least = box_[1];
-  grow(row, has_blocks_ ? 1 : places_[row], elements / (row == 1 ? 1 : least));
-  while (row_bytes() > scattered_bytes / phases) box_[row] /= 2;
-  std::int64_t room = scattered_bytes / phases / row_bytes() / (row == 1 ? 1 : least);
-  if (room == 0) box_[1] = room = 1;  // short rows need more room
-  for (std::size_t k = 1; k < places_.size() + (has_blocks_ ? 1 : 0); ++k) {
-    const std::size_t i = order_[k % places_.size()];
-    room *= box_[i];
-    grow(i, places_[i], room);
-    room /= box_[i];
-  }
-  for (std::size_t i = 0; i < places_.size(); ++i) {  // equal parts
-    const std::int64_t parts = boxes_along(i);
-    box_[i] = (places_[i] - 1) / parts + 1;
-  }
-}
-
-/// Returns how many outer indices of the last axis a list of rows serves in the mean, if it has so many boxes. Rows that
-/// a box cuts have a list of their own.
-constexpr double repeated_outer(const scatter_axis& axis, std::int64_t boxes) noexcept {
-  if (!axis.keeps_phase()) return 1;
-  const std::int64_t cut = 2 * ceil_divide((axis.inner - 1) * axis.inner_step, axis.outer_step);
-  const double of_box = static_cast<double>(axis.outer) / static_cast<double>(boxes);
-  return std::max(1.0, of_box / static_cast<double>(1 + (boxes > 1 ? cut : 0)));
-}
-
-/// Counts the rows of a box that follow each other on both sides and become one.
-inline double scatter::joined_rows() const noexcept {
-  double joined = 1;
-  std::int64_t run = inner_extent(order_[0]) * element_size_;
-  std::int64_t stride = row_bytes();
-  for (std::size_t k = 1; k < places_.size() && stride == run; ++k) {
-    const std::size_t i = order_[k];
-    if (box_[i] == 1) continue;
-    const std::int64_t rows = std::min(inner_extent(i), box_[i]);
-    if (!joins(i, run)) break;
-    joined *= static_cast<double>(rows);
-    run *= rows;
-    stride *= box_[i];
-  }
-  return joined;
-}
-
-inline double scatter::estimate() const noexcept {
-  const std::size_t row = order_[0];
-  double terms = 1;
-  double image = 1;     // with all places
-  double together = 1;  // rows of a tile that do not overlap
-  double repeated = 1;  // outer indices of a tile
-  std::int64_t run = element_size_;
-  for (std::size_t i = 0; i < places_.size(); ++i) {
-    if (output_strides_[i] == element_size_)
-      run = std::max(run, element_size_ * box_[i] * (i < 2 ? 1 : axes_[i - 2].phases));
-    if (i < 2) {
-      terms *= static_cast<double>(places_[i]);
-      image *= static_cast<double>(places_[i]);
-      if (i != row && !is_outside_[i]) together *= static_cast<double>(box_[i]);
-    } else {
-      const scatter_axis& axis = axes_[i - 2];
-      // the row axis has places outside of the image, too
-      terms *= i == row ? static_cast<double>(axis.outer) * static_cast<double>(axis.inner)
-                        : terms_inside(axis.outer, axis.outer_step, axis.inner, axis.inner_step, axis.padding,
-                                       axis.extent);
-      image *= static_cast<double>(places_[i]) * static_cast<double>(axis.phases);
-      // of the other axes, a box has the inner indices that reach its places
-      if (i != row) together *= static_cast<double>(std::min(axis.inner, ceil_divide(box_[i], axis.step())));
-      if (i + 1 == places_.size()) repeated = repeated_outer(axis, boxes_along(i));
-    }
-  }
-  const auto bytes = static_cast<double>(element_size_);
-  if (has_blocks_) run = std::min(run, row_bytes());
-  const double rows = terms / static_cast<double>(row_elements());  // a box may cut the rows of the columns
-  const double added = rows / joined_rows();
-  // windows that lie side by side have no sum in common
-  const double waiting = rows / together / (has_blocks_ && row + 1 == places_.size() ? repeated : 1);
-  return added * sum_costs::scattered_row + waiting * sum_costs::waiting_rows +
-         terms * bytes * sum_costs::scattered_byte + rows / together / repeated * sum_costs::scattered_tile +
-         image * bytes * (sum_costs::scattered_sum + sum_costs::scattered_run / static_cast<double>(run)) +
-         sum_costs::scattered_plan;
-}
-
-inline void scatter::share_among(std::int64_t wanted) noexcept {
-  for (std::size_t k = places_.size(); k-- > 1 && boxes() < wanted;) {
-    const std::size_t i = order_[k];
-    const std::int64_t parts = std::min(places_[i], ceil_divide(wanted, boxes()) * boxes_along(i));
-    box_[i] = ceil_divide(places_[i], parts);
-  }
 }
 
 }  // namespace reblock::inline REBLOCK_NAMESPACE::detail

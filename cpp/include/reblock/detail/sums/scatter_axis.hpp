@@ -88,17 +88,14 @@ struct scatter_axis {
 
   /// Returns the outer indices that may have elements at some places.
   constexpr index_range outer_at(const index_range& some) const noexcept {
-    const std::int64_t begin = std::clamp<std::int64_t>(
-        ceil_divide(some.begin * phases - (inner - 1) * inner_step, outer_step), 0, outer);
-    return {begin,
-            std::clamp<std::int64_t>(floor_divide(some.end * phases - 1, outer_step) + 1, begin, outer)};
+    return indices_between(some.begin * phases - (inner - 1) * inner_step, some.end * phases, outer_step,
+                           outer);
   }
   /// Returns the inner indices of an outer one at some places.
   constexpr index_range inner_at(std::int64_t u, const index_range& some) const noexcept {
     const std::int64_t first = place_of(u);
     if (some.begin <= first && first + (inner - 1) * step() < some.end) return {0, inner};
-    const std::int64_t begin = std::clamp<std::int64_t>(ceil_divide(some.begin - first, step()), 0, inner);
-    return {begin, std::clamp<std::int64_t>(ceil_divide(some.end - first, step()), begin, inner)};
+    return indices_between(some.begin - first, some.end - first, step(), inner);
   }
 };
 

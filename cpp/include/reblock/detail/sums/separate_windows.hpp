@@ -4,7 +4,6 @@
 // Moves bring the windows inside the image at once. Windows that reach beyond it have moves of their own.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -52,15 +51,12 @@ struct separate_axis {
   }
   /// Returns the windows that lie inside the image.
   [[gnu::noinline]] constexpr index_range inside() const noexcept {
-    const std::int64_t last = extent - 1 + padding - (offsets - 1) * dilation;
-    const std::int64_t begin = std::clamp<std::int64_t>(ceil_divide(padding, stride), 0, windows);
-    return {begin, std::clamp<std::int64_t>(floor_divide(last, stride) + 1, begin, windows)};
+    return indices_between(padding, extent + padding - (offsets - 1) * dilation, stride, windows);
   }
   /// Returns the offsets that go into the image, of one window.
   constexpr index_range offsets_inside(std::int64_t window) const noexcept {
     const std::int64_t first = window * stride - padding;
-    const std::int64_t begin = std::clamp<std::int64_t>(ceil_divide(-first, dilation), 0, offsets);
-    return {begin, std::clamp<std::int64_t>(floor_divide(extent - 1 - first, dilation) + 1, begin, offsets)};
+    return indices_between(-first, extent - first, dilation, offsets);
   }
   /// Returns positions that all have a term. There may be more if windows have gaps.
   constexpr index_range covered() const noexcept {
@@ -70,8 +66,7 @@ struct separate_axis {
     } else if (windows > 0 && offsets == stride && std::gcd(stride, dilation) == 1) {
       all = {(offsets - 1) * dilation - padding, (windows - 1) * stride + 1 - padding};
     }
-    const std::int64_t begin = std::clamp<std::int64_t>(all.begin, 0, extent);
-    return {begin, std::clamp(all.end, begin, extent)};
+    return indices_between(all.begin, all.end, 1, extent);
   }
 };
 

@@ -3,7 +3,6 @@
 // single_terms is fold of windows that share no position, inside the image: each of its sums has one term.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -11,7 +10,6 @@
 #include <type_traits>
 
 #include <reblock/axis_values.hpp>
-#include <reblock/detail/checked.hpp>
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/costs.hpp>
 #include <reblock/detail/layout.hpp>
@@ -119,7 +117,7 @@ class single_terms : public cut_moves {
         axes_[to] = axes_[to - 1];
       }
       image_[to] = next;
-      axes_[to] = {{along.extent, along.source_stride, along.destination_stride}, at_once};
+      axes_[to] = {along, at_once};
     }
     return piece_of(windows, zero);
   }
@@ -138,10 +136,7 @@ class single_terms : public cut_moves {
     piece.zero = zero;
     for (std::size_t i = 0; i < rank_; ++i)
       piece.add({axes_[i].at_once, axes_[i].source_stride, axes_[i].destination_stride});
-    for (std::size_t i = 2; i < rank_; ++i) {
-      const layout_axis& offsets = windows.axes[i];
-      piece.add({offsets.extent, offsets.source_stride, offsets.destination_stride});
-    }
+    for (std::size_t i = 2; i < rank_; ++i) piece.add(windows.axes[i]);
     return piece;
   }
 

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
+#include <span>
 #include <type_traits>
 
 #include <reblock/axis_values.hpp>
@@ -15,6 +16,7 @@
 #include <reblock/detail/costs.hpp>
 #include <reblock/detail/engine.hpp>
 #include <reblock/detail/layout.hpp>
+#include <reblock/detail/moves/axis_order.hpp>
 #include <reblock/detail/sums/tile_list.hpp>
 #include <reblock/detail/tile.hpp>
 
@@ -39,20 +41,15 @@ struct sum_image {
 
   /// Sets the positions of a box to 0.
   void clear(const box& positions, std::byte* output) const noexcept {
-    std::array<std::size_t, max_rank> order;  // the innermost first
+    std::array<std::uint8_t, max_rank> order;
+    list_by_strides(order, extents.size(), [this](std::size_t i) { return strides[i]; });
     std::int64_t place = offset;
-    for (std::size_t i = 0; i < extents.size(); ++i) {
-      if (positions[i].begin >= positions[i].end) return;
-      place = wrapping_add(place, wrapping_multiply(positions[i].begin, strides[i]));
-      std::size_t to = i;
-      for (; to > 0 && magnitude(strides[order[to - 1]]) > magnitude(strides[i]); --to)
-        order[to] = order[to - 1];
-      order[to] = i;
-    }
     tile_list rows;
-    for (std::size_t k = 0; k < extents.size(); ++k) {
-      const index_range& range = positions[order[k]];
-      rows.add({range.end - range.begin, strides[order[k]], strides[order[k]]});
+    for (const std::size_t i : std::span(order).first(extents.size())) {
+      const index_range& range = positions[i];
+      if (range.begin >= range.end) return;
+      place = wrapping_add(place, wrapping_multiply(range.begin, strides[i]));
+      rows.add({range.end - range.begin, strides[i], strides[i]});
     }
     rows.for_each([this](const tile& t, const std::byte*, std::byte* to) { clear_tile(t, element_size, to); },
                   output + place, output + place, element_size);

@@ -11,7 +11,6 @@
 // them into the image. One reason is a phase of the stride that has a row of its own.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -22,7 +21,7 @@
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/costs.hpp>
 #include <reblock/detail/engine.hpp>
-#include <reblock/detail/layout.hpp>
+#include <reblock/detail/moves/axis_order.hpp>
 #include <reblock/detail/sums/summation.hpp>
 #include <reblock/detail/sums/sweep_axis.hpp>
 
@@ -65,7 +64,15 @@ class sum_sweep {
   }
   std::size_t spatial_axes() const noexcept { return places_.size() - 2; }
   /// Cuts boxes along a walked axis until there are `wanted` boxes, if that is possible.
-  void share_among(std::int64_t wanted) noexcept;
+  void share_among(std::int64_t wanted) noexcept {
+    const std::int64_t parts = ceil_divide(wanted, boxes());
+    for (std::size_t d = 0; d < spatial_axes() && parts > 1; ++d) {
+      std::int64_t& positions_of_box = chunk_.box[2 + d];
+      if (!axes_[d].is_walked || positions_of_box < 2 * parts) continue;
+      positions_of_box = ceil_divide(positions_of_box, parts);
+      return;
+    }
+  }
 
  private:
   friend class sweep_runner;
@@ -80,16 +87,127 @@ class sum_sweep {
     return i < 2 || is_walked(i) ? count : count * axes_[i - 2].stride;
   }
   std::int64_t extent(std::size_t i) const noexcept { return i < 2 ? places_[i] : axes_[i - 2].extent; }
-  std::size_t order_by_image() noexcept;
-  void make_rows(std::size_t row) noexcept;
-  std::size_t innermost_spatial_axis() const noexcept;
-  bool keeps_order(const sum_request& sums) const noexcept;
-  void walk_axes(std::size_t mask) noexcept;
-  bool should_be_apart(const sweep_axis& axis) const noexcept;
-  bool has_short_rows() const noexcept;
-  double buffer_bytes(const sweep_chunk& chunk) const noexcept;
-  std::int64_t lay_out(chunk_buffer& buffer) const noexcept;
-  bool fits(const sweep_chunk& chunk, double bytes) const noexcept;
+  /// Orders the axes as the image has them. Returns the innermost axis with several indices.
+  std::size_t order_by_image() noexcept {
+    list_by_strides(image_order_, places_.size(), [this](std::size_t i) { return output_strides_[i]; });
+    std::size_t inner = 0;
+    while (inner + 1 < places_.size() && extent(image_order_[inner]) == 1) ++inner;
+    return image_order_[inner];
+  }
+  /// Orders the axes as the image has them, but for axis `row`, which comes first.
+  void make_rows(std::size_t row) noexcept {
+    order_[0] = static_cast<std::uint8_t>(row);
+    std::size_t count = 1;
+    for (std::size_t k = 0; k < places_.size(); ++k) {
+      if (image_order_[k] != row) order_[count++] = image_order_[k];
+    }
+  }
+
+  /// Returns the innermost spatial axis of the rows that has several positions, or the last one.
+  std::size_t innermost_spatial_axis() const noexcept {
+    for (std::size_t k = 0; k < places_.size(); ++k) {
+      if (order_[k] >= 2 && extent(order_[k]) > 1) return order_[k] - std::size_t{2};
+    }
+    return spatial_axes() - 1;
+  }
+  /// Tells whether positions get their terms in the order of the offsets. Overlapping windows of an axis that is walked come
+  /// before those of planes. Sums that are rounded, of halves, must be made at once.
+  bool keeps_order(const sum_request& sums) const noexcept {
+    const bool rounds = sums.sum.part == summand::half_float || sums.sum.part == summand::brain_float;
+    bool has_planes = false;
+    for (std::size_t d = 0; d < spatial_axes(); ++d) {
+      if (!axes_[d].overlaps()) continue;
+      if (axes_[d].is_walked && (rounds || (has_planes && !in_any_order_))) return false;
+      has_planes = has_planes || !axes_[d].is_walked;
+    }
+    return true;
+  }
+
+  /// Makes the axes of a mask walked axes.
+  void walk_axes(std::size_t mask) noexcept {
+    for (std::size_t d = 0; d < spatial_axes(); ++d) {
+      axes_[d].is_walked = (mask >> d & 1) != 0;
+      places_[2 + d] = axes_[d].is_walked ? axes_[d].extent : axes_[d].places();
+    }
+    const std::size_t row = order_[0];
+    for (std::size_t d = 0; d < spatial_axes(); ++d) {
+      axes_[d].is_apart = row == 2 + d && !axes_[d].is_walked && should_be_apart(axes_[d]);
+    }
+    // rows must be contiguous in the image
+    copies_ = is_walked(row) || output_strides_[row] != element_size_ ||
+              (row >= 2 && axes_[row - 2].is_apart) || (!begins_from_image_ && has_short_rows());
+  }
+
+  /// Tells whether the phases of the image's innermost axis should have rows of their own: it takes long to bring short runs
+  /// side by side.
+  bool should_be_apart(const sweep_axis& axis) const noexcept {
+    const bool are_interleaved = axis.window_stride == element_size_ && axis.dilation == 1;
+    if (axis.stride == 1 || (are_interleaved && !axis.overlaps())) return false;
+    const bool are_runs = axis.offset_stride == element_size_ && axis.dilation == 1;
+    return (are_runs ? axis.cycle : 1) * element_size_ < sum_costs::least_joined_run &&
+           axis.places() * element_size_ >= sum_costs::least_phase;
+  }
+
+  /// Tells whether the image has rows that are short, and longer in a buffer.
+  bool has_short_rows() const noexcept {
+    std::int64_t run = element_size_;
+    for (std::size_t k = 0; k < places_.size() && run < sum_costs::least_row; ++k) {
+      const std::size_t i = order_[k];
+      if (extent(i) == 1) continue;
+      if (is_walked(i)) return false;
+      if (output_strides_[i] != run) return true;
+      run *= extent(i);
+    }
+    return false;
+  }
+
+  /// Computes the bytes of a chunk in the buffer.
+  double buffer_bytes(const sweep_chunk& chunk) const noexcept {
+    auto bytes = static_cast<double>(element_size_);
+    for (std::size_t i = 0; i < chunk.box.size(); ++i) {
+      if (i < 2) {
+        bytes *= static_cast<double>(chunk.box[i]);
+      } else if (const sweep_axis& axis = axes_[i - 2]; axis.is_walked) {
+        bytes *= static_cast<double>(chunk.windows[i - 2]) * static_cast<double>(chunk.offsets[i - 2]);
+      } else {
+        bytes *= axis.width(chunk.box[i]) * static_cast<double>(axis.rows());
+      }
+    }
+    return bytes;
+  }
+
+  /// Lays the chunk out in the buffer, and returns its bytes.
+  std::int64_t lay_out(chunk_buffer& buffer) const noexcept {
+    std::int64_t stride = element_size_;
+    for (std::size_t k = 0; k < places_.size(); ++k) {
+      const std::size_t i = order_[k];
+      if (is_walked(i)) continue;
+      buffer[i].stride = stride;
+      stride *= i < 2 ? chunk_.box[i] : static_cast<std::int64_t>(axes_[i - 2].width(chunk_.box[i]));
+    }
+    for (std::size_t i = places_.size(); i-- > 2;) {
+      if (is_walked(i)) {
+        buffer[i].offset_stride = stride;
+        buffer[i].window_stride = stride * chunk_.offsets[i - 2];
+        stride *= chunk_.offsets[i - 2] * chunk_.windows[i - 2];
+      } else {
+        buffer[i].row_stride = stride;
+        stride *= axes_[i - 2].rows();
+      }
+    }
+    return stride;
+  }
+
+  /// Tells whether the buffers have room for a chunk of so many bytes.
+  bool fits(const sweep_chunk& chunk, double bytes) const noexcept {
+    if (bytes > double{chunk_bytes}) return false;
+    if (!copies_) return true;
+    auto summed = static_cast<double>(element_size_);
+    for (std::size_t i = 0; i < chunk.box.size(); ++i) {
+      summed *= static_cast<double>(positions(i, chunk.box[i]));
+    }
+    return summed <= double{sums_bytes};
+  }
 
   std::array<sweep_axis, max_rank - 2> axes_;
   sweep_chunk chunk_;                           ///< an empty box: there is no room
@@ -111,146 +229,5 @@ class sum_sweep {
   double cost_ = never;
 };
 static_assert(std::is_trivially_copyable_v<sum_sweep>);
-
-/// Orders the axes as the image has them. Returns the innermost axis with several indices.
-inline std::size_t sum_sweep::order_by_image() noexcept {
-  for (std::size_t i = 0; i < places_.size(); ++i) {
-    const std::size_t k = places_.size() - 1 - i;
-    std::size_t to = i;
-    for (; to > 0 && magnitude(output_strides_[image_order_[to - 1]]) > magnitude(output_strides_[k]); --to) {
-      image_order_[to] = image_order_[to - 1];
-    }
-    image_order_[to] = static_cast<std::uint8_t>(k);
-  }
-  std::size_t inner = 0;
-  while (inner + 1 < places_.size() && extent(image_order_[inner]) == 1) ++inner;
-  return image_order_[inner];
-}
-
-/// Orders the axes as the image has them, but for axis `row`, which comes first.
-inline void sum_sweep::make_rows(std::size_t row) noexcept {
-  order_[0] = static_cast<std::uint8_t>(row);
-  std::size_t count = 1;
-  for (std::size_t k = 0; k < places_.size(); ++k) {
-    if (image_order_[k] != row) order_[count++] = image_order_[k];
-  }
-}
-
-/// Returns the innermost spatial axis of the rows that has several positions, or the last one.
-inline std::size_t sum_sweep::innermost_spatial_axis() const noexcept {
-  for (std::size_t k = 0; k < places_.size(); ++k) {
-    if (order_[k] >= 2 && extent(order_[k]) > 1) return order_[k] - std::size_t{2};
-  }
-  return spatial_axes() - 1;
-}
-
-/// Makes the axes of a mask walked axes.
-inline void sum_sweep::walk_axes(std::size_t mask) noexcept {
-  for (std::size_t d = 0; d < spatial_axes(); ++d) {
-    axes_[d].is_walked = (mask >> d & 1) != 0;
-    places_[2 + d] = axes_[d].is_walked ? axes_[d].extent : axes_[d].places();
-  }
-  const std::size_t row = order_[0];
-  for (std::size_t d = 0; d < spatial_axes(); ++d) {
-    axes_[d].is_apart = row == 2 + d && !axes_[d].is_walked && should_be_apart(axes_[d]);
-  }
-  // rows must be contiguous in the image
-  copies_ = is_walked(row) || output_strides_[row] != element_size_ ||
-            (row >= 2 && axes_[row - 2].is_apart) || (!begins_from_image_ && has_short_rows());
-}
-
-/// Tells whether the image has rows that are short, and longer in a buffer.
-inline bool sum_sweep::has_short_rows() const noexcept {
-  std::int64_t run = element_size_;
-  for (std::size_t k = 0; k < places_.size() && run < sum_costs::least_row; ++k) {
-    const std::size_t i = order_[k];
-    if (extent(i) == 1) continue;
-    if (is_walked(i)) return false;
-    if (output_strides_[i] != run) return true;
-    run *= extent(i);
-  }
-  return false;
-}
-
-/// Tells whether the phases of the image's innermost axis should have rows of their own: it takes long to bring short runs
-/// side by side.
-inline bool sum_sweep::should_be_apart(const sweep_axis& axis) const noexcept {
-  const bool are_interleaved = axis.window_stride == element_size_ && axis.dilation == 1;
-  if (axis.stride == 1 || (are_interleaved && !axis.overlaps())) return false;
-  const bool are_runs = axis.offset_stride == element_size_ && axis.dilation == 1;
-  return (are_runs ? axis.cycle : 1) * element_size_ < sum_costs::least_joined_run &&
-         axis.places() * element_size_ >= sum_costs::least_phase;
-}
-
-/// Tells whether positions get their terms in the order of the offsets. Overlapping windows of an axis that is walked come
-/// before those of planes. Sums that are rounded, of halves, must be made at once.
-inline bool sum_sweep::keeps_order(const sum_request& sums) const noexcept {
-  const bool rounds = sums.sum.part == summand::half_float || sums.sum.part == summand::brain_float;
-  bool has_planes = false;
-  for (std::size_t d = 0; d < spatial_axes(); ++d) {
-    if (!axes_[d].overlaps()) continue;
-    if (axes_[d].is_walked && (rounds || (has_planes && !in_any_order_))) return false;
-    has_planes = has_planes || !axes_[d].is_walked;
-  }
-  return true;
-}
-
-/// Computes the bytes of a chunk in the buffer.
-inline double sum_sweep::buffer_bytes(const sweep_chunk& chunk) const noexcept {
-  auto bytes = static_cast<double>(element_size_);
-  for (std::size_t i = 0; i < chunk.box.size(); ++i) {
-    if (i < 2) {
-      bytes *= static_cast<double>(chunk.box[i]);
-    } else if (const sweep_axis& axis = axes_[i - 2]; axis.is_walked) {
-      bytes *= static_cast<double>(chunk.windows[i - 2]) * static_cast<double>(chunk.offsets[i - 2]);
-    } else {
-      bytes *= axis.width(chunk.box[i]) * static_cast<double>(axis.rows());
-    }
-  }
-  return bytes;
-}
-
-/// Lays the chunk out in the buffer, and returns its bytes.
-inline std::int64_t sum_sweep::lay_out(chunk_buffer& buffer) const noexcept {
-  std::int64_t stride = element_size_;
-  for (std::size_t k = 0; k < places_.size(); ++k) {
-    const std::size_t i = order_[k];
-    if (is_walked(i)) continue;
-    buffer[i].stride = stride;
-    stride *= i < 2 ? chunk_.box[i] : static_cast<std::int64_t>(axes_[i - 2].width(chunk_.box[i]));
-  }
-  for (std::size_t i = places_.size(); i-- > 2;) {
-    if (is_walked(i)) {
-      buffer[i].offset_stride = stride;
-      buffer[i].window_stride = stride * chunk_.offsets[i - 2];
-      stride *= chunk_.offsets[i - 2] * chunk_.windows[i - 2];
-    } else {
-      buffer[i].row_stride = stride;
-      stride *= axes_[i - 2].rows();
-    }
-  }
-  return stride;
-}
-
-/// Tells whether the buffers have room for a chunk of so many bytes.
-inline bool sum_sweep::fits(const sweep_chunk& chunk, double bytes) const noexcept {
-  if (bytes > double{chunk_bytes}) return false;
-  if (!copies_) return true;
-  auto summed = static_cast<double>(element_size_);
-  for (std::size_t i = 0; i < chunk.box.size(); ++i) {
-    summed *= static_cast<double>(positions(i, chunk.box[i]));
-  }
-  return summed <= double{sums_bytes};
-}
-
-inline void sum_sweep::share_among(std::int64_t wanted) noexcept {
-  const std::int64_t parts = ceil_divide(wanted, boxes());
-  for (std::size_t d = 0; d < spatial_axes() && parts > 1; ++d) {
-    std::int64_t& positions_of_box = chunk_.box[2 + d];
-    if (!axes_[d].is_walked || positions_of_box < 2 * parts) continue;
-    positions_of_box = ceil_divide(positions_of_box, parts);
-    return;
-  }
-}
 
 }  // namespace reblock::inline REBLOCK_NAMESPACE::detail

@@ -81,17 +81,12 @@ struct sweep_axis {
 
   /// Returns the planes with windows that reach any of `count` places from `first` on.
   constexpr index_range planes_with_terms(std::int64_t first, std::int64_t count) const noexcept {
-    const std::int64_t begin =
-        std::clamp<std::int64_t>(ceil_divide(first - reach - windows + 1, advance), 0, planes);
-    return {begin, std::clamp<std::int64_t>(floor_divide(first + count - 1, advance) + 1, begin, planes)};
+    return indices_between(first - reach - windows + 1, first + count, advance, planes);
   }
   /// Returns the windows whose offset o reaches the positions of a range.
   constexpr index_range windows_at(std::int64_t o, const index_range& positions) const noexcept {
     const std::int64_t moved = padding - o * dilation;
-    const std::int64_t begin =
-        std::clamp<std::int64_t>(ceil_divide(positions.begin + moved, stride), 0, windows);
-    return {begin,
-            std::clamp<std::int64_t>(floor_divide(positions.end - 1 + moved, stride) + 1, begin, windows)};
+    return indices_between(positions.begin + moved, positions.end + moved, stride, windows);
   }
   /// Returns the windows of which any of some offsets may reach the positions of a range.
   constexpr index_range windows_at(const index_range& some, const index_range& positions) const noexcept {

@@ -98,8 +98,7 @@ class sweep_runner {
     own.count = floor_divide(own.positions.end - 1 + axis.padding, axis.stride) + 1 - own.first;
     own.planes = axis.planes_with_terms(own.first, own.count);
     const std::int64_t origin = own.first - axis.halo;
-    own.windows.begin = std::clamp<std::int64_t>(origin, 0, axis.windows);
-    own.windows.end = std::clamp<std::int64_t>(own.first + own.count, own.windows.begin, axis.windows);
+    own.windows = indices_between(origin, own.first + own.count, 1, axis.windows);
   }
 
   /// Adds all terms of a box to the image, which has any values before.

@@ -8,6 +8,7 @@
 
 #include <reblock/detail/checked.hpp>
 #include <reblock/detail/configuration.hpp>
+#include <reblock/detail/layout.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
@@ -22,10 +23,8 @@ namespace reblock::inline REBLOCK_NAMESPACE::detail {
   double counted = 0;
   for (std::int64_t u = every / 2; u < outer; u += every, ++counted) {
     const std::int64_t first = wrapping_subtract(wrapping_multiply(u, outer_step), padding);
-    const std::int64_t begin =
-        std::clamp<std::int64_t>(ceil_divide(wrapping_subtract(0, first), inner_step), 0, inner);
-    const std::int64_t end =
-        std::clamp<std::int64_t>(ceil_divide(wrapping_subtract(extent, first), inner_step), begin, inner);
+    const auto [begin, end] =
+        indices_between(wrapping_negate(first), wrapping_subtract(extent, first), inner_step, inner);
     inside += static_cast<double>(end - begin);
   }
   return counted == 0 ? 0 : inside * (static_cast<double>(outer) / counted);

@@ -7,7 +7,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <utility>
+#include <span>
 
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/costs.hpp>
@@ -67,9 +67,7 @@ class offered_layout {
     move.zero = moves.zero;
     move.repeated = 0;
     for (std::size_t i = 0; i < moves.rank; ++i) {
-      if (of_columns.has(i) || of_rows.has(i)) continue;
-      const layout_axis& axis = moves.axes[i];
-      move.axes[move.repeated++] = {{axis.extent, axis.source_stride, axis.destination_stride}, 1};
+      if (!of_columns.has(i) && !of_rows.has(i)) move.axes[move.repeated++] = {moves.axes[i], 1};
     }
     move.column_axes = of_columns.count;
     move.row_axes = of_rows.count;
@@ -108,12 +106,7 @@ class offered_layout {
 
   /// Lets a call's source, which is one row, follow the source of the call before.
   static void order_repeats_by_source(block_move& move) noexcept {
-    for (std::size_t i = 1; i < move.repeated; ++i) {
-      for (std::size_t k = i; k > 0; --k) {
-        if (magnitude(move.axes[k - 1].source_stride) >= magnitude(move.axes[k].source_stride)) break;
-        std::swap(move.axes[k - 1], move.axes[k]);
-      }
-    }
+    sort_by_strides(std::span(move.axes).first(move.repeated), &tile_axis::source_stride);
   }
 
   /// Tells whether lines of one side evict each other from the first-level cache before a move comes to their next parts. The
@@ -154,19 +147,15 @@ class offered_layout {
     if (move.is_far) enlarge(move);
   }
 
-  /// Returns the indices of pieces of about equal length, at most `limit` and at least 1.
-  static std::int64_t even_pieces(std::int64_t extent, std::int64_t limit) noexcept {
-    const std::int64_t pieces = (extent - 1) / std::max<std::int64_t>(1, limit) + 1;
-    return (extent - 1) / pieces + 1;
-  }
-
  private:
   /// Lets a block have so many indices of the repeated axes that it has enough bytes.
   static void enlarge(block_move& move) noexcept {
     std::int64_t bytes_of_block = move.element_size;
     for (std::size_t i = move.rank(); i-- > 0 && i + 2 >= move.repeated;) {
       cut_axis& axis = move.axes[i];
-      if (i < move.repeated) axis.at_once = even_pieces(axis.extent, cache_sizes::far_block / bytes_of_block);
+      if (i < move.repeated)
+        axis.at_once =
+            even_part(axis.extent, std::max<std::int64_t>(1, cache_sizes::far_block / bytes_of_block));
       if (axis.at_once < axis.extent) return;
       bytes_of_block *= axis.at_once;
     }
@@ -215,9 +204,9 @@ class offered_layout {
     std::int64_t streams = 1;
     for (std::size_t k = 0; k < chain.count; ++k) {
       const layout_axis& axis = moves.axes[chain.axes[k]];
-      const std::int64_t at_once = even_pieces(axis.extent, limit / streams);
+      const std::int64_t at_once = even_part(axis.extent, std::max<std::int64_t>(1, limit / streams));
       streams *= at_once;
-      move.axes[at + k] = {{axis.extent, axis.source_stride, axis.destination_stride}, at_once};
+      move.axes[at + k] = {axis, at_once};
     }
   }
 };

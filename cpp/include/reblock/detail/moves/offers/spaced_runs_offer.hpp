@@ -6,7 +6,6 @@
 #include <cstddef>
 
 #include <reblock/detail/configuration.hpp>
-#include <reblock/detail/costs.hpp>
 #include <reblock/detail/instruction_set.hpp>
 #include <reblock/detail/layout.hpp>
 #include <reblock/detail/moves/axis_order.hpp>

@@ -13,7 +13,6 @@
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/costs.hpp>
 #include <reblock/detail/instruction_set.hpp>
-#include <reblock/detail/layout.hpp>
 #include <reblock/detail/moves/blocks.hpp>
 #include <reblock/detail/moves/offers/offered_layout.hpp>
 #include <reblock/detail/simd/instruction_sets.hpp>
