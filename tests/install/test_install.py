@@ -151,6 +151,29 @@ def test_headers_compile_with_fast_math(tmp_path: Path) -> None:
     run(CXX, "-std=c++20", *warnings, "-ffast-math", f"-I{INCLUDE}", "-fsyntax-only", source)
 
 
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        ("copy(x, x, conversion{})", "the output must have elements that are not const"),
+        ("unfold(x, x, {.sizes = 2}, conversion{})", "elements that are not const"),
+        ("copy(x, y, 4)", "an executor needs concurrency() and run()"),
+        ("unfold(x, y, {.sizes = 2}, 4)", "an executor needs concurrency() and run()"),
+    ],
+)
+def test_the_compiler_refuses_what_does_not_fit(call: str, message: str, tmp_path: Path) -> None:
+    source = tmp_path / "source.cpp"
+    lines = (
+        "#include <reblock/reblock.hpp>",
+        "using namespace reblock;",
+        f"void call(tensor_view<const float> x, tensor_view<float> y) {{ {call}; }}",
+    )
+    source.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    done = try_to(CXX, "-std=c++20", f"-I{INCLUDE}", "-fsyntax-only", source)
+    assert done.returncode != 0
+    first = next(line for line in done.stderr.splitlines() if " error: " in line)
+    assert message in first
+
+
 @pytest.mark.one_compiler
 @pytest.mark.parametrize("package", ["reblock", "reblock-compiled"])
 def test_meson(package: str, compiled_prefix: Path, tmp_path: Path) -> None:
