@@ -102,6 +102,36 @@ TEST_CASE("a weighted mean of floats and of complex numbers undoes unfold") {
   CHECK(there_and_back(pairs, {1, 2, 30}, w, blend) == pairs);
 }
 
+TEST_CASE("products of weights are rounded before they are added, whatever the compiler may fuse") {
+  constexpr double x = 1 + 0x1p-30;
+  const std::vector<double> weights{1, x};
+  for (std::int64_t n = 2; n < 40; ++n) {
+    CAPTURE(n);
+    // Each pixel but the first and the last one is x * x, without its last digit, less than 0.
+    std::vector<double> columns(static_cast<std::size_t>(2 * n), x);
+    std::fill_n(columns.begin(), n, -(1 + 0x1p-29));
+    std::vector<double> image(static_cast<std::size_t>(n + 1), 1);
+    for (const auto by : {fold_reduction::sum, fold_reduction::mean}) {
+      fold(tensor_view<const double>(columns.data(), {1, 2, n}),
+           tensor_view<double>(image.data(), {1, 1, n + 1}), {.sizes = 2},
+           {.reduction = by, .weights = {weights}});
+      CHECK(std::count(image.begin(), image.end(), 0.0) == n - 1);
+    }
+  }
+}
+
+TEST_CASE("a mean of doubles lies halfway and is rounded to even, whatever the compiler may fuse") {
+  for (std::int64_t n = 3; n < 40; ++n) {
+    CAPTURE(n);
+    std::vector<double> columns(static_cast<std::size_t>(3 * n), 1 + 0x1p-50);
+    std::fill_n(columns.begin(), n, 1 - 7 * 0x1p-53);
+    std::vector<double> image(static_cast<std::size_t>(n + 2));
+    fold(tensor_view<const double>(columns.data(), {1, 3, n}),
+         tensor_view<double>(image.data(), {1, 1, n + 2}), {.sizes = 3}, {.reduction = fold_reduction::mean});
+    CHECK(std::count(image.begin(), image.end(), 1 + 0x1p-51) == n - 2);  // of 1 + 3 * 2^-53
+  }
+}
+
 TEST_CASE("a mean of the largest integers does not overflow") {
   for (const std::int64_t value :
        {std::numeric_limits<std::int64_t>::max(), std::numeric_limits<std::int64_t>::min()}) {

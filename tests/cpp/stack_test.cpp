@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // A thread with a small stack is enough for a call: musl gives its threads 128 KiB. Sanitizers have more on
-// theirs.
+// theirs, and Clang without optimization gives each temporary object a place of its own.
 #if __has_include(<pthread.h>) && __has_include(<sys/mman.h>) && !defined(__SANITIZE_ADDRESS__) && \
-    !defined(__SANITIZE_THREAD__)
+    !defined(__SANITIZE_THREAD__) && (!defined(__clang__) || defined(__OPTIMIZE__))
 
 #include <algorithm>
 #include <cstddef>

@@ -151,6 +151,29 @@ def test_headers_compile_with_fast_math(tmp_path: Path) -> None:
     run(CXX, "-std=c++20", *warnings, "-ffast-math", f"-I{INCLUDE}", "-fsyntax-only", source)
 
 
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        ("copy(x, x, conversion{})", "the output must have elements that are not const"),
+        ("unfold(x, x, {.sizes = 2}, conversion{})", "elements that are not const"),
+        ("copy(x, y, 4)", "an executor needs concurrency() and run()"),
+        ("unfold(x, y, {.sizes = 2}, 4)", "an executor needs concurrency() and run()"),
+    ],
+)
+def test_the_compiler_refuses_what_does_not_fit(call: str, message: str, tmp_path: Path) -> None:
+    source = tmp_path / "source.cpp"
+    lines = (
+        "#include <reblock/reblock.hpp>",
+        "using namespace reblock;",
+        f"void call(tensor_view<const float> x, tensor_view<float> y) {{ {call}; }}",
+    )
+    source.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    done = try_to(CXX, "-std=c++20", f"-I{INCLUDE}", "-fsyntax-only", source)
+    assert done.returncode != 0
+    first = next(line for line in done.stderr.splitlines() if " error: " in line)
+    assert message in first
+
+
 @pytest.mark.one_compiler
 @pytest.mark.parametrize("package", ["reblock", "reblock-compiled"])
 def test_meson(package: str, compiled_prefix: Path, tmp_path: Path) -> None:
@@ -217,7 +240,7 @@ def test_no_macro_is_left(form: str, flags: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("header", ["reblock", "implementation", "single header"])
 def test_macros_of_other_headers_are_allowed(header: str, tmp_path: Path) -> None:
-    """They are those of windows.h, complex.h and AssertMacros.h. The program keeps them."""
+    """They are those of windows.h, complex.h, AssertMacros.h and Qt. The program keeps them."""
     flags = [f"-I{INCLUDE}"]
     if header == "single header":
         header = "single"
@@ -232,10 +255,11 @@ def test_macros_of_other_headers_are_allowed(header: str, tmp_path: Path) -> Non
         "#define check(x) (x)",
         "#define near",
         "#define far",
+        "#define slots",
         "#define small char",
         "#define I 4",
         f"#include <reblock/{header}.hpp>",
-        "static_assert(max(1, 2) + min(1, 2) + check(1) + I + sizeof(small near far) == 9);",
+        "static_assert(max(1, 2) + min(1, 2) + check(1) + I + sizeof(small near far slots) == 9);",
     )
     source = tmp_path / "source.cpp"
     source.write_text("\n".join(lines) + "\n", encoding="utf-8")

@@ -135,13 +135,16 @@ struct operands {
   untyped_view output;
 
   template <class In, class T>
-  operands(const tensor_view<In>& from, const tensor_view<T>& to) noexcept : input(from), output(to) {
-    static_assert(std::same_as<std::remove_const_t<In>, T>,
+  operands(const tensor_view<In>& from, const tensor_view<T>& to) noexcept
+      : operands(from, to, different_types{}) {
+    static_assert(std::same_as<std::remove_const_t<In>, std::remove_const_t<T>>,
                   "input and output must have one element type, or the call a conversion");
   }
   template <class In, class T>
   operands(const tensor_view<In>& from, const tensor_view<T>& to, different_types) noexcept
-      : input(from), output(to) {}
+      : input(from), output(to) {
+    static_assert(!std::is_const_v<T>, "the output must have elements that are not const");
+  }
 
   /// Returns the output's data, which was not const.
   void* destination() const noexcept { return const_cast<void*>(output.data); }

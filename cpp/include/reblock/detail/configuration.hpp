@@ -11,13 +11,14 @@
 // the version in its name, because both sides may be compiled with different options.
 #if !defined(REBLOCK_NAMESPACE)
 
-// windows.h, complex.h and AssertMacros.h define these names as macros. configuration_end.hpp gives the macros back.
+// windows.h, complex.h, AssertMacros.h and Qt define these names as macros. configuration_end.hpp gives the macros back.
 #pragma push_macro("I")
 #pragma push_macro("check")
 #pragma push_macro("far")
 #pragma push_macro("max")
 #pragma push_macro("min")
 #pragma push_macro("near")
+#pragma push_macro("slots")
 #pragma push_macro("small")
 #undef I
 #undef check
@@ -25,6 +26,7 @@
 #undef max
 #undef min
 #undef near
+#undef slots
 #undef small
 
 /// The name has the same version as version.hpp.

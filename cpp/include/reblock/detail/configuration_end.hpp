@@ -26,6 +26,7 @@
 #pragma pop_macro("max")
 #pragma pop_macro("min")
 #pragma pop_macro("near")
+#pragma pop_macro("slots")
 #pragma pop_macro("small")
 
 #endif

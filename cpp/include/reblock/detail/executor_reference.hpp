@@ -27,6 +27,8 @@ struct executor_reference {
 /// Keeps an executor's exception until the engine has returned: the engine may be a library without exceptions.
 template <class Executor>
 class held_executor {
+  static_assert(executor<Executor>, "an executor needs concurrency() and run(): see reblock/executor.hpp");
+
  public:
   explicit held_executor(Executor& executor) noexcept : executor_(executor) {}
 

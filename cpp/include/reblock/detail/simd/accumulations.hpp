@@ -32,7 +32,13 @@ namespace accumulations::baseline {
 
 inline constexpr std::size_t width = 16;
 inline constexpr bool multiplies_upper = false;
+/// Whether the compiler may use an instruction that multiplies and adds at once. x86 has one by an option.
+#if (defined(__x86_64__) || defined(__i386__)) && !defined(__FMA__) && !defined(__FMA4__) && \
+    !defined(__AVX512F__)
 inline constexpr bool fuses = false;
+#else
+inline constexpr bool fuses = true;
+#endif
 
 #if defined(__GNUC__) && (!defined(__i386__) || defined(__SSE2__))
 
@@ -103,7 +109,7 @@ void store_small_quotients(std::byte* to, const Lanes& sums, const Lanes& twice,
 namespace accumulations::avx2 {
 
 inline constexpr std::size_t width = 32;
-inline constexpr bool fuses = false;
+inline constexpr bool fuses = baseline::fuses;
 inline constexpr bool multiplies_upper = true;  // whether multiply_upper has an instruction
 
 /// Makes the upper halves of products.
@@ -144,7 +150,7 @@ template <std::size_t N>
 namespace accumulations::avx512 {
 
 inline constexpr std::size_t width = 64;
-inline constexpr bool fuses = true;  // whether the set has an instruction that multiplies and adds at once
+inline constexpr bool fuses = true;
 inline constexpr bool multiplies_upper = true;
 
 [[gnu::always_inline]] inline void multiply_upper(lanes<std::uint16_t, 32>& to,
