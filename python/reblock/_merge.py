@@ -54,6 +54,9 @@ def profile(name: str, size: int) -> NDArray[np.float64]:
 class Merger:
     """The sums of the rows that the last patches reach, and the image of the finished rows."""
 
+    # Like fold, a merge rounds and overflows in silence. Only its own arithmetic does, not that of
+    # an iterator that makes patches.
+    @np.errstate(all="ignore")
     def __init__(
         self,
         plan: Plan,
@@ -153,6 +156,7 @@ class Merger:
                 f"patches must have the dtype of the first, {self._first_dtype}, got {dtype}"
             )
 
+    @np.errstate(all="ignore")
     def add(self, place: int, row: _Array) -> None:
         """Add the patches of one index on the first axis."""
         plan = self._plan
@@ -261,6 +265,7 @@ class Merger:
             values = np.divide(values, counts, out=values)
         _round_to(values, self._image()[rows])
 
+    @np.errstate(all="ignore")
     def finish(self) -> _Array:
         """Write all rows that are left."""
         self._finish_until(self._sizes[0])

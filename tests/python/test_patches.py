@@ -6,7 +6,7 @@ from __future__ import annotations
 import itertools
 import math
 import tracemalloc
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -208,6 +208,24 @@ def test_floats_are_rounded_and_nan_becomes_zero(dtype: Any) -> None:
             assert (merged == expected).all()
             merged = p.merge(patches, reduction=reduction, dtype=np.bool_)
             assert (merged == bool(expected)).all()
+
+
+@pytest.mark.parametrize("value", [1e-310, 1e300, np.nan])
+@pytest.mark.parametrize("reduction", ["mean", "sum"])
+def test_a_merge_raises_no_floating_point_error(value: float, reduction: Any) -> None:
+    """An iterator of patches keeps the errors that its owner wants."""
+    p = reblock.Patches(IMAGE, 8, strides=5)
+    patches = [np.full((8, 8, 3), value)] * len(p)
+
+    def each() -> Iterator[Array]:
+        for patch in patches:
+            assert np.geterr()["over"] == "raise"
+            yield patch
+
+    expected = p.merge(patches, weights="hann", reduction=reduction, dtype=np.float32)
+    with np.errstate(all="raise"):
+        merged = p.merge(each(), weights="hann", reduction=reduction, dtype=np.float32)
+    assert_same_bytes(merged, expected)
 
 
 def test_a_mean_of_bools_is_rounded_as_that_of_fold() -> None:
