@@ -222,8 +222,7 @@ class Merger:
         fold(columns, sums.shape[:-1], **options, dtype=self._sums.dtype, out=sums)
         if self._counts is not None:
             # Columns of an image of ones with one channel, without memory of their size.
-            window = columns.shape[1] // max(sums.shape[-1], 1)
-            ones = np.broadcast_to(np.float64(1), (len(columns), window))
+            ones = np.broadcast_to(np.float64(1), (len(columns), math.prod(plan.window_sizes)))
             fold(ones, sums.shape[:-1], **options, out=self._counts[tuple(where)])
 
     def _finish_until(self, row: int) -> None:

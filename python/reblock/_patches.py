@@ -323,7 +323,8 @@ class Patches:
                         f" got shape {patches.shape}"
                     )
                 # Joined, the axes of the grid could need a copy of all patches.
-                parts = [row.reshape(-1, *row.shape[-rank:]) for row in patches]
+                in_row = math.prod(self.grid[1:])
+                parts = [row.reshape(in_row, *row.shape[-rank:]) for row in patches]
             elif patches.ndim == rank + 1:
                 self._check_shapes([patches])
                 return patches

@@ -228,6 +228,14 @@ def test_a_merge_raises_no_floating_point_error(value: float, reduction: Any) ->
     assert_same_bytes(merged, expected)
 
 
+@pytest.mark.parametrize("form", [list, lambda p: np.stack([*p]), of_grid])
+@pytest.mark.parametrize("weights", [None, np.ones((8, 8))])
+def test_patches_without_channels_make_an_image_without(form: Any, weights: Any) -> None:
+    p = reblock.Patches(IMAGE[..., :0], 8, strides=(8, 5))
+    assert p.merge(form(p), weights=weights, reduction="sum").shape == (20, 30, 0)
+    assert p.merge(form(p), weights=weights).shape == (20, 30, 0)
+
+
 def test_a_mean_of_bools_is_rounded_as_that_of_fold() -> None:
     """Of one term in two, 0; of two terms in three, 1."""
     p = reblock.Patches(np.zeros(7, bool), 3, strides=1, layout="L", edges="drop")
