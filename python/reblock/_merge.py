@@ -305,7 +305,7 @@ def _check_dtypes(patches: np.dtype[Any], dtype: DTypeLike | None, reduction: st
     for name, given in ("patches", patches), ("dtype", result):
         try:
             fold(np.zeros((1, 1, 1), given.newbyteorder("=")), 1, 1)
-        except TypeError:
+        except (TypeError, ValueError):  # ValueError: a subarray adds axes
             raise TypeError(f"{name} must have a dtype that can be summed, got {given}") from None
     if patches.kind == "c" and reduction in ("max", "min"):
         raise TypeError(f"reduction {reduction} needs a dtype with an order, got {patches}")
