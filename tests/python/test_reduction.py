@@ -310,6 +310,21 @@ def test_a_dtype_converts_the_terms_first(data: st.DataObject) -> None:
     assert_same_values(actual, expected)
 
 
+@pytest.mark.parametrize(
+    ("terms", "dtype", "least", "digits"),
+    [(np.float64, np.float16, 1, 11), (np.float64, BFLOAT16, 1, 8), (np.int32, BFLOAT16, 2**30, 8)],
+    ids=str,
+)
+def test_terms_of_more_digits_are_rounded_to_halves_once(
+    terms: Any, dtype: Any, least: int, digits: int
+) -> None:
+    """As float32, a term next to the middle of two halves would be the middle."""
+    middle = least + least / 2**digits
+    columns = np.array([[[middle, middle + least / 2**30]]]).astype(terms)
+    expected = np.array([[[least, least + 2 * least / 2**digits]]], dtype)
+    assert_same_bytes(reblock.fold(columns, 2, 1, dtype=dtype), expected)
+
+
 @given(st.data())
 def test_a_mean_in_another_dtype(data: st.DataObject) -> None:
     call, columns, options, terms, present = draw_columns(
