@@ -54,6 +54,9 @@ def profile(name: str, size: int) -> NDArray[np.float64]:
 class Merger:
     """The sums of the rows that the last patches reach, and the image of the finished rows."""
 
+    # Like fold, a merge rounds and overflows in silence. Only its own arithmetic does, not that of
+    # an iterator that makes patches.
+    @np.errstate(all="ignore")
     def __init__(
         self,
         plan: Plan,
@@ -153,6 +156,7 @@ class Merger:
                 f"patches must have the dtype of the first, {self._first_dtype}, got {dtype}"
             )
 
+    @np.errstate(all="ignore")
     def add(self, place: int, row: _Array) -> None:
         """Add the patches of one index on the first axis."""
         plan = self._plan
@@ -218,8 +222,7 @@ class Merger:
         fold(columns, sums.shape[:-1], **options, dtype=self._sums.dtype, out=sums)
         if self._counts is not None:
             # Columns of an image of ones with one channel, without memory of their size.
-            window = columns.shape[1] // max(sums.shape[-1], 1)
-            ones = np.broadcast_to(np.float64(1), (len(columns), window))
+            ones = np.broadcast_to(np.float64(1), (len(columns), math.prod(plan.window_sizes)))
             fold(ones, sums.shape[:-1], **options, out=self._counts[tuple(where)])
 
     def _finish_until(self, row: int) -> None:
@@ -261,6 +264,7 @@ class Merger:
             values = np.divide(values, counts, out=values)
         _round_to(values, self._image()[rows])
 
+    @np.errstate(all="ignore")
     def finish(self) -> _Array:
         """Write all rows that are left."""
         self._finish_until(self._sizes[0])
@@ -301,7 +305,7 @@ def _check_dtypes(patches: np.dtype[Any], dtype: DTypeLike | None, reduction: st
     for name, given in ("patches", patches), ("dtype", result):
         try:
             fold(np.zeros((1, 1, 1), given.newbyteorder("=")), 1, 1)
-        except TypeError:
+        except (TypeError, ValueError):  # ValueError: a subarray adds axes
             raise TypeError(f"{name} must have a dtype that can be summed, got {given}") from None
     if patches.kind == "c" and reduction in ("max", "min"):
         raise TypeError(f"reduction {reduction} needs a dtype with an order, got {patches}")

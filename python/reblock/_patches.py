@@ -12,7 +12,7 @@ from typing import Any, Literal, SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from reblock._core import PaddingMode, read_array, unfold
+from reblock._core import PaddingMode, fold, read_array, unfold
 from reblock._keywords import with_hints
 from reblock._merge import Merger, Plan, profile, spatial_axes
 
@@ -97,6 +97,8 @@ class Patches:
     ) -> None:
         self._image = read_array(image, "image")
         self.layout = _check_layout(layout, self._image.shape)
+        if not isinstance(edges, str):
+            raise TypeError(f"edges must be a str, got {type(edges).__name__}")
         if edges not in ("pad", "shift", "drop"):
             raise ValueError(f'edges must be "pad", "shift" or "drop", got {edges!r}')
         # unfold refuses other modes, and values that the dtype does not hold.
@@ -261,8 +263,7 @@ class Patches:
         TypeError
             For an argument of the wrong kind, such as a dtype without sums.
         """
-        if reduction not in ("sum", "mean", "max", "min"):
-            raise ValueError(f'reduction must be "sum", "mean", "max" or "min", got {reduction!r}')
+        fold(np.zeros((1, 1, 1)), 1, 1, reduction=reduction)  # which refuses other values
         parts = self._parts_of(patches, out)
         rows = self._rows_of(parts)
         first, terms = next(rows)
@@ -323,12 +324,13 @@ class Patches:
                         f" got shape {patches.shape}"
                     )
                 # Joined, the axes of the grid could need a copy of all patches.
-                parts = [row.reshape(-1, *row.shape[-rank:]) for row in patches]
+                in_row = math.prod(self.grid[1:])
+                parts = [row.reshape(in_row, *row.shape[-rank:]) for row in patches]
             elif patches.ndim == rank + 1:
                 self._check_shapes([patches])
                 return patches
             else:
-                parts = list(patches)
+                parts = list(patches) if patches.ndim else [patches]
         elif isinstance(patches, (list, tuple)):
             parts = [read(part) for part in patches]
         elif isinstance(patches, Iterable):
@@ -412,7 +414,9 @@ def _check_layout(layout: str, shape: tuple[int, ...]) -> str:
 
 
 def _per_axis(value: Any, name: str, axes: int) -> tuple[int, ...]:
-    given = [*map(_as_int, value)] if np.iterable(value) else [_as_int(value)] * axes
+    # Sets and dicts are not in the order of the axes, and bytes are text.
+    is_list = np.iterable(value) and not isinstance(value, (dict, set, frozenset, bytes, bytearray))
+    given = [*map(_as_int, value)] if is_list else [_as_int(value)] * axes
     values = tuple(i for i in given if i is not None)
     if len(values) != len(given):
         raise TypeError(f"{name} must be an int or a sequence of ints, got {value!r}")

@@ -165,7 +165,7 @@ block_range to_blocks(py::handle value) {
       const py::object step = item.attr("step");
       if (!is_bound(start) || !is_bound(stop) || !is_bound(step)) return false;
       if (!step.is_none() && to_int(step, "blocks") != 1) {
-        throw py::value_error("blocks must have slices of step 1, got " + std::string(py::repr(item)));
+        throw py::value_error("blocks must have slices of step 1, got " + describe(item));
       }
     } else if (!item.is_none()) {
       if (is_int(item) || !is_sequence(item)) return false;

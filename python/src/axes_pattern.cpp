@@ -71,11 +71,9 @@ void axes_pattern::refuse(const std::string& why) const {
   throw py::value_error("pattern must " + why + ", got " + text_);
 }
 
-axes_pattern::axes_pattern(py::handle pattern, pattern_use use) : text_(quoted(pattern)), use_(use) {
-  if (!PyUnicode_Check(pattern.ptr())) {
-    throw py::type_error("pattern must be a str, got " + text_ + " (" +
-                         std::string(py::str(py::type::of(pattern).attr("__name__"))) + ")");
-  }
+axes_pattern::axes_pattern(py::handle pattern, pattern_use use) : use_(use) {
+  if (!PyUnicode_Check(pattern.ptr())) raise_type_error("pattern", "a str", pattern);
+  text_ = quoted(pattern);
   const std::string given = utf8(pattern);
   const std::string_view all = given;
   constexpr std::string_view arrow = "->";

@@ -18,16 +18,12 @@ std::string quoted(const std::string& letters) { return '"' + letters + '"'; }
 
 /// The letters of an array, each there once.
 std::string to_letters(py::handle value, const char* name) {
-  if (!PyUnicode_Check(value.ptr())) {
-    throw py::type_error(std::string(name) + " must be a str such as \"NHWC\", got " +
-                         std::string(py::repr(value)) + " (" +
-                         std::string(py::str(py::type::of(value).attr("__name__"))) + ")");
-  }
+  if (!PyUnicode_Check(value.ptr())) raise_type_error(name, "a str such as \"NHWC\"", value);
   const std::string letters = utf8(value);
   for (std::size_t i = 0; i < letters.size(); ++i) {
     if (letters[i] < 'A' || letters[i] > 'Z') {
       throw py::value_error(std::string(name) + " must be upper-case letters, one for each axis, got " +
-                            std::string(py::repr(value)));
+                            describe(value));
     }
     if (letters.find(letters[i], i + 1) != std::string::npos) {
       throw py::value_error(std::string(name) + " must have each letter once, got " + quoted(letters));

@@ -26,8 +26,7 @@ fold_reduction to_reduction(py::handle value) {
   for (const auto& [name, reduction] : names) {
     if (PyUnicode_CompareWithASCIIString(value.ptr(), name) == 0) return reduction;
   }
-  throw py::value_error("reduction must be \"sum\", \"mean\", \"max\" or \"min\", got " +
-                        std::string(py::repr(value)));
+  throw py::value_error("reduction must be \"sum\", \"mean\", \"max\" or \"min\", got " + describe(value));
 }
 
 py::dtype to_numpy_dtype(py::handle value) {

@@ -25,18 +25,6 @@ Values copy_values(const py::ssize_t* values, std::size_t count) {
   return result;
 }
 
-/// TypeError for a masked array, whose mask would be lost.
-void refuse_mask(py::handle x, const char* name) {
-  const auto type = py::type::of(x);
-  const auto ndarray = py::handle(reinterpret_cast<PyObject*>(py::detail::npy_api::get().PyArray_Type_));
-  if (type.is(ndarray)) return;
-  const py::object ma = py::module_::import("sys").attr("modules").attr("get")("numpy.ma");
-  if (ma.is_none() || !py::isinstance(x, ma.attr("MaskedArray"))) return;
-  throw py::type_error(
-      std::string(name) +
-      " must not be a masked array: pass its .filled(value), or its .data and its mask apart");
-}
-
 py::array view(py::handle x, const char* name) {
   if (py::isinstance<py::array>(x)) {
     refuse_mask(x, name);
@@ -73,6 +61,17 @@ py::array new_array(const py::dtype& dtype, const array_shape& shape) {
 }
 
 }  // namespace
+
+void refuse_mask(py::handle x, const char* name) {
+  const auto type = py::type::of(x);
+  const auto ndarray = py::handle(reinterpret_cast<PyObject*>(py::detail::npy_api::get().PyArray_Type_));
+  if (type.is(ndarray)) return;
+  const py::object ma = py::module_::import("sys").attr("modules").attr("get")("numpy.ma");
+  if (ma.is_none() || !py::isinstance(x, ma.attr("MaskedArray"))) return;
+  throw py::type_error(
+      std::string(name) +
+      " must not be a masked array: pass its .filled(value), or its .data and its mask apart");
+}
 
 py::array to_input(py::handle x, const char* name) {
   py::array array = view(x, name);

@@ -26,6 +26,8 @@ namespace py = pybind11;
 /// An array-like as an ndarray: an ndarray itself, a view where one can be made. TypeError for elements that
 /// hold references, which bytes must not duplicate.
 py::array to_input(py::handle x, const char* name);
+/// TypeError for a masked array, whose mask would be lost.
+void refuse_mask(py::handle x, const char* name);
 
 axis_values extents_of(const py::array& array);
 /// In bytes.

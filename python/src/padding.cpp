@@ -7,6 +7,7 @@
 #include <string>
 
 #include "arguments.hpp"
+#include "gate.hpp"
 
 namespace reblock::python {
 
@@ -86,11 +87,12 @@ padding_mode to_padding_mode(py::handle value) {
 
 padding_element to_padding_value(py::handle value, const py::dtype& dtype) {
   if (PyLong_CheckExact(value.ptr()) && value.equal(py::int_(0))) return {};
+  refuse_mask(value, "padding_value");
+  if (PyNumber_Check(value.ptr()) == 0) raise_type_error("padding_value", "a number", value);
   const py::module_ numpy = py::module_::import("numpy");
   const py::object given = numpy.attr("asarray")(value);
   const std::string kind = py::str(given.attr("dtype").attr("kind"));
-  if (PyNumber_Check(value.ptr()) == 0 || given.attr("ndim").cast<int>() != 0 || kind == "U" || kind == "S" ||
-      kind == "M" || kind == "m") {
+  if (given.attr("ndim").cast<int>() != 0 || kind == "U" || kind == "S" || kind == "M" || kind == "m") {
     raise_type_error("padding_value", "a number", value);
   }
   const bool has_numbers = std::strchr("biufc", dtype.kind()) != nullptr || dtype.num() >= 256;

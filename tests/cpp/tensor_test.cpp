@@ -86,6 +86,7 @@ TEST_CASE("a view that there is not is refused with what would fit") {
   check_refused(view.try_split(1, {huge, huge}), {"extents", "product 6"});
   check_refused(view.try_split(1, {}), {"extents", "product 6"});
   check_refused(view.try_broadcast(4, 2), {"axis", "-4 to 3", "got 4"});
+  check_refused(tensor_view<float>(data, {}).try_split(0, {1}), {"axis", "has none", "got 0"});
   check_refused(view.try_broadcast(0, -1), {"extent", "negative", "-1"});
   const tensor_view<float> full(data, view_values::repeat(16, 1));
   check_refused(full.try_broadcast(0, 2), {"at most 16 axes", "got 17"});

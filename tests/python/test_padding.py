@@ -262,7 +262,9 @@ def test_values_that_a_dtype_does_not_hold_are_refused(dtype: Any, value: Any) -
     )
 
 
-@pytest.mark.parametrize("value", [[1], "a", None, np.ones(1), np.datetime64("2020")])
+@pytest.mark.parametrize(
+    "value", [[1], [[1], 2], "a", None, np.ones(1), np.datetime64("2020"), np.ma.masked]
+)
 def test_values_that_are_no_numbers_are_refused(value: Any) -> None:
     refuses(
         lambda: reblock.unfold(np.zeros((1, 1, 3)), 1, padding_value=value),

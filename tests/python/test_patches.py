@@ -6,7 +6,7 @@ from __future__ import annotations
 import itertools
 import math
 import tracemalloc
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -210,6 +210,32 @@ def test_floats_are_rounded_and_nan_becomes_zero(dtype: Any) -> None:
             assert (merged == bool(expected)).all()
 
 
+@pytest.mark.parametrize("value", [1e-310, 1e300, np.nan])
+@pytest.mark.parametrize("reduction", ["mean", "sum"])
+def test_a_merge_raises_no_floating_point_error(value: float, reduction: Any) -> None:
+    """An iterator of patches keeps the errors that its owner wants."""
+    p = reblock.Patches(IMAGE, 8, strides=5)
+    patches = [np.full((8, 8, 3), value)] * len(p)
+
+    def each() -> Iterator[Array]:
+        for patch in patches:
+            assert np.geterr()["over"] == "raise"
+            yield patch
+
+    expected = p.merge(patches, weights="hann", reduction=reduction, dtype=np.float32)
+    with np.errstate(all="raise"):
+        merged = p.merge(each(), weights="hann", reduction=reduction, dtype=np.float32)
+    assert_same_bytes(merged, expected)
+
+
+@pytest.mark.parametrize("form", [list, lambda p: np.stack([*p]), of_grid])
+@pytest.mark.parametrize("weights", [None, np.ones((8, 8))])
+def test_patches_without_channels_make_an_image_without(form: Any, weights: Any) -> None:
+    p = reblock.Patches(IMAGE[..., :0], 8, strides=(8, 5))
+    assert p.merge(form(p), weights=weights, reduction="sum").shape == (20, 30, 0)
+    assert p.merge(form(p), weights=weights).shape == (20, 30, 0)
+
+
 def test_a_mean_of_bools_is_rounded_as_that_of_fold() -> None:
     """Of one term in two, 0; of two terms in three, 1."""
     p = reblock.Patches(np.zeros(7, bool), 3, strides=1, layout="L", edges="drop")
@@ -271,6 +297,7 @@ IMAGE = photo((20, 30, 3))
     ("kind", "argument", "options"),
     [
         (ValueError, "edges", {"edges": "cut"}),
+        (TypeError, "edges", {"edges": np.ones(2)}),
         (ValueError, "padding_mode", {"padding_mode": "mirror"}),
         (ValueError, "layout", {"layout": "HWW"}),
         (ValueError, "layout", {"layout": "NHW"}),
@@ -282,6 +309,9 @@ IMAGE = photo((20, 30, 3))
         (ValueError, "window_sizes", {"window_sizes": (4, 4, 4)}),
         (TypeError, "window_sizes", {"window_sizes": 4.5}),
         (TypeError, "window_sizes", {"window_sizes": True}),
+        (TypeError, "window_sizes", {"window_sizes": {8: 1, 5: 1}}),
+        (TypeError, "window_sizes", {"window_sizes": {8, 5}}),
+        (TypeError, "strides", {"strides": b"22"}),
         (TypeError, "strides", {"strides": (2, "3")}),
         (ValueError, "strides", {"strides": (0, 1)}),
         (ValueError, "window_sizes", {"window_sizes": 21, "edges": "shift"}),
@@ -319,6 +349,7 @@ def test_images_that_the_functions_refuse_are_refused(image: Any, told: str) -> 
         ("patches", np.zeros((13, 8, 8, 3)), {}),
         ("patches", np.zeros((4, 3, 8, 8, 3)), {}),
         ("patches", np.zeros((12, 8, 7, 3)), {}),
+        ("patches", np.zeros(()), {}),
         ("reduction", np.zeros((12, 8, 8, 3)), {"reduction": "median"}),
         ("weights", np.zeros((12, 8, 8, 3)), {"weights": "hamming"}),
         ("weights", np.zeros((12, 8, 8, 3)), {"weights": np.ones((8, 7))}),
@@ -512,6 +543,7 @@ def test_wrong_patches_of_an_iterator_are_refused_when_they_come() -> None:
         ("patches", "float64", [np.zeros((8, 8, 3), int)] * 11 + [np.zeros((8, 8, 3))], {}),
         ("dtype", "|S3", np.zeros((12, 8, 8, 3)), {"dtype": "S3"}),
         ("dtype", "nope", np.zeros((12, 8, 8, 3)), {"dtype": "nope"}),
+        ("dtype", "<f8", np.zeros((12, 8, 8, 3)), {"dtype": (float, (1,))}),
         ("dtype", "uint8", np.zeros((12, 8, 8, 3), complex), {"dtype": np.uint8}),
         ("reduction", "complex128", np.zeros((12, 8, 8, 3), complex), {}),
         ("out", "list", np.zeros((12, 8, 8, 3)), {"out": [1]}),

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 import subprocess
 import sys
@@ -308,6 +309,34 @@ def test_a_dtype_converts_the_terms_first(data: st.DataObject) -> None:
     keywords: dict[str, Any] = {**call.keywords, **options}
     expected = oracle.fold(converted, *call.arguments, **keywords)
     assert_same_values(actual, expected)
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(range(2, 5))), ids=str)
+def test_weights_of_axes_are_multiplied_in_order_in_any_memory(order: tuple[int, ...]) -> None:
+    """Windows share no position, so each sum is one product."""
+    numbers = np.random.default_rng(0)
+    weights = [numbers.random(3) for _ in order]
+    columns = numbers.random((1, 27, 5**3))
+    products = functools.reduce(np.multiply.outer, weights).reshape(-1, 1)
+    out = np.empty((1, 1, 15, 15, 15)).transpose(0, 1, *np.argsort(order) + 2)
+    actual = reblock.fold(columns, out.shape[2:], 3, strides=3, weights=weights, out=out)
+    expected = reblock.fold(columns * products, out.shape[2:], 3, strides=3)
+    assert_same_bytes(actual, expected)
+
+
+@pytest.mark.parametrize(
+    ("terms", "dtype", "least", "digits"),
+    [(np.float64, np.float16, 1, 11), (np.float64, BFLOAT16, 1, 8), (np.int32, BFLOAT16, 2**30, 8)],
+    ids=str,
+)
+def test_terms_of_more_digits_are_rounded_to_halves_once(
+    terms: Any, dtype: Any, least: int, digits: int
+) -> None:
+    """As float32, a term next to the middle of two halves would be the middle."""
+    middle = least + least / 2**digits
+    columns = np.array([[[middle, middle + least / 2**30]]]).astype(terms)
+    expected = np.array([[[least, least + 2 * least / 2**digits]]], dtype)
+    assert_same_bytes(reblock.fold(columns, 2, 1, dtype=dtype), expected)
 
 
 @given(st.data())

@@ -115,6 +115,7 @@ namespace detail {
 constexpr result<std::size_t> check_axis(std::int64_t axis, std::size_t rank) {
   const auto axes = static_cast<std::int64_t>(rank);
   if (axis >= -axes && axis < axes) return static_cast<std::size_t>(axis < 0 ? axis + axes : axis);
+  if (axes == 0) return error() << "axis must be an axis of the view, which has none, got " << axis;
   return error() << "axis must be from " << -axes << " to " << axes - 1 << " for " << axes << " axes, got "
                  << axis;
 }

@@ -12,6 +12,7 @@
 
 #include <reblock/data_type.hpp>
 #include <reblock/detail/configuration.hpp>
+#include <reblock/detail/rounded.hpp>
 #include <reblock/detail/simd/registers.hpp>
 #include <reblock/detail/sums/summand.hpp>
 
@@ -74,6 +75,24 @@ constexpr float to_float(T value) noexcept {
 template <half T>
 constexpr void round_to(T& result, float value) noexcept {
   result.bits = static_cast<std::uint16_t>(half_bits<T>(std::bit_cast<std::uint32_t>(value)));
+}
+
+/// Rounds to a float, and to the neighbour with an odd last bit if the result is inexact. A second rounding, to a narrower
+/// format, then gives the same as one rounding.
+inline float round_to_odd(double value) noexcept {
+  const float nearest = rounded(static_cast<float>(value));
+  const double back = nearest;
+  auto bits = std::bit_cast<std::uint32_t>(nearest);
+  const double magnitude = value < 0 ? -value : value;
+  const double reached = back < 0 ? -back : back;
+  if (reached > magnitude) --bits;
+  if (reached > magnitude || reached < magnitude) bits |= 1;  // neither for a NaN
+  return std::bit_cast<float>(bits);
+}
+
+template <half T>
+void round_to(T& result, double value) noexcept {
+  round_to(result, round_to_odd(value));
 }
 
 /// Adds 0 to halves with these bits: -0 becomes 0. A NaN does not change, even a signaling NaN.

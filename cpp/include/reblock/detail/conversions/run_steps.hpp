@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cfloat>
 #include <concepts>
 #include <cstddef>
@@ -205,19 +204,6 @@ template <std::floating_point Value>
 #endif
 }
 
-/// Rounds to a float, and to the neighbour with an odd last bit if the result is inexact. A second rounding, to a narrower
-/// format, then gives the same as one rounding.
-inline float round_to_odd(double value) noexcept {
-  const float nearest = rounded(static_cast<float>(value));
-  const double back = nearest;
-  auto bits = std::bit_cast<std::uint32_t>(nearest);
-  const double magnitude = value < 0 ? -value : value;
-  const double reached = back < 0 ? -back : back;
-  if (reached > magnitude) --bits;
-  if (reached > magnitude || reached < magnitude) bits |= 1;  // neither for a NaN
-  return std::bit_cast<float>(bits);
-}
-
 /// From here on, values are integers.
 template <std::floating_point Value>
 inline constexpr Value least_whole = std::same_as<Value, float> ? Value(8388608) : Value(4503599627370496);
@@ -273,11 +259,7 @@ template <class T, class Value>
 void write_value(std::byte* destination, Value value) noexcept {
   T element;
   if constexpr (half<T>) {
-    if constexpr (std::same_as<Value, double>) {
-      round_to(element, round_to_odd(value));
-    } else {
-      round_to(element, value);
-    }
+    round_to(element, value);
   } else if constexpr (std::same_as<T, bool>) {
     element = value != 0;  // a NaN is not 0
   } else if constexpr (std::integral<T>) {

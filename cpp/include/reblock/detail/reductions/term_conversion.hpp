@@ -43,7 +43,8 @@ template <class In, class T>
       return narrowed<T>(value);
     }
   } else if constexpr (half<T>) {
-    return narrowed<T>(static_cast<float>(widened<In, stored<In>>(term)));
+    using exact = std::conditional_t<sizeof(In) < sizeof(float), float, double>;
+    return narrowed<T>(static_cast<exact>(widened<In, stored<In>>(term)));
   } else {
     return static_cast<T>(widened<In, stored<In>>(term));
   }

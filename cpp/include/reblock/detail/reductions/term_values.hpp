@@ -65,7 +65,7 @@ template <class T, class A>
 [[gnu::always_inline]] inline stored<T> narrowed(A value) noexcept {
   if constexpr (half<T>) {
     T result;
-    round_to(result, static_cast<float>(value));
+    round_to(result, static_cast<std::conditional_t<std::same_as<A, float>, float, double>>(value));
     return result;
   } else if constexpr (std::floating_point<T>) {
     return static_cast<T>(value);

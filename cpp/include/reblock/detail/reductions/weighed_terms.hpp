@@ -195,7 +195,8 @@ class piece_weigher {
   void choose_weights(std::int64_t begin, std::int64_t count) noexcept {
     const window_weights& w = how_.weights;
     const std::size_t along = row_ == nullptr ? max_rank : row_->spatial_axis;
-    double product = 1;
+    std::array<double, max_bounds> factors;
+    factors.fill(1);
     const double* first = w.values(0);
     for (std::size_t d = 0; d < w.extents().size(); ++d) {
       if (!w.has_products()) {
@@ -203,11 +204,12 @@ class piece_weigher {
       } else if (d == along) {
         first = w.values(d) + offsets_[d];
       } else {
-        product *= w.values(d)[offsets_[d]];
+        factors[d] = w.values(d)[offsets_[d]];
       }
     }
     if (row_ == nullptr) {
-      weights_[0] = w.has_products() ? product : *first;
+      weights_[0] = w.has_products() ? 1 : *first;
+      for (const double factor : factors) weights_[0] *= factor;
       return use_weights(1, 1);
     }
     const std::int64_t place = begin % period_;
@@ -218,10 +220,16 @@ class piece_weigher {
       product_count_ = 0;
     }
     const double* const own = row_weights_ + (place - from);
-    if (product == product_ && place == product_place_ && count <= product_count_) return;
+    if (factors == factors_ && place == product_place_ && count <= product_count_) return;
     const std::int64_t different = std::min(count, period_);
-    for (std::int64_t i = 0; i < different; ++i) weights_[i] = product * own[i];
-    product_ = product;
+    // The products have the order of the spatial axes, as in reduced_piece: so they are always rounded alike.
+    double before = 1;
+    for (std::size_t d = 0; d < along; ++d) before *= factors[d];
+    for (std::int64_t i = 0; i < different; ++i) weights_[i] = before * own[i];
+    for (std::size_t d = along + 1; d < w.extents().size(); ++d) {
+      for (std::int64_t i = 0; i < different; ++i) weights_[i] *= factors[d];
+    }
+    factors_ = factors;
     product_place_ = place;
     product_count_ = count;
     use_weights(static_cast<std::size_t>(count), static_cast<std::size_t>(different));
@@ -282,7 +290,7 @@ class piece_weigher {
   const double* listed_ = nullptr;                ///< the row's first weight, of those in row_weights_
   std::int64_t listed_from_ = 0;                  ///< place in the period
   std::int64_t listed_count_ = 0;
-  double product_ = 0;  ///< of the weights of other axes, in weights_
+  std::array<double, max_bounds> factors_{};  ///< of the other axes, in weights_
   std::int64_t product_place_ = 0;
   std::int64_t product_count_ = 0;
   const std::byte* chosen_ = nullptr;
