@@ -177,15 +177,11 @@ def _refuse_conversion(
 ) -> None:
     """Raise what the operator raises for a dtype, a scale or a bias that it cannot use."""
     element = np.zeros(())
-    use: _patterns.Use
-    if name == "rearrange":
-        use = "rearrange"
-    elif name == "repeat":
-        use = "repeat"
-    else:
+    if name not in {"rearrange", "repeat"}:
         nothing = np.broadcast_to(element, (0, *shape[1:]))
         getattr(_core, name)(nothing, *arguments, **parameters, **conversion)
         return
+    use: _patterns.Use = "repeat" if name == "repeat" else "rearrange"
     (pattern,) = arguments
     factors = conversion["scale"], conversion["bias"]
     extents = [int(extent) for extent in shape]
