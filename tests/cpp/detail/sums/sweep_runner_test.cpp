@@ -112,6 +112,15 @@ drawn_sums draw_sums_of(std::mt19937& random, std::int64_t most) {
   return drawn;
 }
 
+/// Checks the sums of drawn terms, and that nothing else is written.
+template <class T, class Sums>
+void check_sums(std::mt19937& random, const drawn_sums& drawn, const Sums& sums) {
+  const test::drawn_terms<T> terms(random, drawn);
+  strided_bytes image = terms.before;
+  fill_boxes(sums, {0, sums.boxes()}, terms.columns.first(), image.first());
+  CHECK(terms.holds_sums(image));
+}
+
 TEST_CASE("sweeps make the sums of fold, and nothing else is written") {
   tally all;
   for (const unsigned seed : test::seeds(8000, 1200)) {
@@ -122,10 +131,7 @@ TEST_CASE("sweeps make the sums of fold, and nothing else is written") {
       const sum_sweep sums(drawn.request(), test::functions_for<T>());
       if (!sums.fits()) return;
       all.count(sums);
-      const test::drawn_terms<T> terms(random, drawn);
-      strided_bytes image = terms.before;
-      fill_boxes(sums, {0, sums.boxes()}, terms.columns.first(), image.first());
-      CHECK(terms.holds_sums(image));
+      check_sums<T>(random, drawn, sums);
     });
   }
   const int least = test::enough(50);
@@ -162,10 +168,7 @@ TEST_CASE("scatters make the sums of fold, and nothing else is written") {
       if (!can_make(sums)) return;
       ++made;
       in_several_boxes += sums.boxes() > 1 ? 1 : 0;
-      const test::drawn_terms<T> terms(random, drawn);
-      strided_bytes image = terms.before;
-      fill_boxes(sums, {0, sums.boxes()}, terms.columns.first(), image.first());
-      CHECK(terms.holds_sums(image));
+      check_sums<T>(random, drawn, sums);
     });
   }
 #if defined(__GNUC__) && (defined(__x86_64__) || defined(__aarch64__))
@@ -219,10 +222,7 @@ TEST_CASE("windows that lie side by side have places of their own, and rows of t
       CHECK(sums.has_blocks());
       ++made;
       if (draw(random, 0, 1) == 0) sums.share_among(5);
-      const test::drawn_terms<T> terms(random, drawn);
-      strided_bytes image = terms.before;
-      fill_boxes(sums, {0, sums.boxes()}, terms.columns.first(), image.first());
-      CHECK(terms.holds_sums(image));
+      check_sums<T>(random, drawn, sums);
     });
   }
 #if defined(__GNUC__) && (defined(__x86_64__) || defined(__aarch64__))
@@ -294,10 +294,7 @@ TEST_CASE_TEMPLATE("boxes that are cut for threads give the same", Sums, sum_swe
       const std::int64_t boxes = sums.boxes();
       sums.share_among(draw(random, 1, 9));
       cut += sums.boxes() > boxes ? 1 : 0;
-      const test::drawn_terms<T> terms(random, drawn);
-      strided_bytes image = terms.before;
-      fill_boxes(sums, {0, sums.boxes()}, terms.columns.first(), image.first());
-      CHECK(terms.holds_sums(image));
+      check_sums<T>(random, drawn, sums);
     });
   }
   CHECK((cut >= test::enough(10) || !takes<Sums, float>()));
