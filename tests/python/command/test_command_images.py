@@ -89,7 +89,10 @@ def test_images_in_a_layout(tmp_path: Path) -> None:
         ),
         (
             ("--layout", "hwc"),
-            "cannot use {0}: --layout must be upper-case letters, one for each axis, got 'hwc'",
+            (
+                "cannot use {0}: --layout must be upper-case letters, one for each axis,"
+                " got 'hwc' (str)"
+            ),
         ),
         (
             ("--layout", "HWC", "--out-layout", "WHC"),
