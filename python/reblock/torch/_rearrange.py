@@ -175,9 +175,8 @@ class _Call(NamedTuple):
         """Return the axes of the pattern, and all their lengths, which may be symbols."""
         axes = Axes.of(self.pattern, self.use, len(shape))
         if any(isinstance(size, torch.SymInt) for size in (*shape, *self.lengths)):
-            return axes, axes.lengths(
-                shape, self.given
-            )  # what is wrong shows when the operator runs
+            # What is wrong shows when the operator runs.
+            return axes, axes.lengths(shape, self.given)
         return axes, lengths_in(self.pattern, self.use, shape, self.given)
 
 

@@ -89,7 +89,7 @@ def is_traced(x: torch.Tensor) -> bool:
 
 
 def require_constant(name: str, x: torch.Tensor) -> None:
-    """Raise an error for a tensor that no argument may be which holds constant numbers."""
+    """Raise an error unless a tensor may hold the numbers of an argument that is constant."""
     if x.device.type != "cpu":
         raise NotImplementedError(f"{name} must lie on the CPU, got a tensor on {x.device}")
     if not torch.compiler.is_compiling() and torch._C._functorch.is_functorch_wrapped_tensor(x):
