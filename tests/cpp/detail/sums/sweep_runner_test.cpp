@@ -179,7 +179,7 @@ TEST_CASE("scatters make the sums of fold, and nothing else is written") {
 
 /// Draws columns in the order (N, L, C*K). Windows overlap along the height, and lie side by side along the width.
 template <class T>
-drawn_sums draw_blocks(std::mt19937& random) {
+drawn_sums draw_side_by_side(std::mt19937& random) {
   const std::int64_t channels = draw(random, 1, 9);
   windows_along height{draw(random, 2, 6), draw(random, 2, 20)};
   windows_along width{draw(random, 2, 9), draw(random, 2, 30)};
@@ -216,10 +216,10 @@ TEST_CASE("windows that lie side by side have places of their own, and rows of t
     INFO("seed ", seed);
     for_some_type(seed, [&]<class T>(T) {
       std::mt19937 random(seed);
-      const drawn_sums drawn = draw_blocks<T>(random);
+      const drawn_sums drawn = draw_side_by_side<T>(random);
       scatter sums(drawn.request(), test::functions_for<T>());
       if (!can_make(sums)) return;
-      CHECK(sums.has_blocks());
+      CHECK(sums.rows_are_places());
       ++made;
       if (draw(random, 0, 1) == 0) sums.share_among(5);
       check_sums<T>(random, drawn, sums);

@@ -54,8 +54,8 @@ class scatter {
     for (std::size_t i = 0; i < box_.size(); ++i) count *= boxes_along(i);
     return count;
   }
-  /// Tells whether a row is the phases of a place.
-  bool has_blocks() const noexcept { return has_blocks_; }
+  /// Tells whether a row has all phases of a place: those of a window.
+  bool rows_are_places() const noexcept { return rows_are_places_; }
   /// Makes boxes smaller until there are `wanted` boxes, if that is possible.
   void share_among(std::int64_t wanted) noexcept {
     for (std::size_t k = places_.size(); k-- > 1 && boxes() < wanted;) {
@@ -87,8 +87,8 @@ class scatter {
       scatter_axis& axis = axes_[row - 2];
       std::size_t next = 1;
       while (next + 1 < places_.size() && inner_extent(order_[next]) == 1) ++next;
-      has_blocks_ = axis.has_blocks() && joins(order_[next], axis.inner * element_size_);
-      has_blocks_ ? axis.make_blocks() : axis.make_rows();
+      rows_are_places_ = axis.is_side_by_side() && joins(order_[next], axis.inner * element_size_);
+      rows_are_places_ ? axis.make_places() : axis.make_rows();
     }
     for (std::size_t d = 0; d < spatial_axes(); ++d) places_[2 + d] = axes_[d].places();
     return row < 2 || axes_[row - 2].phases <= scattered_bytes / element_size_;
@@ -103,26 +103,27 @@ class scatter {
   std::int64_t row_elements() const noexcept {
     const std::size_t row = order_[0];
     const std::int64_t all = inner_extent(row);
-    if (has_blocks_) return all;
+    if (rows_are_places_) return all;
     return std::min(all, row < 2 ? box_[row] : ceil_divide(box_[row], axes_[row - 2].step()));
   }
 
   /// Returns the bytes from row to row of the buffer. A row that is added must not reach the next one.
   std::int64_t row_bytes() const noexcept {
     const std::int64_t added = inner_extent(order_[0]) * element_size_;
-    const std::int64_t all = has_blocks_ ? added : box_[order_[0]] * element_size_;
+    const std::int64_t all = rows_are_places_ ? added : box_[order_[0]] * element_size_;
     return all > added ? std::max(all, ceil_divide(added, row_slack) * row_slack) : all;
   }
   /// Chooses a box that fits the buffer. Rows of the buffer are as long as possible, beside as many channels as make a run of
   /// the columns long. Then the other axes grow. Windows that are places come last.
   void choose_box() noexcept {
     const std::size_t row = order_[0];
-    const std::int64_t phases = row < 2 || has_blocks_ ? 1 : axes_[row - 2].phases;  // beside rows
+    const std::int64_t phases = row < 2 || rows_are_places_ ? 1 : axes_[row - 2].phases;  // beside rows
     const auto grow = [&](std::size_t i, std::int64_t most, std::int64_t room) {
       box_[i] = std::clamp<std::int64_t>(std::min(places_[i], most), 1, std::max<std::int64_t>(room, 1));
     };
     const std::int64_t elements =
-        scattered_bytes / phases / (has_blocks_ ? row_bytes() : element_size_);  // rows, if these are blocks
+        scattered_bytes / phases /
+        (rows_are_places_ ? row_bytes() : element_size_);  // rows, if these are places
     if (row != 1 && !is_outside_[1]) {
       const std::int64_t stride = std::max<std::int64_t>(magnitude(strides_[1]), 1);
       grow(1, ceil_divide(sum_costs::least_scattered_read, stride), elements);
@@ -131,16 +132,17 @@ class scatter {
     if (row != 1 && magnitude(output_strides_[1]) == element_size_)
       grow(1, std::max(box_[1], ceil_divide(sum_costs::least_written_run, element_size_)), elements);
     const std::int64_t least = box_[1];
-    grow(row, has_blocks_ ? 1 : places_[row], elements / (row == 1 ? 1 : least));
+    grow(row, rows_are_places_ ? 1 : places_[row], elements / (row == 1 ? 1 : least));
     while (row_bytes() > scattered_bytes / phases) box_[row] /= 2;
     std::int64_t room = scattered_bytes / phases / row_bytes() / (row == 1 ? 1 : least);
     if (room == 0) box_[1] = room = 1;  // short rows need more room
-    for (std::size_t k = 1; k < places_.size() + (has_blocks_ ? 1 : 0); ++k) {
-      const std::size_t i = order_[k % places_.size()];
+    const auto grow_into_room = [&](std::size_t i) {
       room *= box_[i];
       grow(i, places_[i], room);
       room /= box_[i];
-    }
+    };
+    for (std::size_t k = 1; k < places_.size(); ++k) grow_into_room(order_[k]);
+    if (rows_are_places_) grow_into_room(row);
     for (std::size_t i = 0; i < places_.size(); ++i) box_[i] = even_part(places_[i], box_[i]);
   }
 
@@ -189,11 +191,11 @@ class scatter {
       }
     }
     const auto bytes = static_cast<double>(element_size_);
-    if (has_blocks_) run = std::min(run, row_bytes());
+    if (rows_are_places_) run = std::min(run, row_bytes());
     const double rows = terms / static_cast<double>(row_elements());  // a box may cut the rows of the columns
     const double added = rows / joined_rows();
     // windows that lie side by side have no sum in common
-    const double waiting = rows / together / (has_blocks_ && row + 1 == places_.size() ? repeated : 1);
+    const double waiting = rows / together / (rows_are_places_ && row + 1 == places_.size() ? repeated : 1);
     return added * sum_costs::scattered_row + waiting * sum_costs::waiting_rows +
            terms * bytes * sum_costs::scattered_byte +
            rows / together / repeated * sum_costs::scattered_tile +
@@ -211,7 +213,7 @@ class scatter {
   axis_values box_;                           ///< places of a box
   std::array<std::uint8_t, max_rank> order_;  ///< of the axes in the buffer, the innermost first
   std::array<bool, 2> is_outside_{};          ///< whether n and c have longer strides than all outer indices
-  bool has_blocks_ = false;                   ///< whether a row is the phases of a place
+  bool rows_are_places_ = false;              ///< whether a row has all phases of a place
   bool accumulates_ = false;                  ///< whether sums begin from what the image holds
   std::int64_t element_size_ = 0;             ///< bytes
   row_adder add_;  ///< null: no function adds rows of these terms, for example halves, which are rounded once

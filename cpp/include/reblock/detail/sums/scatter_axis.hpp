@@ -67,12 +67,12 @@ struct scatter_axis {
     after = std::clamp<std::int64_t>(last() - padding - (extent - 1), 0, reach);
   }
 
-  /// Tells whether windows lie side by side: rows of windows may be whole places.
-  constexpr bool has_blocks() const noexcept {
+  /// Tells whether windows lie side by side, and the columns have runs of their offsets. Each window may then be a place.
+  constexpr bool is_side_by_side() const noexcept {
     return by_windows && outer > 1 && inner_step == 1 && inner == outer_step;
   }
-  /// Makes this axis the one of rows, which are the phases of a place.
-  constexpr void make_blocks() noexcept { phases = outer_step; }
+  /// Makes this axis the one of rows. Each row has all phases of a place.
+  constexpr void make_places() noexcept { phases = outer_step; }
 
   constexpr std::int64_t first_place() const noexcept { return floor_divide(padding - before, phases); }
   constexpr std::int64_t places() const noexcept {

@@ -39,8 +39,8 @@ class scatter_runner {
     const std::size_t row = sums.order_[0];
     parts_[row].stride = sums.element_size_;
     phase_stride_ = stride;
-    if (sums.has_blocks_) std::swap(parts_[row].stride, phase_stride_);
-    filled_bytes_ = stride * (row < 2 ? 1 : sums.has_blocks_ ? sums.box_[row] : axis_of(row).phases);
+    if (sums.rows_are_places_) std::swap(parts_[row].stride, phase_stride_);
+    filled_bytes_ = stride * (row < 2 ? 1 : sums.rows_are_places_ ? sums.box_[row] : axis_of(row).phases);
     assert(filled_bytes_ <= scattered_bytes);
   }
   scatter_runner(const scatter_runner&) = delete;
@@ -193,9 +193,9 @@ class scatter_runner {
       const std::size_t i = sums_.order_[k];
       const part& own = parts_[i];
       if (own.rows.end - own.rows.begin == 1) continue;
-      const std::int64_t stride = k == 0 && sums_.has_blocks_ ? phase_stride_
-                                  : i < 2                     ? own.stride
-                                                              : axis_of(i).step() * own.stride;
+      const std::int64_t stride = k == 0 && sums_.rows_are_places_ ? phase_stride_
+                                  : i < 2                          ? own.stride
+                                                                   : axis_of(i).step() * own.stride;
       const tile_axis axis{own.rows.end - own.rows.begin, sums_.inner_stride(i), stride};
       is_row = is_row && axis.source_stride == row_bytes_ && axis.destination_stride == row_bytes_;
       if (is_row) {
