@@ -19,16 +19,17 @@ namespace reblock::inline REBLOCK_NAMESPACE::detail {
 [[gnu::visibility("hidden")]] inline constexpr double never = std::numeric_limits<double>::max();
 
 /// Estimates assume these sizes of caches: bytes of a line, and bytes between lines that share a set of the first level. The
-/// first level has room for both sides of a move of some bytes, or for some lines of one side. Addresses of some pages are
-/// known at a time. The second level has room for a move of some more bytes. Of moves of still more bytes, the outer levels
-/// are slow.
+/// first level has room for both sides of a move of some bytes, or for some lines, and for the addresses of some pages.
+/// Processors predict the lines of some streams. The second level has room for a move of some more bytes. Of moves of still
+/// more bytes, the outer levels are slow.
 struct [[gnu::visibility("hidden")]] cache_sizes {
   static constexpr std::int64_t line = 64;
   static constexpr std::int64_t page = 4096;
-  static constexpr std::uint8_t ways = 8;  ///< lines of a set
+  static constexpr int ways = 8;  ///< lines of a set
   static constexpr double both_sides = 16 * 1024;
-  static constexpr std::int64_t near_lines = 128;
-  static constexpr double near_pages = 48;
+  static constexpr double most_lines = 400;
+  static constexpr double most_pages = 72;
+  static constexpr double predicted_streams = 32;
   static constexpr double second_level = 1024 * 1024;
   static constexpr double outer_level = 8 * 1024 * 1024;
   /// Outputs of so many bytes are larger than most last-level caches, with their source.
@@ -108,9 +109,11 @@ struct mover_costs {
   double call = 40;
   double block = 3;
   double place = 0.7;
-  /// Bytes per cycle in squares of elements of 1, 2, 4, 8 and 16 bytes, by registers of 16 and 32 bytes. Rows of squares.
+  /// Bytes per cycle in squares of elements of 1, 2, 4, 8 and 16 bytes, by registers of 16 and 32 bytes. Rows of squares. What
+  /// a byte takes longer for each line that shares a set of the first-level cache with others.
   std::array<std::array<double, 5>, 2> squares = {{{4.6, 6.1, 6.9, 6.4, 5}, {6.5, 7.5, 7.7, 7.2, 7}}};
   double square_rows = 2.5;
+  double square_line = 0.025;
   /// Few streams: a row of each, a shuffle of a register, the shuffles of three streams of elements of 1, 2, 4 and 8 bytes,
   /// and loading and storing a register, or one of its lanes.
   double row = 5;
@@ -128,18 +131,20 @@ struct mover_costs {
   double short_run = 2.2;
   double long_run = 1.5;
   double run_byte = 0.075;
-  /// A run of one word among runs at even distances, and a line that it brings into the first-level cache: for the first time,
-  /// again, again if all lines share a set of the cache, from many pages, and again from the outer levels.
+  /// A run of one word among runs at even distances, and a line that it brings into the first-level cache: one that is near or
+  /// predicted, from outer levels, from memory, again after it was evicted, and what this takes longer if all lines share a set
+  /// of the cache: if they share more sets, they take a part of it. A page whose address is brought again.
   struct line_costs {
-    double next;
-    double evicted;
-    double same_set;
-    double paged;
+    double outer;
     double far;
+    double evicted;
+    double of_few_sets;
   };
+  double page = 0.85;
   double spaced_run = 0.8;
-  line_costs read_line = {1, 0.7, 1.2, 0.7, 2.2};
-  line_costs written_line = {1, 3, 9, 20, 20};
+  double next_line = 1;
+  line_costs read_line = {4, 8, 1, 16};
+  line_costs written_line = {4, 8, 1.2, 20};
   /// Shifted planes: bytes per cycle, a plane, the border of a row, and bytes of the shortest rows that go past the caches.
   double plane_bytes = 16;
   double plane = 35;

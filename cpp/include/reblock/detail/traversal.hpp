@@ -26,6 +26,12 @@ struct cut_axis : tile_axis {
   constexpr std::int64_t piece(std::int64_t i) const noexcept {
     return std::min(i * at_once, extent - at_once);
   }
+  /// The indices of a piece, and the pieces.
+  constexpr tile_axis inner() const noexcept { return {at_once, source_stride, destination_stride}; }
+  constexpr tile_axis outer() const noexcept {
+    return {pieces(), wrapping_multiply(at_once, source_stride),
+            wrapping_multiply(at_once, destination_stride)};
+  }
 };
 
 /// Calls `visit(source, destination)` for each piece of all axes, the last axis innermost. Offsets are in bytes.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Near lines evict each other if more of them share a set than the cache has room for.
+// Near lines evict each other if they are too many, or if more of them share a set than the cache has room for.
 #include <cstdint>
 #include <map>
 #include <random>
@@ -45,11 +45,12 @@ TEST_CASE("lines collide if more than 8 of them are a multiple of 4096 bytes apa
   CHECK(others >= test::enough(100));
 }
 
-TEST_CASE("places of one line are one line, and the first 64 places tell") {
+TEST_CASE("places of one line are one line, and the first 64 lines tell") {
   near_lines elements;
   elements.repeat(16, 4);
   elements.repeat(4, 4096);
   CHECK_FALSE(elements.collide());
+  CHECK(elements.all() == 4);
   near_lines full;
   full.repeat(8, 4096);
   CHECK_FALSE(full.collide());
@@ -60,6 +61,24 @@ TEST_CASE("places of one line are one line, and the first 64 places tell") {
   behind.repeat(64, 64);  // fills each set once
   behind.repeat(1000, 4096);
   CHECK_FALSE(behind.collide());
+  CHECK(behind.all() == 64000);
+}
+
+TEST_CASE("lines are evicted if both sides have too many of a set, or too many at all") {
+  const mover_costs::line_costs each{0, 0, 1, 16};
+  const auto lines = [](std::int64_t count, std::int64_t apart) {
+    near_lines some;
+    some.repeat(count, apart);
+    return some;
+  };
+  const near_lines one;
+  CHECK(lines(8, 4096).cost_of_evicted(each, lines(300, 64)) > 0);
+  CHECK(lines(6, 4096).cost_of_evicted(each, lines(2, 4096)) == 0);
+  CHECK(lines(300, 64).cost_of_evicted(each, one) == 0);
+  CHECK(lines(300, 64).cost_of_evicted(each, lines(300, 64)) > 0);
+  // the fewer sets they share, the longer it takes
+  CHECK(lines(32, 4096).cost_of_evicted(each, one) == 17);
+  CHECK(lines(32, 2048).cost_of_evicted(each, one) == 9);
 }
 
 }  // namespace

@@ -18,6 +18,7 @@
 #include <reblock/detail/moves/blocks.hpp>
 #include <reblock/detail/moves/offers/offered_layout.hpp>
 #include <reblock/detail/moves/offers/runs_offer.hpp>
+#include <reblock/detail/moves/offers/squares_offer.hpp>
 #include <reblock/detail/moves/offers/streams_offer.hpp>
 #include <reblock/detail/moves/plan_blocks.hpp>
 #include <reblock/detail/simd/instruction_sets.hpp>
@@ -255,6 +256,32 @@ TEST_CASE("squares write whole lines where the columns' lines would share sets o
   }
 }
 
+TEST_CASE(
+    "squares cost more if their rows or columns share sets of the cache, and a buffer then costs less") {
+  const auto squares = [](std::int64_t source_row, std::int64_t destination_row) {
+    layout l;  // bytes
+    l.add({64, 1, destination_row});
+    l.add({63, 64, 80});
+    l.add({80, source_row, 1});
+    return l;
+  };
+  const auto plan = [](const layout& moves, instruction_set set) {
+    staged_move blocks;
+    const double cost = plan_blocks(blocks, moves, 1, set);
+    CHECK(blocks.is_staged ==
+          (cost < offer_squares(offered_layout(moves, 1, set), buffered_side::none).cost));
+    return std::pair(cost, blocks.is_staged);
+  };
+  for (const instruction_set set : all_instruction_sets()) {
+    INFO("instruction set ", std::string(name_of(set)));
+    const auto [usual, is_usual_staged] = plan(squares(4128, 5160), set);
+    CHECK_FALSE(is_usual_staged);
+    CHECK(plan(squares(4096, 5160), set).first > 1.2 * usual);
+    CHECK(plan(squares(4128, 8192), set).first > 1.2 * usual);
+    CHECK(plan(squares(4096, 8192), set).second);
+  }
+}
+
 TEST_CASE("runs cost more if lines evict each other before their rest is read") {
   const auto cost = [](std::int64_t apart, buffered_side buffer) {
     layout l;  // a line has two runs: the second one comes after ten lines
@@ -280,7 +307,7 @@ TEST_CASE("columns are separated in the order of the output where their lines wo
       l.add({apart / 24, 672, 24});
       l.add({12, 8, 2});
       const offered_layout of(l, 2, set);
-      const block_offer offer = streams_offer(of).offer_few();
+      const block_offer offer = streams_offer(of, buffered_side::none).offer_few();
       REQUIRE(offer.cost < never);
       REQUIRE(offer.move.repeated == 2);
       CHECK(offer.move.axes[1].source_stride == (apart == 12288 ? 672 : 96));

@@ -97,8 +97,8 @@ class block_runner {
     for (std::size_t i = move_.repeated; i < move_.rank(); ++i)
       has_pieces = has_pieces || axes_[i].pieces() > 1;
     if (move_.is_far) {
-      if (move_.repeated > 0) block_.repeats = piece_of(axes_[move_.repeated - std::size_t{1}]);
-      if (move_.repeated > 1) block_.outer_repeats = piece_of(axes_[move_.repeated - std::size_t{2}]);
+      if (move_.repeated > 0) block_.repeats = axes_[move_.repeated - std::size_t{1}].inner();
+      if (move_.repeated > 1) block_.outer_repeats = axes_[move_.repeated - std::size_t{2}].inner();
     } else if (!has_pieces) {
       walked_ = move_.repeated;
       if (walked_ > 0) block_.repeats = axes_[--walked_];
@@ -135,9 +135,6 @@ class block_runner {
   }
 
  private:
-  static tile_axis piece_of(const cut_axis& axis) noexcept {
-    return {axis.at_once, axis.source_stride, axis.destination_stride};
-  }
   /// Lists the offsets, in bytes, of the first piece of each of the axes, the innermost axis first.
   static std::size_t list(const cut_axis* axes, std::size_t count, std::int64_t tile_axis::* stride,
                           std::int64_t* offsets) noexcept {

@@ -26,25 +26,31 @@ class block_offers {
   block_offers(const layout& moves, std::int64_t element_size, instruction_set set) noexcept
       : of_(moves, element_size, set) {}
 
-  /// Calls `visit(kind, offer)` with the offer of each mover that can move the layout.
-  template <class Visit>
-  void for_each_offer(buffered_side buffer, const Visit& visit) const noexcept {
+  /// Calls `visit(kind, offer)` with the offer of each mover that can move the layout. `limit()` returns the cost from which on
+  /// an offer is not needed.
+  template <class Visit, class Limit>
+  void for_each_offer(buffered_side buffer, const Visit& visit, const Limit& limit) const noexcept {
     const auto take = [&visit](mover_kind kind, const block_offer& offer) {
       if (offer.cost < never) visit(kind, offer);
     };
-    take(mover_kind::runs, runs_offer(of_).offer(buffer));
-    take(mover_kind::spaced_runs, offer_spaced_runs(of_));
-    if (of_.rows.count == 0) return;  // the others need rows and columns
-    take(mover_kind::squares, offer_squares(of_, buffer));
-    take(mover_kind::few_streams, streams_offer(of_).offer_few());
-    take(mover_kind::wide_streams, streams_offer(of_).offer_wide());
+    if (of_.rows.count > 0) {  // these need rows and columns
+      take(mover_kind::squares, offer_squares(of_, buffer));
+      take(mover_kind::few_streams, streams_offer(of_, buffer).offer_few());
+      take(mover_kind::wide_streams, streams_offer(of_, buffer).offer_wide());
+    }
+    take(mover_kind::runs, runs_offer(of_).offer(buffer, limit()));
+    take(mover_kind::spaced_runs, offer_spaced_runs(of_, buffer, limit()));
   }
 
-  /// Returns the cheapest offer. If the source is a buffer, a mover may read all of the buffer's bytes behind an element.
-  block_offer best(buffered_side buffer) const noexcept {
+  /// Returns the cheapest offer, or one without a mover that costs `limit` if all cost more. If the source is a buffer, a mover
+  /// may read all of the buffer's bytes behind an element.
+  block_offer best(buffered_side buffer, double limit = never) const noexcept {
     block_offer found;
-    for_each_offer(buffer, [&](mover_kind, const block_offer& offer) { take_cheaper(found, offer, buffer); });
-    if (found.move.are_apart()) of_.go_apart(found.move, buffer);
+    found.cost = limit;
+    for_each_offer(
+        buffer, [&](mover_kind, const block_offer& offer) { take_cheaper(found, offer, buffer); },
+        [&found] { return found.cost; });
+    if (found.move.mover != nullptr && found.move.are_apart()) of_.go_apart(found.move, buffer);
     return found;
   }
 
@@ -60,8 +66,9 @@ class block_offers {
 };
 
 [[gnu::noinline]] inline block_offer offer_block(const layout& moves, std::int64_t element_size,
-                                                 instruction_set set, buffered_side buffer) noexcept {
-  return block_offers(moves, element_size, set).best(buffer);
+                                                 instruction_set set, buffered_side buffer,
+                                                 double limit = never) noexcept {
+  return block_offers(moves, element_size, set).best(buffer, limit);
 }
 
 }  // namespace reblock::inline REBLOCK_NAMESPACE::detail

@@ -103,11 +103,12 @@ inline double offer_staged(staged_move& staged, const layout& moves, std::int64_
   in.zero = moves.zero;
   in.whole_bytes = out.whole_bytes = std::max(moves.whole_bytes, total_bytes(moves, element_size));
   const std::int64_t in_size = simplify_as_turned(in, element_size);
-  const block_offer first = offer_block(in, in_size, set, buffered_side::destination);
+  const block_offer first = offer_block(in, in_size, set, buffered_side::destination, limit);
   if (first.cost >= limit) return limit;
   const std::int64_t out_size = simplify_as_turned(out, element_size);
-  const block_offer second = offer_block(out, out_size, set, buffered_side::source);
-  if (first.cost + second.cost >= limit) return limit;
+  const double left = limit - first.cost;
+  const block_offer second = offer_block(out, out_size, set, buffered_side::source, left);
+  if (second.cost >= left) return limit;
   staged.first = first.move;
   staged.second = second.move;
   return first.cost + second.cost;

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <span>
 
+#include <reblock/detail/checked.hpp>
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/costs.hpp>
 #include <reblock/detail/instruction_set.hpp>
@@ -16,6 +17,7 @@
 #include <reblock/detail/moves/axis_order.hpp>
 #include <reblock/detail/moves/blocks.hpp>
 #include <reblock/detail/moves/cache_lines.hpp>
+#include <reblock/detail/moves/visited_places.hpp>
 #include <reblock/detail/simplify.hpp>
 #include <reblock/detail/traversal.hpp>
 
@@ -53,6 +55,16 @@ class offered_layout {
   axis_chain rows;     ///< axes along which the destination is contiguous
   axis_chain columns;  ///< axes along which the source is
 
+  /// Returns the bytes of the whole move, which a cache has room for or not. Of moves from or into a buffer, it is 0 if their
+  /// caller estimates the caches.
+  double cached_bytes(buffered_side buffer) const noexcept {
+    const auto whole = static_cast<double>(moves.whole_bytes);
+    return buffer == buffered_side::none ? std::max(bytes, whole) : whole;
+  }
+  /// Tells whether the first-level cache has room for both sides of the whole move.
+  bool is_near(buffered_side buffer) const noexcept {
+    return cached_bytes(buffer) <= cache_sizes::both_sides;
+  }
   bool adds_zero() const noexcept { return moves.zero != added_zero::none; }
   /// Tells whether a register moves an element.
   bool is_word() const noexcept {
@@ -75,17 +87,15 @@ class offered_layout {
     take_chain(move, move.repeated + std::size_t{of_columns.count}, of_rows, most_rows);
   }
 
-  static std::int64_t listed(const block_move& move, std::size_t first, std::size_t count) noexcept {
-    std::int64_t streams = 1;
-    for (std::size_t k = first; k < first + count; ++k) streams *= move.axes[k].at_once;
-    return streams;
+  /// These are the axes of the columns, and of the rows, the innermost first.
+  static std::span<const cut_axis> column_axes(const block_move& move) noexcept {
+    return std::span(move.axes).subspan(move.repeated, move.column_axes);
   }
-  static std::int64_t columns_of(const block_move& move) noexcept {
-    return listed(move, move.repeated, move.column_axes);
+  static std::span<const cut_axis> row_axes(const block_move& move) noexcept {
+    return std::span(move.axes).subspan(std::size_t{move.repeated} + move.column_axes, move.row_axes);
   }
-  static std::int64_t rows_of(const block_move& move) noexcept {
-    return listed(move, move.repeated + std::size_t{move.column_axes}, move.row_axes);
-  }
+  static std::int64_t columns_of(const block_move& move) noexcept { return at_once(column_axes(move)); }
+  static std::int64_t rows_of(const block_move& move) noexcept { return at_once(row_axes(move)); }
 
   /// Estimates the cycles of all calls. A call repeats the innermost repeated axes by itself, unless it moves a piece.
   [[gnu::noinline]] double cost_of_calls(const block_move& move) const noexcept {
@@ -109,19 +119,52 @@ class offered_layout {
     sort_by_strides(std::span(move.axes).first(move.repeated), &tile_axis::source_stride);
   }
 
-  /// Tells whether lines of one side evict each other from the first-level cache before a move comes to their next parts. The
-  /// move visits the first `listed_axes` of the axes behind the repeated ones, the innermost first, then the repeated ones.
-  bool evicts_parts(const block_move& move, std::size_t listed_axes,
-                    std::int64_t tile_axis::* stride) const noexcept {
-    if (bytes <= cache_sizes::both_sides) return false;
+  /// Estimates the cycles that each run waits for the caches, if a line that is near takes `next`. A buffer takes no time.
+  [[gnu::noinline]] double cost_of_places(const block_move& move, buffered_side buffer,
+                                          double next) const noexcept {
+    if (is_near(buffer)) return 0;
+    visited_places places(costs, next);
+    const auto listed_rows = row_axes(move);
+    for (const cut_axis& axis : listed_rows) places.visit(axis.inner());
+    for (std::size_t k = listed_rows.size(); k-- > 0;) places.visit(listed_rows[k].outer());
+    for (std::size_t i = move.repeated; i-- > 0;) places.visit(move.axes[i]);
+    const double whole = cached_bytes(buffer);
+    return (buffer == buffered_side::source ? 0 : places.cost_of_reads(whole)) +
+           (buffer == buffered_side::destination ? 0 : places.cost_of_writes(whole));
+  }
+
+  /// Estimates the cycles that a part of a line of one side waits, because the line is evicted from the first-level cache
+  /// before a move of rows and columns comes to the next part: 0 if lines stay.
+  double cost_of_parts(const block_move& move, bool are_read, buffered_side buffer) const noexcept {
+    if (is_near(buffer)) return 0;
+    const auto stride = are_read ? &tile_axis::source_stride : &tile_axis::destination_stride;
+    const auto other_stride = are_read ? &tile_axis::destination_stride : &tile_axis::source_stride;
     near_lines lines;
-    for (std::size_t k = 0; k < listed_axes + move.repeated; ++k) {
-      const cut_axis& axis =
-          move.axes[k < listed_axes ? move.repeated + k : listed_axes + move.repeated - 1 - k];
-      if (magnitude(axis.*stride) < cache_sizes::line) return lines.collide();
-      lines.repeat(k < listed_axes ? axis.at_once : axis.extent, axis.*stride);
+    near_lines other;
+    for (const cut_axis& axis : are_read ? row_axes(move) : column_axes(move))
+      lines.repeat(axis.at_once, axis.*stride);
+    for (std::size_t i = move.repeated; i < move.rank(); ++i)
+      other.repeat(move.axes[i].at_once, move.axes[i].*other_stride);
+    for (std::size_t i = move.repeated; i-- > 0;) {
+      const cut_axis& axis = move.axes[i];
+      if (magnitude(axis.*stride) < cache_sizes::line)
+        return lines.cost_of_evicted(are_read ? costs.read_line : costs.written_line, other);
+      lines.repeat(axis.extent, axis.*stride);
+      other.repeat(axis.extent, axis.*other_stride);
     }
-    return false;
+    return 0;
+  }
+
+  /// Lists the lines of one side of some places along these axes, or of all.
+  static near_lines lines_of(std::span<const cut_axis> axes, std::int64_t tile_axis::* stride,
+                             std::int64_t places = most_streams) noexcept {
+    near_lines lines;
+    for (const cut_axis& axis : axes) {
+      const std::int64_t extent = std::min(axis.at_once, places);
+      lines.repeat(extent, axis.*stride);
+      places = ceil_divide(places, extent);
+    }
+    return lines;
   }
 
   /// Lets blocks whose columns follow each other in the source follow each other in time, so that the source is read from
@@ -138,16 +181,18 @@ class offered_layout {
   /// Settles in which order a mover of rows and columns that may lie apart goes, and whether it asks for the lines of the next
   /// block. Moves of larger elements are faster without.
   void go_apart(block_move& move, buffered_side buffer) const noexcept {
-    near_lines lines;
-    for (std::size_t i = move.repeated; i < move.repeated + std::size_t{move.column_axes}; ++i)
-      lines.repeat(move.axes[i].at_once, move.axes[i].destination_stride);
-    move.by_destination = lines.collide();
+    move.by_destination = lines_of(column_axes(move), &tile_axis::destination_stride).collide();
     move.is_far = buffer == buffered_side::none && !is_large && bytes > cache_sizes::far_moves &&
                   size <= cache_sizes::far_element;
     if (move.is_far) enlarge(move);
   }
 
  private:
+  static std::int64_t at_once(std::span<const cut_axis> axes) noexcept {
+    std::int64_t all = 1;
+    for (const cut_axis& axis : axes) all *= axis.at_once;
+    return all;
+  }
   /// Lets a block have so many indices of the repeated axes that it has enough bytes.
   static void enlarge(block_move& move) noexcept {
     std::int64_t bytes_of_block = move.element_size;

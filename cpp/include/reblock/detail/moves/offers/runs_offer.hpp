@@ -24,8 +24,8 @@ class runs_offer {
   explicit runs_offer(const offered_layout& of) noexcept : of_(of) {}
 
   /// Offers to copy elements as runs. The list has the innermost axes of the destination. If the destination is a buffer,
-  /// it has the innermost axes of the source.
-  block_offer offer(buffered_side buffer) const noexcept {
+  /// it has the innermost axes of the source. An offer from `limit` on may cost more than it says.
+  block_offer offer(buffered_side buffer, double limit = never) const noexcept {
     block_offer made;
     block_move& move = made.move;
     axis_chain rows;
@@ -60,12 +60,8 @@ class runs_offer {
                                                  : of_.costs.long_run;
     made.cost =
         of_.bytes * (each / static_cast<double>(of_.size) + of_.costs.run_byte) + of_.cost_of_calls(move);
-    if (buffer == buffered_side::none && of_.size < cache_sizes::line &&
-        of_.evicts_parts(move, move.row_axes, &tile_axis::source_stride)) {
-      const auto& line = of_.costs.read_line;
-      made.cost += of_.bytes / static_cast<double>(of_.size) *
-                   (of_.bytes > cache_sizes::second_level ? line.far : line.evicted);
-    }
+    if (of_.size < cache_sizes::line && made.cost < limit)
+      made.cost += of_.bytes / static_cast<double>(of_.size) * of_.cost_of_places(move, buffer, 0);
     return made;
   }
 

@@ -4,33 +4,32 @@
 #pragma once
 
 #include <cstddef>
+#include <utility>
 
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/instruction_set.hpp>
 #include <reblock/detail/layout.hpp>
 #include <reblock/detail/moves/axis_order.hpp>
 #include <reblock/detail/moves/blocks.hpp>
-#include <reblock/detail/moves/cache_lines.hpp>
 #include <reblock/detail/moves/offers/offered_layout.hpp>
 #include <reblock/detail/simd/instruction_sets.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
-/// Estimates the cycles of runs along one axis.
-inline double cost_of_spaced(const offered_layout& of, const block_move& move) noexcept {
+/// Estimates the cycles of runs along one axis, or returns `limit` if they are more.
+inline double cost_of_spaced(const offered_layout& of, const block_move& move, buffered_side buffer,
+                             double limit) noexcept {
   const double all = of.bytes / static_cast<double>(of.size);
-  const tile_axis& runs = move.axes[move.repeated];
-  const tile_axis* const again = move.repeated > 0 ? &move.axes[move.repeated - std::size_t{1}] : nullptr;
-  const double rows = all / static_cast<double>(runs.extent);
-  return of.cost_of_calls(move) + rows * of.costs.row +
-         all * (of.costs.spaced_run +
-                cost_of_lines(runs, again, &tile_axis::source_stride, of.bytes, of.costs.read_line) +
-                cost_of_lines(runs, again, &tile_axis::destination_stride, of.bytes, of.costs.written_line));
+  const double rows = all / static_cast<double>(move.axes[move.repeated].extent);
+  const double cost = of.cost_of_calls(move) + rows * of.costs.row + all * of.costs.spaced_run;
+  if (cost >= limit) return limit;
+  return cost + all * of.cost_of_places(move, buffer, of.costs.next_line);
 }
 
-/// Offers to copy elements of one word along one axis, without a list. What comes from memory should be read line by line, so
-/// large moves have no offer.
-inline block_offer offer_spaced_runs(const offered_layout& of) noexcept {
+/// Offers to copy elements of one word along one axis, without a list, if this costs less than `limit`. What comes from memory
+/// should be read line by line, so large moves have no offer.
+inline block_offer offer_spaced_runs(const offered_layout& of, buffered_side buffer,
+                                     double limit = never) noexcept {
   block_offer best;
   if (!of.is_word() || of.moves.rank == 0 || of.is_large) return best;
   const std::size_t by_source = order_of(of.moves, &layout_axis::source_stride).axes[0];
@@ -39,15 +38,19 @@ inline block_offer offer_spaced_runs(const offered_layout& of) noexcept {
   for (std::size_t i = 0; i < of.moves.rank; ++i) {
     if (of.moves.axes[i].extent > of.moves.axes[longest].extent) longest = i;
   }
-  for (const std::size_t axis : {by_destination, by_source, longest}) {
+  std::size_t last = no_axis;
+  for (const std::size_t axis : {by_destination, longest, by_source}) {
+    if (axis == std::exchange(last, axis)) continue;
     block_offer offer;
     offer.move.are_runs = offer.move.are_spaced = true;
     axis_chain runs;
     runs.push(axis, of.moves.axes[axis].extent);
     of.set_out(offer.move, {}, 1, runs, of.moves.axes[axis].extent);
     if (axis == by_destination) offered_layout::order_repeats_by_source(offer.move);
-    offer.cost = cost_of_spaced(of, offer.move);
-    if (offer.cost < best.cost) best = offer;
+    offer.cost = cost_of_spaced(of, offer.move, buffer, limit);
+    if (offer.cost >= limit) continue;
+    best = offer;
+    limit = offer.cost;
   }
 #if defined(__GNUC__) && defined(__x86_64__)
   best.move.mover = of.set >= instruction_set::avx2

@@ -14,8 +14,10 @@
 #include <reblock/detail/costs.hpp>
 #include <reblock/detail/instruction_set.hpp>
 #include <reblock/detail/moves/blocks.hpp>
+#include <reblock/detail/moves/cache_lines.hpp>
 #include <reblock/detail/moves/offers/offered_layout.hpp>
 #include <reblock/detail/simd/instruction_sets.hpp>
+#include <reblock/detail/tile.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
@@ -44,6 +46,26 @@ inline double steps_of(std::int64_t count, std::int64_t step) noexcept {
   return static_cast<double>(ceil_divide(count, step) * step) / static_cast<double>(count);
 }
 
+/// Estimates how many cycles a byte takes longer because the lines of a square share sets of the first-level cache. A square
+/// reads `tall` rows.
+inline double cost_of_shared_sets(const offered_layout& of, const block_move& move, std::int64_t tall,
+                                  buffered_side buffer) noexcept {
+  if (of.is_near(buffer)) return 0;
+  const auto columns = offered_layout::column_axes(move);
+  int lines = 0;
+  if (buffer != buffered_side::source) {
+    const auto rows = offered_layout::row_axes(move);
+    const int read = offered_layout::lines_of(rows, &tile_axis::source_stride, tall).of_one_set();
+    lines += std::max(read - cache_sizes::ways, 0);
+  }
+  if (buffer != buffered_side::destination) {
+    constexpr auto stride = &tile_axis::destination_stride;
+    if (offered_layout::lines_of(columns, stride).collide())
+      lines += offered_layout::lines_of(columns, stride, of.side).of_one_set() - 1;
+  }
+  return of.costs.square_line * lines;
+}
+
 /// Offers squares, for at least as many rows and columns as registers have elements.
 [[gnu::noinline]] inline block_offer offer_squares(const offered_layout& of, buffered_side buffer) noexcept {
   block_offer offer;
@@ -69,11 +91,15 @@ inline double steps_of(std::int64_t count, std::int64_t step) noexcept {
     }
     cost *= steps_of(columns, of.side);
     cost += of.costs.square_rows / static_cast<double>(tall * columns * of.size);
+    cost += cost_of_shared_sets(of, move, tall, buffer);
     if (cost >= each) continue;
     each = cost;
     move.mover = mover;
   }
   offer.cost = of.bytes * each + of.cost_of_calls(move);
+  const std::int64_t written = rows * of.size;
+  if (buffer != buffered_side::destination && written < cache_sizes::line)
+    offer.cost += of.bytes / static_cast<double>(written) * of.cost_of_parts(move, false, buffer);
   return offer;
 }
 
