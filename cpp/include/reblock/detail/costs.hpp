@@ -338,12 +338,14 @@ struct sum_costs {
   /// A box in a buffer has channels for rows of so many bytes, and at least so many channels, if they fit.
   static constexpr std::int64_t brought_row = 64;
   static constexpr std::int64_t least_brought_channels = 8;
-  /// Sums of chunks: a tile, a row of terms, a byte of a term, a box, and the plans of the moves.
+  /// Sums of chunks: a tile, a row of terms, a byte of a term, a box, and the plans of the moves. All of them but the plans
+  /// together take so many times as long as one by one.
   static constexpr double swept_tile = 290;
   static constexpr double swept_row = 3.6;
   static constexpr double swept_byte = 0.069;
   static constexpr double swept_box = 130;
   static constexpr double swept_plan = 1900;
+  static constexpr double sweep = 1.25;
   /// Sums of chunks whose rows are no runs: an element, and each of its terms.
   static constexpr double swept_element = 5;
   static constexpr double swept_element_term = 1;

@@ -168,10 +168,11 @@ class gather : public image_boxes {
       if (axis.block_stride == size && to.place_strides[2 + d] == size) {
         const double segments = segments_along(d, is_last && has_masks);
         double places = static_cast<double>(places_[2 + d]) / segments;
-        // rows of one segment may follow each other
+        // rows of one segment follow each other along a segment of the next axis
         if (is_last && d > 0 && segments == 1 && axis.blocks == places_[2 + d] &&
             to.place_strides[1 + d] == places_[2 + d] * size)
-          places *= static_cast<double>(box_[1 + d]);
+          places *= std::min(static_cast<double>(box_[1 + d]),
+                             static_cast<double>(places_[1 + d]) / segments_along(d - 1, false));
         row = std::max(row, places);
       }
       if (axis.size_stride == size && to.phase_strides[d] == size && axis.dilation == 1)

@@ -45,7 +45,7 @@ class sweep_cost {
     double cost = chunks_ * (moves(in_, buffered_side::destination) * moved_ + sums());
     fetched_ = chunks_ * moved_ * lines();
     if (sweep_.copies_) cost += boxes_ * moves(out(), buffered_side::source);
-    return cost + boxes_ * sum_costs::swept_box + sum_costs::swept_plan;
+    return sum_costs::sweep * (cost + boxes_ * sum_costs::swept_box) + sum_costs::swept_plan;
   }
 
   /// Returns the cycles in which lines of the columns come into the first-level cache, in addition. Other ways to sum also

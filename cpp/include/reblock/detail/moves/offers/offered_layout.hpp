@@ -55,15 +55,11 @@ class offered_layout {
   axis_chain rows;     ///< axes along which the destination is contiguous
   axis_chain columns;  ///< axes along which the source is
 
-  /// Returns the bytes of the whole move, which a cache has room for or not. Of moves from or into a buffer, it is 0 if their
-  /// caller estimates the caches.
-  double cached_bytes(buffered_side buffer) const noexcept {
-    const auto whole = static_cast<double>(moves.whole_bytes);
-    return buffer == buffered_side::none ? std::max(bytes, whole) : whole;
-  }
-  /// Tells whether the first-level cache has room for both sides of the whole move.
+  /// Tells whether the first-level cache has room for both sides. A side beside a buffer may have any other bytes between its
+  /// lines, which can then share sets.
   bool is_near(buffered_side buffer) const noexcept {
-    return cached_bytes(buffer) <= cache_sizes::both_sides;
+    return buffer == buffered_side::none &&
+           std::max(bytes, static_cast<double>(moves.whole_bytes)) <= cache_sizes::both_sides;
   }
   bool adds_zero() const noexcept { return moves.zero != added_zero::none; }
   /// Tells whether a register moves an element.
@@ -119,18 +115,22 @@ class offered_layout {
     sort_by_strides(std::span(move.axes).first(move.repeated), &tile_axis::source_stride);
   }
 
-  /// Estimates the cycles that each run waits for the caches, if a line that is near takes `next`. A buffer takes no time.
+  /// Estimates the cycles that each run waits for the caches, if a line that is near takes `next`. A buffer takes no time. The
+  /// caller of moves from or into a buffer may estimate by itself when lines come for the first time: if the bytes of the whole
+  /// move are 0.
   [[gnu::noinline]] double cost_of_places(const block_move& move, buffered_side buffer,
                                           double next) const noexcept {
     if (is_near(buffer)) return 0;
-    visited_places places(costs, next);
+    const bool is_buffered = buffer != buffered_side::none;
+    const auto whole = static_cast<double>(moves.whole_bytes);
+    visited_places places(costs, is_buffered && whole == 0 ? 0 : next);
     const auto listed_rows = row_axes(move);
     for (const cut_axis& axis : listed_rows) places.visit(axis.inner());
     for (std::size_t k = listed_rows.size(); k-- > 0;) places.visit(listed_rows[k].outer());
     for (std::size_t i = move.repeated; i-- > 0;) places.visit(move.axes[i]);
-    const double whole = cached_bytes(buffer);
-    return (buffer == buffered_side::source ? 0 : places.cost_of_reads(whole)) +
-           (buffer == buffered_side::destination ? 0 : places.cost_of_writes(whole));
+    const double all = is_buffered ? whole : std::max(bytes, whole);
+    return (buffer == buffered_side::source ? 0 : places.cost_of_reads(all)) +
+           (buffer == buffered_side::destination ? 0 : places.cost_of_writes(all));
   }
 
   /// Estimates the cycles that a part of a line of one side waits, because the line is evicted from the first-level cache
