@@ -309,13 +309,11 @@ struct sum_costs {
   static constexpr std::int64_t least_scattered_read = 256;
   /// Bytes of a row of sums in place: longer rows are faster without masks inside.
   static constexpr std::int64_t most_masked_row = 1024;
-  /// Sums of columns in place: a piece, a row of sums, a row of terms, a byte of a term, a byte of a sum that moves from a
-  /// buffer into the image, and the plan.
-  static constexpr double summed_piece = 260;
-  static constexpr double summed_row = 9.2;
-  static constexpr double summed_term = 1.3;
-  static constexpr double summed_byte = 0.058;
-  static constexpr double phase_byte = 0.26;
+  /// Sums of columns in place: a piece, a row of sums, a row of terms, a byte of a term, and the plan.
+  static constexpr double summed_piece = 325;
+  static constexpr double summed_row = 11.5;
+  static constexpr double summed_term = 1.6;
+  static constexpr double summed_byte = 0.072;
   static constexpr double summed_plan = 2400;
   /// Reductions: a box, a piece, a part of a piece with weights of its own, a row of terms that follow each other, a term that
   /// is gathered alone, and more if the columns are outside of the second level of the caches, and a result that is scattered

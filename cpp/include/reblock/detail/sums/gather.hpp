@@ -15,6 +15,9 @@
 #include <reblock/detail/costs.hpp>
 #include <reblock/detail/engine.hpp>
 #include <reblock/detail/layout.hpp>
+#include <reblock/detail/moves/blocks.hpp>
+#include <reblock/detail/moves/offers/offered_layout.hpp>
+#include <reblock/detail/moves/plan_blocks.hpp>
 #include <reblock/detail/reductions/reduction_cost.hpp>
 #include <reblock/detail/simd/lanes.hpp>
 #include <reblock/detail/sums/gather_axis.hpp>
@@ -89,16 +92,16 @@ class gather : public image_boxes {
     const double row = row_elements(to, has_masks);
     return pieces * sum_costs::summed_piece + sums / row * sum_costs::summed_row +
            terms / row * sum_costs::summed_term + terms * size * sum_costs::summed_byte +
-           (buffered_ ? image * size * sum_costs::phase_byte : 0) + sum_costs::summed_plan;
+           cost_of_held(image * size) + sum_costs::summed_plan;
   }
 
   /// Does the same for reductions.
   double cost_of_reduction() const noexcept {
     const box_target to = usual_target();
-    double image = buffered_ ? static_cast<double>(columns_.result_size()) * sum_costs::phase_byte : 0;
+    auto image = static_cast<double>(columns_.result_size());
     for (std::size_t k = 0; k < places_.size(); ++k)
       image *= static_cast<double>(k < 2 ? places_[k] : columns_.axes[k - 2].extent);
-    return reduction_cost(*this, columns_, to, has_masked_rows(to)).cycles() + image;
+    return reduction_cost(*this, columns_, to, has_masked_rows(to)).cycles() + cost_of_held(image);
   }
 
   void fill_box(std::int64_t number, const std::byte* columns, std::byte* image) const noexcept {
@@ -181,6 +184,17 @@ class gather : public image_boxes {
     return row;
   }
 
+  /// Estimates the cycles in which the sums of all boxes move from a buffer into an image of so many bytes.
+  [[gnu::noinline]] double cost_of_held(double bytes) const noexcept {
+    if (!buffered_) return 0;
+    const box usual{axis_values::repeat(box_.size(), 0), box_, {0, phases_at_once_}};
+    const layout moves =
+        written_layout(usual, buffer_of(usual, nullptr), in_image(), axis_values::repeat(spatial_axes(), 0));
+    staged_move blocks;
+    const std::int64_t size = columns_.result_size();
+    const double cost = plan_unbounded(blocks, moves, size, buffered_side::source);
+    return cost * bytes / std::max(static_cast<double>(total_bytes(moves, size)), 1.0);
+  }
   held_image held() const noexcept { return {columns_, output_strides_}; }
   /// Sums a box in a buffer and adds the sums to the image.
   [[gnu::noinline]] void add_box(const box& part, const std::byte* columns,
