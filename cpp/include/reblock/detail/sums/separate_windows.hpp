@@ -199,8 +199,10 @@ class separate_windows {
 
   /// Returns the estimated cost in cycles.
   double cost() const noexcept {
-    double cycles = 0;
-    for_each_part([&](const single_terms& part, const axis_values&) { cycles += part.cost(); });
+    double cycles = parts_.has_inside() ? -sum_costs::planned_part : 0;  // its plan is kept
+    for_each_part([&](const single_terms& part, const axis_values&) {
+      cycles += part.cost() + sum_costs::planned_part;
+    });
     return cycles;
   }
 
