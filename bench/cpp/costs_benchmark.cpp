@@ -172,13 +172,12 @@ class measurement {
     staged_move planned;
     const double cost = plan_blocks(planned, simple, size, set_);
     const block_offers offers(simple, size, set_);
-    const auto try_mover = [&](mover_kind kind, const block_offer& offer) {
+    offers.for_each_offer(buffered_side::none, [&](mover_kind kind, const block_offer& offer) {
       staged_move direct = planned;
       direct.is_staged = false;
       direct.second = offer.move;
       try_offer(name_of_mover(kind), size, offer.cost, direct);
-    };
-    offers.for_each_offer(buffered_side::none, try_mover, [] { return never; });
+    });
     if (planned.is_staged) try_offer("staged blocks", size, cost, planned);
   }
 

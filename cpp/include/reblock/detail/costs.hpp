@@ -338,8 +338,8 @@ struct sum_costs {
   /// A box in a buffer has channels for rows of so many bytes, and at least so many channels, if they fit.
   static constexpr std::int64_t brought_row = 64;
   static constexpr std::int64_t least_brought_channels = 8;
-  /// Sums of chunks: a tile, a row of terms, a byte of a term, a box, and the plans of the moves. All of them but the plans
-  /// together take so many times as long as one by one.
+  /// Sums of chunks: a tile, a row of terms, a byte of a term, a box, and the plans of the moves. A sweep takes so many times
+  /// as long as the sum of these and of its moves.
   static constexpr double swept_tile = 290;
   static constexpr double swept_row = 3.6;
   static constexpr double swept_byte = 0.069;

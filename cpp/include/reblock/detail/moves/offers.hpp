@@ -26,8 +26,12 @@ class block_offers {
   block_offers(const layout& moves, std::int64_t element_size, instruction_set set) noexcept
       : of_(moves, element_size, set) {}
 
-  /// Calls `visit(kind, offer)` with the offer of each mover that can move the layout. `limit()` returns the cost from which on
-  /// an offer is not needed.
+  /// Calls `visit(kind, offer)` with the offer of each mover that can move the layout.
+  template <class Visit>
+  void for_each_offer(buffered_side buffer, const Visit& visit) const noexcept {
+    for_each_offer(buffer, visit, [] { return never; });
+  }
+  /// Does the same. `limit()` returns the cost from which on an offer is not needed.
   template <class Visit, class Limit>
   void for_each_offer(buffered_side buffer, const Visit& visit, const Limit& limit) const noexcept {
     const auto take = [&visit](mover_kind kind, const block_offer& offer) {
