@@ -315,7 +315,7 @@ struct sum_costs {
   static constexpr double summed_piece = 325;
   static constexpr double summed_row = 11.5;
   static constexpr double summed_term = 1.6;
-  static constexpr double summed_byte = 0.072;
+  static constexpr double summed_byte = 0.058;
   static constexpr double summed_plan = 2400;
   /// Reductions: a box, a piece, a part of a piece with weights of its own, a row of terms that follow each other, a term that
   /// is gathered alone, and more if the columns are outside of the second level of the caches, and a result that is scattered
