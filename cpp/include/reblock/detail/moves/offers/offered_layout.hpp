@@ -178,10 +178,9 @@ class offered_layout {
     }
   }
 
-  /// Settles in which order a mover of rows and columns that may lie apart goes, and whether it asks for the lines of the next
-  /// block. Moves of larger elements are faster without.
+  /// Settles whether a mover of rows and columns that may lie apart asks for the lines of the next block. Moves of larger
+  /// elements are faster without.
   void go_apart(block_move& move, buffered_side buffer) const noexcept {
-    move.by_destination = lines_of(column_axes(move), &tile_axis::destination_stride).collide();
     move.is_far = buffer == buffered_side::none && !is_large && bytes > cache_sizes::far_moves &&
                   size <= cache_sizes::far_element;
     if (move.is_far) enlarge(move);

@@ -51,17 +51,15 @@ inline double steps_of(std::int64_t count, std::int64_t step) noexcept {
 inline double cost_of_shared_sets(const offered_layout& of, const block_move& move, std::int64_t tall,
                                   buffered_side buffer) noexcept {
   if (of.is_near(buffer)) return 0;
-  const auto columns = offered_layout::column_axes(move);
   int lines = 0;
   if (buffer != buffered_side::source) {
     const auto rows = offered_layout::row_axes(move);
     const int read = offered_layout::lines_of(rows, &tile_axis::source_stride, tall).of_one_set();
     lines += std::max(read - cache_sizes::ways, 0);
   }
-  if (buffer != buffered_side::destination) {
-    constexpr auto stride = &tile_axis::destination_stride;
-    if (offered_layout::lines_of(columns, stride).collide())
-      lines += offered_layout::lines_of(columns, stride, of.side).of_one_set() - 1;
+  if (buffer != buffered_side::destination && move.by_destination) {
+    const auto columns = offered_layout::column_axes(move);
+    lines += offered_layout::lines_of(columns, &tile_axis::destination_stride, of.side).of_one_set() - 1;
   }
   return of.costs.square_line * lines;
 }
@@ -73,6 +71,8 @@ inline double cost_of_shared_sets(const offered_layout& of, const block_move& mo
   block_move& move = offer.move;
   of.set_out(move, of.columns, most_streams, of.rows, block_costs::most_square_rows);
   if (buffer != buffered_side::source) of.follow_columns(move);
+  move.by_destination =
+      offered_layout::lines_of(offered_layout::column_axes(move), &tile_axis::destination_stride).collide();
   const std::int64_t rows = offered_layout::rows_of(move);
   const auto log = static_cast<std::size_t>(log2(static_cast<std::size_t>(of.size)));
   const std::int64_t columns = offered_layout::columns_of(move);
