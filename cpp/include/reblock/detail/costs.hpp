@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // This table holds the measured costs of movers. Plans are chosen by it alone. Costs are in cycles, unless a name says
-// otherwise, of an AMD EPYC (Zen 4). `reblock_costs` (bench/cpp) compares them to measured cycles on any processor, with
+// otherwise, of an AMD EPYC (Zen 4). Lines from outer levels of the caches take longer on an Intel Xeon (Sapphire Rapids):
+// their costs lie between both. `reblock_costs` (bench/cpp) compares them to measured cycles on any processor, with
 // REBLOCK_ISA for narrower instruction sets.
 #pragma once
 
@@ -20,8 +21,8 @@ namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
 /// Estimates assume these sizes of caches: bytes of a line, and bytes between lines that share a set of the first level. The
 /// first level has room for both sides of a move of some bytes, or for some lines, and for the addresses of some pages.
-/// Processors predict the lines of some streams. The second level has room for a move of some more bytes. Of moves of still
-/// more bytes, the outer levels are slow.
+/// Processors predict the lines of some streams, but for the first bytes of each. The second level has room for a move of some
+/// more bytes. Of moves of still more bytes, the outer levels are slow.
 struct [[gnu::visibility("hidden")]] cache_sizes {
   static constexpr std::int64_t line = 64;
   static constexpr std::int64_t page = 4096;
@@ -29,16 +30,18 @@ struct [[gnu::visibility("hidden")]] cache_sizes {
   static constexpr double both_sides = 16 * 1024;
   static constexpr double most_lines = 400;
   static constexpr double most_pages = 72;
-  static constexpr double predicted_streams = 32;
+  static constexpr double predicted_streams = 48;
+  static constexpr double unpredicted_bytes = 768;
   static constexpr double second_level = 1024 * 1024;
   static constexpr double outer_level = 8 * 1024 * 1024;
   /// Outputs of so many bytes are larger than most last-level caches, with their source.
   static constexpr std::int64_t least_streamed = 32 * 1024 * 1024;
   /// Shifted planes of a page come in the order of the output if the output has so many bytes.
   static constexpr std::int64_t near_planes = 4 * 1024 * 1024;
-  /// Squares of more bytes ask for the lines of the next block. Larger elements than some bytes are faster
-  /// without. A block has at most so many bytes, unless a call has more.
   static constexpr double far_moves = 4 * 1024 * 1024;
+  /// Moves beyond the second level ask for the lines of the next block, unless their runs are longer. Squares of elements of
+  /// more bytes are faster without. A block of squares has at most so many bytes, unless a call has more.
+  static constexpr std::int64_t longest_asked_run = 1024;
   static constexpr std::int64_t far_element = 2;
   static constexpr std::int64_t far_block = 24 * 1024;
 };
@@ -53,6 +56,9 @@ struct [[gnu::visibility("hidden")]] block_costs {
   static constexpr std::int64_t least_run_of_words = 16;
   /// Runs that follow each other in the source follow each other in time, if they go to at most so many places.
   static constexpr std::int64_t most_joined_runs = 16;
+  /// Lines of a column that squares of large moves write together, and bytes of the largest elements that are faster then.
+  static constexpr std::uint8_t far_lines = 4;
+  static constexpr std::int64_t largest_in_lines = 4;
   /// Rows of squares: a line of each fits into the first-level cache.
   static constexpr std::int64_t most_square_rows = 96;
   /// Elements in a piece of the long axis of streams. Threads share pieces.
@@ -133,7 +139,9 @@ struct mover_costs {
   double run_byte = 0.075;
   /// A run of one word among runs at even distances, and a line that it brings into the first-level cache: one that is near or
   /// predicted, from outer levels, from memory, again after it was evicted, and what this takes longer if all lines share a set
-  /// of the cache: if they share more sets, they take a part of it. A page whose address is brought again.
+  /// of the cache: if they share more sets, they take a part of it. A page whose address is brought again. A line from outer
+  /// levels takes this part of its time if it is asked for before it is needed, or if rows and columns wait for several lines
+  /// at once.
   struct line_costs {
     double outer;
     double far;
@@ -143,8 +151,10 @@ struct mover_costs {
   double page = 0.85;
   double spaced_run = 0.8;
   double next_line = 1;
-  line_costs read_line = {4, 8, 1, 16};
-  line_costs written_line = {4, 8, 1.2, 20};
+  line_costs read_line = {5, 8, 1, 16};
+  line_costs written_line = {10, 16, 1.2, 20};
+  double asked_line = 0.35;
+  double line_of_block = 0.55;
   /// Shifted planes: bytes per cycle, a plane, the border of a row, and bytes of the shortest rows that go past the caches.
   double plane_bytes = 16;
   double plane = 35;

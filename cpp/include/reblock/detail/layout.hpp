@@ -106,6 +106,7 @@ struct layout {
   std::int64_t source_run = 0;
   /// Bytes of the whole output, if this layout is a part of one; 0: it is the whole output.
   std::int64_t whole_bytes = 0;
+  bool asks_for_lines = false;         ///< whether lines of such a part are asked for before it moves
   added_zero zero = added_zero::none;  ///< the parts of elements to which moves add 0
 
   /// Copies only the axes in use. An assignment would copy all max_axes.
@@ -118,6 +119,7 @@ struct layout {
     destination_offset = other.destination_offset;
     source_run = other.source_run;
     whole_bytes = other.whole_bytes;
+    asks_for_lines = other.asks_for_lines;
     zero = other.zero;
   }
 

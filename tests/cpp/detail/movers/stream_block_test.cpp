@@ -122,7 +122,7 @@ TEST_CASE("squares make columns of rows, a line of either side at a time") {
             CAPTURE(rows);
             CAPTURE(columns);
             test::placed_block placed = test::draw_block(random, size, rows, columns);
-            placed.block.by_destination = test::flip_coin(random);
+            placed.block.lines_at_once = static_cast<std::uint8_t>(test::draw(random, 0, 4));
             test::draw_repeats(random, placed);
             REQUIRE(test::moves_cells(mover, random, placed, test::elements_of(placed), bytes));
           }

@@ -233,26 +233,61 @@ layout transposed(std::initializer_list<std::pair<std::int64_t, std::int64_t>> c
 TEST_CASE("squares write whole lines where the columns' lines would share sets of the cache") {
   struct known {
     layout moves;
-    bool by_destination;
+    int lines;
   };
   const known all[] = {
-      {transposed({{64, 4096}}), true},
-      {transposed({{64, 512}}), false},  // 8 sets, and 8 lines of each
-      {transposed({{64, 1024}}), true},
-      {transposed({{64, 1000}}), false},
-      {transposed({{8, 4096}}), false},
-      {transposed({{9, 4096}}), true},
-      {transposed({{4, 200}, {16, 8192}}), true},
-      {transposed({{8, 512}, {8, 65600}}), false},  // a line further in each row
-      {transposed({{8, 8192}, {8, 128 * 8192}}), true},
+      {transposed({{64, 4096}}), 1},
+      {transposed({{64, 512}}), 0},  // 8 sets, and 8 lines of each
+      {transposed({{64, 1024}}), 1},
+      {transposed({{64, 1000}}), 0},
+      {transposed({{8, 4096}}), 0},
+      {transposed({{9, 4096}}), 1},
+      {transposed({{4, 200}, {16, 8192}}), 1},
+      {transposed({{8, 512}, {8, 65600}}), 0},  // a line further in each row
+      {transposed({{8, 8192}, {8, 128 * 8192}}), 1},
   };
   for (const known& k : all) {
     for (const instruction_set set : all_instruction_sets()) {
       INFO("instruction set ", std::string(name_of(set)));
       const block_move move = offer_block(k.moves, 4, set, buffered_side::none).move;
       REQUIRE(!move.are_runs);
-      CHECK(move.by_destination == k.by_destination);
+      CHECK(int{move.lines_at_once} == k.lines);
     }
+  }
+}
+
+TEST_CASE(
+    "squares of large moves write some lines of a column together, unless the lines of the rows collide") {
+  const auto lines = [](std::int64_t element_size, std::int64_t source_row, std::int64_t repeats) {
+    layout l;
+    l.add({repeats, 64 * source_row, 64 * 64 * element_size});
+    l.add({64, element_size, 64 * element_size});
+    l.add({64, source_row, element_size});
+    const offered_layout of(l, element_size, usable_instruction_set());
+    return int{offer_squares(of, buffered_side::none).move.lines_at_once};
+  };
+  CHECK(lines(4, 1000, 2) == 0);
+  CHECK(lines(4, 1000, 100) == 4);
+  CHECK(lines(4, 4096, 100) == 1);
+  CHECK(lines(8, 1000, 100) == 0);  // of larger elements, rows are read together
+}
+
+TEST_CASE("a large move repeats its block in the order in which it waits less for the caches") {
+  constexpr std::int64_t near = 32 * 64 * 8;  // bytes from block to block on one side
+  constexpr std::int64_t far = 8 * near;
+  for (const bool by_source : {false, true}) {
+    layout l;
+    l.add({8, by_source ? near : 100 * near, by_source ? 100 * near : near});
+    l.add({100, by_source ? far : near, by_source ? near : far});
+    l.add({32, 8, 64 * 8});
+    l.add({64, 32 * 8, 8});
+    const offered_layout of(l, 8, usable_instruction_set());
+    const block_move move = offer_squares(of, buffered_side::none).move;
+    REQUIRE(move.repeated == 2);
+    block_move other = move;
+    std::swap(other.axes[0], other.axes[1]);
+    CHECK(of.cost_of_places(move, buffered_side::none, 0) <=
+          of.cost_of_places(other, buffered_side::none, 0));
   }
 }
 
@@ -346,6 +381,25 @@ TEST_CASE("blocks of large moves of small elements are all moved, at once and in
   CHECK(cut >= test::enough(20));
 }
 
+TEST_CASE("large moves by way of a buffer ask for lines while they move others") {
+  layout l;  // space_to_depth of a large image with the channels last
+  l.add({94, 32, 40704});
+  l.add({159, 12032, 256});
+  l.add({4, 2, 64});
+  l.add({4, 3008, 16});
+  l.add({4, 8, 4});
+  l.add({2, 1913088, 2});
+  std::mt19937 random(1);
+  const trial t(random, test::in_tight_buffers(l, 2));
+  for (const instruction_set set : all_instruction_sets()) {
+    INFO("instruction set ", std::string(name_of(set)));
+    const staged_move blocks = plan_for(t.moves, set);
+    REQUIRE(blocks.is_staged);
+    CHECK(static_cast<double>(blocks.total_bytes) > cache_sizes::second_level);
+    CHECK(t.is_moved_by(blocks));
+  }
+}
+
 TEST_CASE("large moves of small blocks take many of them at once, but not all") {
   layout l;  // matrices of 20 x 20 bytes are transposed
   l.add({17000, 400, 400});
@@ -375,7 +429,7 @@ TEST_CASE("blocks ask for the lines of the next one only if a move is large, and
   CHECK(is_far(6000, 1, buffered_side::none));
   CHECK(is_far(3000, 2, buffered_side::none));
   CHECK_FALSE(is_far(3000, 4, buffered_side::none));
-  CHECK_FALSE(is_far(3000, 1, buffered_side::none));
+  CHECK_FALSE(is_far(900, 1, buffered_side::none));
   CHECK_FALSE(is_far(6000, 1, buffered_side::destination));
   CHECK(is_far(40000, 1, buffered_side::none) != has_streams);  // it goes past the caches instead
 }

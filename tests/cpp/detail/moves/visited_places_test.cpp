@@ -70,7 +70,7 @@ double estimate(const std::vector<tile_axis>& axes, double bytes) {
   mover_costs costs;
   costs.read_line = costs.written_line = {1, 1, 1, 0};
   costs.page = 0;
-  visited_places places(costs, 1);
+  visited_places places(costs, 4, 1);
   for (const tile_axis& axis : axes) places.visit(axis);
   return places.cost_of_reads(bytes) + places.cost_of_writes(bytes);
 }
@@ -115,13 +115,50 @@ TEST_CASE("places bring as many lines as a simulated cache counts, but for few m
   CHECK(simulated < 1.4 * estimated);
 }
 
+TEST_CASE(
+    "lines of large moves take longer, but for those of long runs beside few others, and those that are "
+    "asked for") {
+  const auto cost = [](std::int64_t streams, std::int64_t run, double bytes, double waits) {
+    mover_costs costs;
+    costs.read_line = {10, 20, 0, 0};
+    costs.written_line = {0, 0, 0, 0};
+    costs.page = 0;
+    visited_places places(costs, 4, 0);
+    places.visit({streams, 1 << 20, 4});
+    places.visit({run / 4, 4, 4 * streams});
+    return places.cost_of_reads(bytes, waits) * 16;  // of a line
+  };
+  constexpr double outer = 2e6;
+  constexpr double far = 5e6;
+  CHECK(cost(100, 4096, cache_sizes::second_level, 1) == 0);
+  CHECK(cost(100, 4096, outer, 1) == doctest::Approx(10));
+  CHECK(cost(100, 4096, far, 1) == doctest::Approx(20));
+  CHECK(cost(100, 4096, far, 0.5) == doctest::Approx(10));
+  CHECK(cost(4, 64, far, 1) == doctest::Approx(20));
+  CHECK(cost(4, 1 << 16, far, 1) < 1);
+}
+
+TEST_CASE("lines of one block stay, and those of other blocks may be evicted meanwhile") {
+  const auto cost = [](bool waits) {
+    mover_costs costs;
+    costs.read_line = costs.written_line = {0, 0, 1, 0};
+    costs.page = 0;
+    visited_places places(costs, 4, 0);
+    places.visit({1000, 4096, 64}, waits);
+    places.visit({16, 4, 64000}, waits);
+    return places.cost_of_reads(1e6) + places.cost_of_writes(1e6);
+  };
+  CHECK(cost(false) == 0);
+  CHECK(cost(true) > 0.9);
+}
+
 TEST_CASE("pages whose addresses are brought again take time, if both sides have too many together") {
   constexpr std::int64_t far = 4096 + 64;
   const auto cost = [](const tile_axis& pages) {
     mover_costs costs;
     costs.read_line = costs.written_line = {0, 0, 0, 0};
     costs.page = 1;
-    visited_places places(costs, 0);
+    visited_places places(costs, 4, 0);
     places.visit(pages);
     places.visit({16, 4, 4});
     return places.cost_of_reads(1e6) + places.cost_of_writes(1e6);

@@ -264,6 +264,7 @@ class converted_move {
       if (is_planned) return offer.cost;
       is_planned = true;
       moves.whole_bytes = total_bytes(whole, element_size);
+      moves.asks_for_lines = true;
       element_size = simplify_as_turned(moves, element_size);
       offer = offer_block(moves, element_size, usable_instruction_set(), side);
       return offer.cost;

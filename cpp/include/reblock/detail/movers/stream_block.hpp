@@ -23,8 +23,8 @@ struct stream_block {
   const std::int64_t* destinations;
   std::size_t rows;
   std::size_t columns;
-  /// Whether the mover writes whole lines of the destination; else it reads whole lines of the source.
-  bool by_destination = false;
+  /// Lines of a column that a mover of squares writes together; 0: it reads whole lines of the source instead.
+  std::uint8_t lines_at_once = 0;
   /// Whether the mover writes past the caches, where the destination allows it.
   bool is_streamed = false;
   added_zero zero = added_zero::none;  ///< the parts of elements to which the mover adds 0

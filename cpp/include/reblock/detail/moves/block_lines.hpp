@@ -43,8 +43,8 @@ class block_lines {
     }
   }
 
-  /// Whether processors predict the lines after all: runs are longer than pages.
-  bool are_predicted() const noexcept { return run_ > cache_sizes::page; }
+  /// Whether processors predict the lines after all: runs are long.
+  bool are_predicted() const noexcept { return run_ > cache_sizes::longest_asked_run; }
 
   /// Asks for the lines of the block whose first element is at this place, up to the first or the second level of the caches.
   template <int Level>

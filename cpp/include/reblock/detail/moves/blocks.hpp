@@ -30,7 +30,7 @@ struct block_shape {
   std::uint8_t repeated = 0;
   std::uint8_t column_axes = 0;
   std::uint8_t row_axes = 0;
-  bool by_destination = false;
+  std::uint8_t lines_at_once = 0;  ///< of each column: see stream_block
   bool are_runs = false;
   bool writes_lines = false;  ///< whether it can write whole lines past the caches
   bool is_streamed = false;   ///< whether it does
@@ -72,7 +72,7 @@ class block_runner {
     const cut_axis* rows = columns + move_.column_axes;
     block_.sources = sources_.data();
     block_.destinations = destinations_.data();
-    block_.by_destination = move_.by_destination;
+    block_.lines_at_once = move_.lines_at_once;
     block_.is_streamed = move_.is_streamed;
     block_.zero = move_.zero;
     block_.exact = move_.exact;
@@ -209,8 +209,34 @@ class staged_runner {
       second_.run(buffer_, destination + to);
     });
   }
+  /// Does the same, and asks for the lines of a block while it moves others. Processors do not predict where they are.
+  void run_far(const std::byte* source, std::byte* destination) noexcept {
+    const block_lines read = lines_of(move_.first, &tile_axis::source_stride);
+    const block_lines written = lines_of(move_.second, &tile_axis::destination_stride);
+    const std::byte* from = nullptr;
+    std::byte* to = nullptr;
+    walk(std::span(move_.axes).first(move_.staged_rank), 0, 0,
+         [&](std::int64_t next_from, std::int64_t next_to) {
+           if (from != nullptr) {
+             first_.run(from, buffer_);
+             if (!read.are_predicted()) read.prefetch_at<2>(source + next_from);
+             second_.run(buffer_, to);
+           }
+           from = source + next_from;
+           to = destination + next_to;
+           if (!written.are_predicted()) written.prefetch_at<2>(to);
+         });
+    first_.run(from, buffer_);
+    second_.run(buffer_, to);
+  }
 
  private:
+  /// Lists the lines of a whole block.
+  static block_lines lines_of(const block_move& move, std::int64_t tile_axis::* stride) noexcept {
+    std::array<cut_axis, max_axes> axes = move.axes;
+    for (cut_axis& axis : axes) axis.at_once = axis.extent;
+    return {std::span<const cut_axis>(axes).first(move.rank()), move.element_size, stride};
+  }
   const staged_move& move_;
   std::byte* buffer_;
   block_runner first_;
@@ -227,7 +253,10 @@ class staged_runner {
 }
 [[gnu::noinline]] inline void run_staged(const staged_move& move, const std::byte* source,
                                          std::byte* destination, std::byte* buffer) noexcept {
-  staged_runner(move, buffer).run(source, destination);
+  staged_runner runner(move, buffer);
+  if (static_cast<double>(move.total_bytes) > cache_sizes::second_level)
+    return runner.run_far(source, destination);
+  runner.run(source, destination);
 }
 
 /// Runs a staged_move. `buffer` has block_buffer_bytes + readable_slack bytes, if the move is staged.

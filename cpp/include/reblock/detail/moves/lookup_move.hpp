@@ -21,6 +21,7 @@
 #include <reblock/detail/moves/pattern.hpp>
 #include <reblock/detail/moves/pattern_axes.hpp>
 #include <reblock/detail/moves/pattern_cache.hpp>
+#include <reblock/detail/moves/visited_places.hpp>
 #include <reblock/detail/simplify.hpp>
 #include <reblock/detail/traversal.hpp>
 
@@ -111,6 +112,7 @@ class lookup_move : public cut_moves {
     auto [inner, along, piece, bytes] = make_table(moves, element_size, width, ordered, repeated, siblings);
     if (along == no_axis) return never;
     zero_ = moves.zero;
+    const std::size_t first_of_pattern = along;
     const std::int64_t reach = source_reach(repeated, along, element_size);
     read_rows rows(repeated, along, element_size, siblings);
     if (siblings.extent > 1 && take_siblings(ordered, siblings)) {
@@ -149,7 +151,8 @@ class lookup_move : public cut_moves {
     const double lookup_byte = costs.lookup_byte + (collides ? costs.lookup_collision : 0);
     const double written = goes_past_caches(moves, element_size) ? costs.cached_byte * all : 0;
     const double call = costs.lookup_call + costs.lookup_register * static_cast<double>(table_.registers());
-    return factor * lookups + lookup_byte * all + call * calls + written;
+    return factor * lookups + lookup_byte * all + call * calls + written +
+           cost_of_lines(repeated, first_of_pattern, element_size, siblings, costs);
   }
 
   void run(const std::byte* source, std::byte* destination) const noexcept {
@@ -208,6 +211,23 @@ class lookup_move : public cut_moves {
         1, ceil_divide(rows.extent,
                        ceil_divide(wrapping_multiply(rows.extent, row_bytes), lookup_costs::most_bytes)));
     rows_ = {rows.at_once, rows.source_stride, rows.destination_stride};
+  }
+
+  /// Estimates the cycles in which lines of a large move come for the first time. A piece has the axes from `first` on, and
+  /// siblings.
+  double cost_of_lines(const layout& piece, std::size_t first, std::int64_t element_size,
+                       const sibling_axis& siblings, const mover_costs& costs) const noexcept {
+    const auto all = static_cast<double>(cut_moves::bytes());
+    if (all <= cache_sizes::second_level) return 0;
+    visited_places places(costs, element_size, 0);
+    for (std::size_t i = piece.rank; i-- > first;) places.visit(piece.axes[i], false);
+    places.visit(
+        {static_cast<std::int64_t>(siblings.extent), siblings.source_stride, siblings.destination_stride},
+        false);
+    places.visit(pieces_, false);
+    places.visit(rows_, false);
+    for (std::size_t i = rank_; i-- > 0;) places.visit(axes_[i].outer(), false);
+    return all / static_cast<double>(element_size) * (places.cost_of_reads(all) + places.cost_of_writes(all));
   }
 
   void call(const std::byte* from, std::byte* to) const noexcept {

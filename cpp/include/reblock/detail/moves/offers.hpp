@@ -38,9 +38,9 @@ class block_offers {
       if (offer.cost < never) visit(kind, offer);
     };
     if (of_.rows.count > 0) {  // these need rows and columns
-      take(mover_kind::squares, offer_squares(of_, buffer));
-      take(mover_kind::few_streams, streams_offer(of_, buffer).offer_few());
-      take(mover_kind::wide_streams, streams_offer(of_, buffer).offer_wide());
+      take(mover_kind::squares, offer_squares(of_, buffer, limit()));
+      take(mover_kind::few_streams, streams_offer(of_, buffer, limit()).offer_few());
+      take(mover_kind::wide_streams, streams_offer(of_, buffer, limit()).offer_wide());
     }
     take(mover_kind::runs, runs_offer(of_).offer(buffer, limit()));
     take(mover_kind::spaced_runs, offer_spaced_runs(of_, buffer, limit()));

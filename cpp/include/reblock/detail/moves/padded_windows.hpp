@@ -229,6 +229,8 @@ class padded_move {
       }
       in.add({extent, wrapping_multiply(axis.source_stride, axis.step), axis.buffer_stride * unit_});
     }
+    const std::int64_t all = total_bytes(whole_, unit_);
+    if (static_cast<double>(all) > cache_sizes::second_level) in.whole_bytes = all;
     const std::int64_t size = simplify(in, unit_);
     return offer_block(in, size, set, buffered_side::destination).cost;
   }

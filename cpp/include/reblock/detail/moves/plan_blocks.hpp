@@ -101,6 +101,7 @@ inline double offer_staged(staged_move& staged, const layout& moves, std::int64_
     stride *= extent;
   }
   in.zero = moves.zero;
+  in.asks_for_lines = out.asks_for_lines = true;
   in.whole_bytes = out.whole_bytes = std::max(moves.whole_bytes, total_bytes(moves, element_size));
   const std::int64_t in_size = simplify_as_turned(in, element_size);
   const block_offer first = offer_block(in, in_size, set, buffered_side::destination, limit);

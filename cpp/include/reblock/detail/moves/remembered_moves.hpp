@@ -47,13 +47,18 @@ class remembered_moves {
   struct key {
     std::int64_t element_size;
     std::int64_t whole_bytes;
+    bool asks_for_lines;
     buffered_side side;
     added_zero zero;
     std::uint8_t rank = 0;  ///< axes with several indices
     std::uint32_t hash = 0;
 
     key(const layout& moves, std::int64_t size, buffered_side buffer) noexcept
-        : element_size(size), whole_bytes(moves.whole_bytes), side(buffer), zero(moves.zero) {
+        : element_size(size),
+          whole_bytes(moves.whole_bytes),
+          asks_for_lines(moves.asks_for_lines),
+          side(buffer),
+          zero(moves.zero) {
       auto mixed = static_cast<std::uint64_t>(size);
       constexpr std::uint64_t factor = 0x9e3779b97f4a7c15;  // odd, without a pattern of bits
       for (std::size_t i = 0; i < moves.rank; ++i) {

@@ -20,6 +20,7 @@
 #include <reblock/detail/layout.hpp>
 #include <reblock/detail/moves/box_copy.hpp>
 #include <reblock/detail/moves/move_plan.hpp>
+#include <reblock/detail/moves/visited_places.hpp>
 #include <reblock/detail/simplify.hpp>
 #include <reblock/padding_mode.hpp>
 
@@ -61,7 +62,7 @@ class edge_windows {
       boxes *= 1 + 2 * static_cast<double>(at_edges);  // most are inside and on one side
     }
     const double units = bytes_at_edges() / static_cast<double>(unit_of(size_));
-    return (boxes - 1) * padding_costs::edge_box + units * padding_costs::edge_unit;
+    return (boxes - 1) * padding_costs::edge_box + units * (padding_costs::edge_unit + cost_of_places());
   }
 
   /// Estimates how many windows read an element of the image.
@@ -106,6 +107,15 @@ class edge_windows {
 
   std::int64_t offsets_of(std::size_t b) const noexcept {
     return bounded_[b].offsets == no_axis ? 1 : whole_.axes[bounded_[b].offsets].extent;
+  }
+
+  /// Estimates the cycles that a unit waits for the caches.
+  double cost_of_places() const noexcept {
+    const auto all = static_cast<double>(total_bytes(whole_, size_));
+    if (all <= cache_sizes::both_sides) return 0;
+    visited_places places(mover_costs{}, size_, 0);
+    for (std::size_t i = whole_.rank; i-- > 0;) places.visit(whole_.axes[i]);
+    return places.cost_of_reads(all) + places.cost_of_writes(all);
   }
 
   double bytes_at_edges() const noexcept {

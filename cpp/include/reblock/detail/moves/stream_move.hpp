@@ -61,6 +61,7 @@ class stream_move : public cut_moves {
     begin(moves, element_size);
     const auto count = static_cast<double>(total_bytes(moves, element_size)) / static_cast<double>(bytes);
     in.zero = moves.zero;
+    in.asks_for_lines = true;
     in.whole_bytes = std::max(moves.whole_bytes, total_bytes(moves, element_size));
     const std::int64_t size = simplify_as_turned(in, element_size);
     const block_offer fill = offer_block(in, size, set, buffered_side::destination);

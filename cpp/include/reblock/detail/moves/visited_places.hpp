@@ -18,35 +18,42 @@ namespace reblock::inline REBLOCK_NAMESPACE::detail {
 /// visited_side follows one side of a move.
 class visited_side {
  public:
-  visited_side(std::int64_t tile_axis::* stride, const mover_costs& costs,
+  /// A place has `size` bytes.
+  visited_side(std::int64_t tile_axis::* stride, std::int64_t size, const mover_costs& costs,
                const mover_costs::line_costs& each, double next) noexcept
-      : stride_(stride), each_(each), next_(next), page_(costs.page) {}
+      : stride_(stride), each_(each), next_(next), page_(costs.page), run_(static_cast<double>(size)) {}
 
-  /// Goes on to the places along an axis outside of those before.
-  void visit(const tile_axis& axis, const visited_side& other) noexcept {
+  /// Goes on to the places along an axis outside of those before. `waits`: lines and pages may have been evicted meanwhile.
+  void visit(const tile_axis& axis, const visited_side& other, bool waits) noexcept {
     const std::int64_t step = magnitude(axis.*stride_);
-    follow_ = follow_ || (step < 2 * cache_sizes::line && lines_.all() <= cache_sizes::predicted_streams);
     if (step < cache_sizes::line) {
       const double share = share_of(axis, cache_sizes::line);
-      cost_ += lines_brought_ * (1 - share) * lines_.cost_of_evicted(each_, other.lines_);
+      if (waits) cost_ += lines_brought_ * (1 - share) * lines_.cost_of_evicted(each_, other.lines_);
       lines_brought_ *= share;
     }
     if (step < cache_sizes::page) {
       const double share = share_of(axis, cache_sizes::page);
-      if (pages_ + other.pages_ > cache_sizes::most_pages) cost_ += pages_brought_ * (1 - share) * page_;
+      if (waits && pages_ + other.pages_ > cache_sizes::most_pages)
+        cost_ += pages_brought_ * (1 - share) * page_;
       pages_brought_ *= share;
+    }
+    const auto extent = static_cast<double>(axis.extent);
+    if (static_cast<double>(step) < run_ + 2 * cache_sizes::line && runs_ <= cache_sizes::predicted_streams) {
+      run_ += static_cast<double>(step) * (extent - 1);
+    } else {
+      runs_ *= extent;
     }
   }
   void take(const tile_axis& axis) noexcept {
     lines_.repeat(axis.extent, axis.*stride_);
     pages_ *= share_of(axis, cache_sizes::page) * static_cast<double>(axis.extent);
   }
-  /// Returns the cycles of a place.
-  double cost(double bytes) const noexcept {
-    const double line = follow_ || bytes <= cache_sizes::second_level ? next_
-                        : bytes <= cache_sizes::far_moves             ? each_.outer
-                                                                      : each_.far;
-    return cost_ + lines_brought_ * line;
+  /// Returns the cycles of a place. Lines that are not predicted take this part of their time: `waits`.
+  double cost(double bytes, double waits) const noexcept {
+    if (bytes <= cache_sizes::second_level) return cost_ + lines_brought_ * next_;
+    const double far = bytes <= cache_sizes::far_moves ? each_.outer : each_.far;
+    const double share = std::min(1.0, cache_sizes::unpredicted_bytes / run_);
+    return cost_ + lines_brought_ * (next_ + waits * share * std::max(far - next_, 0.0));
   }
 
  private:
@@ -61,7 +68,8 @@ class visited_side {
   double next_;  ///< the cycles of a line that is near or predicted
   double page_;  ///< the cycles of a page
   near_lines lines_;
-  bool follow_ = false;  ///< whether lines follow few others: processors predict them
+  double run_;  ///< bytes that follow each other in time, beside few others: processors predict their lines
+  double runs_ = 1;  ///< one beside the other
   double pages_ = 1;
   double lines_brought_ = 1;  ///< by a place
   double pages_brought_ = 1;
@@ -71,21 +79,23 @@ class visited_side {
 /// visited_places follows both sides of a move that visits places along one axis after the other, the innermost first.
 class visited_places {
  public:
-  /// A line that is near or predicted takes `next` cycles.
-  visited_places(const mover_costs& costs, double next) noexcept
-      : read_(&tile_axis::source_stride, costs, costs.read_line, next),
-        written_(&tile_axis::destination_stride, costs, costs.written_line, next) {}
+  /// A place has `size` bytes. A line that is near or predicted takes `next` cycles.
+  visited_places(const mover_costs& costs, std::int64_t size, double next) noexcept
+      : read_(&tile_axis::source_stride, size, costs, costs.read_line, next),
+        written_(&tile_axis::destination_stride, size, costs, costs.written_line, next) {}
 
-  void visit(const tile_axis& axis) noexcept {
+  /// Goes on to the places along an axis. If they are those of one block, which keeps its lines, nothing `waits` for them.
+  void visit(const tile_axis& axis, bool waits = true) noexcept {
     if (axis.extent == 1) return;
-    read_.visit(axis, written_);
-    written_.visit(axis, read_);
+    read_.visit(axis, written_, waits);
+    written_.visit(axis, read_, waits);
     read_.take(axis);
     written_.take(axis);
   }
-  /// These functions return the cycles that a place of a move of so many bytes waits for the caches.
-  double cost_of_reads(double bytes) const noexcept { return read_.cost(bytes); }
-  double cost_of_writes(double bytes) const noexcept { return written_.cost(bytes); }
+  /// These functions return the cycles that a place of a move of so many bytes waits for the caches. Lines that nobody predicts
+  /// or asks for take their whole time.
+  double cost_of_reads(double bytes, double waits = 1) const noexcept { return read_.cost(bytes, waits); }
+  double cost_of_writes(double bytes, double waits = 1) const noexcept { return written_.cost(bytes, waits); }
 
  private:
   visited_side read_;

@@ -115,7 +115,33 @@ class offered_layout {
     sort_by_strides(std::span(move.axes).first(move.repeated), &tile_axis::source_stride);
   }
 
-  /// Estimates the cycles that each run waits for the caches, if a line that is near takes `next`. A buffer takes no time. The
+  /// Adds the cycles that all elements wait for the caches to an offer that costs less than `limit`. A line that is near takes
+  /// `next`. The repeated axes get the better order.
+  void add_waiting(block_offer& offer, buffered_side buffer, double next, double limit) const noexcept {
+    if (offer.cost < limit)
+      offer.cost += bytes / static_cast<double>(size) * choose_order(offer.move, buffer, next);
+  }
+
+  /// Orders the repeated axes by the source or by the destination if elements then wait less for the caches. Returns the cycles
+  /// that each waits.
+  [[gnu::noinline]] double choose_order(block_move& move, buffered_side buffer, double next) const noexcept {
+    double least = cost_of_places(move, buffer, next);
+    // of moves that a cache holds, the order matters if lines are evicted
+    const bool matters = next == 0 ? least > 0 : bytes > cache_sizes::second_level;
+    if (move.repeated < 2 || !matters) return least;
+    for (const auto stride : {&tile_axis::source_stride, &tile_axis::destination_stride}) {
+      block_move other = move;
+      sort_by_strides(std::span(other.axes).first(move.repeated), stride);
+      if (std::equal(move.axes.begin(), move.axes.begin() + move.repeated, other.axes.begin())) continue;
+      const double cost = cost_of_places(other, buffer, next);
+      if (cost >= least) continue;
+      least = cost;
+      move.axes = other.axes;
+    }
+    return least;
+  }
+
+  /// Estimates the cycles that each element waits for the caches, if a line that is near takes `next`. A buffer takes no time. The
   /// caller of moves from or into a buffer may estimate by itself when lines come for the first time: if the bytes of the whole
   /// move are 0.
   [[gnu::noinline]] double cost_of_places(const block_move& move, buffered_side buffer,
@@ -123,36 +149,18 @@ class offered_layout {
     if (is_near(buffer)) return 0;
     const bool is_buffered = buffer != buffered_side::none;
     const auto whole = static_cast<double>(moves.whole_bytes);
-    visited_places places(costs, is_buffered && whole == 0 ? 0 : next);
-    const auto listed_rows = row_axes(move);
-    for (const cut_axis& axis : listed_rows) places.visit(axis.inner());
-    for (std::size_t k = listed_rows.size(); k-- > 0;) places.visit(listed_rows[k].outer());
+    visited_places places(costs, size, is_buffered && whole == 0 ? 0 : next);
+    const auto of_block =
+        std::span(move.axes).subspan(move.repeated, std::size_t{move.column_axes} + move.row_axes);
+    for (const cut_axis& axis : row_axes(move)) places.visit(axis.inner(), move.are_runs);
+    for (const cut_axis& axis : column_axes(move)) places.visit(axis.inner(), false);
+    for (std::size_t k = of_block.size(); k-- > 0;) places.visit(of_block[k].outer());
     for (std::size_t i = move.repeated; i-- > 0;) places.visit(move.axes[i]);
     const double all = is_buffered ? whole : std::max(bytes, whole);
-    return (buffer == buffered_side::source ? 0 : places.cost_of_reads(all)) +
-           (buffer == buffered_side::destination ? 0 : places.cost_of_writes(all));
-  }
-
-  /// Estimates the cycles that a part of a line of one side waits, because the line is evicted from the first-level cache
-  /// before a move of rows and columns comes to the next part: 0 if lines stay.
-  double cost_of_parts(const block_move& move, bool are_read, buffered_side buffer) const noexcept {
-    if (is_near(buffer)) return 0;
-    const auto stride = are_read ? &tile_axis::source_stride : &tile_axis::destination_stride;
-    const auto other_stride = are_read ? &tile_axis::destination_stride : &tile_axis::source_stride;
-    near_lines lines;
-    near_lines other;
-    for (const cut_axis& axis : are_read ? row_axes(move) : column_axes(move))
-      lines.repeat(axis.at_once, axis.*stride);
-    for (std::size_t i = move.repeated; i < move.rank(); ++i)
-      other.repeat(move.axes[i].at_once, move.axes[i].*other_stride);
-    for (std::size_t i = move.repeated; i-- > 0;) {
-      const cut_axis& axis = move.axes[i];
-      if (magnitude(axis.*stride) < cache_sizes::line)
-        return lines.cost_of_evicted(are_read ? costs.read_line : costs.written_line, other);
-      lines.repeat(axis.extent, axis.*stride);
-      other.repeat(axis.extent, axis.*other_stride);
-    }
-    return 0;
+    const bool asks = moves.asks_for_lines || (move.are_apart() && size <= cache_sizes::far_element);
+    const double waits = asks ? costs.asked_line : move.are_runs ? 1 : costs.line_of_block;
+    return (buffer == buffered_side::source ? 0 : places.cost_of_reads(all, waits)) +
+           (buffer == buffered_side::destination ? 0 : places.cost_of_writes(all, waits));
   }
 
   /// Lists the lines of one side of some places along these axes, or of all.
@@ -181,7 +189,7 @@ class offered_layout {
   /// Settles whether a mover of rows and columns that may lie apart asks for the lines of the next block. Moves of larger
   /// elements are faster without.
   void go_apart(block_move& move, buffered_side buffer) const noexcept {
-    move.is_far = buffer == buffered_side::none && !is_large && bytes > cache_sizes::far_moves &&
+    move.is_far = buffer == buffered_side::none && !is_large && bytes > cache_sizes::second_level &&
                   size <= cache_sizes::far_element;
     if (move.is_far) enlarge(move);
   }

@@ -60,8 +60,7 @@ class runs_offer {
                                                  : of_.costs.long_run;
     made.cost =
         of_.bytes * (each / static_cast<double>(of_.size) + of_.costs.run_byte) + of_.cost_of_calls(move);
-    if (of_.size < cache_sizes::line && made.cost < limit)
-      made.cost += of_.bytes / static_cast<double>(of_.size) * of_.cost_of_places(move, buffer, 0);
+    if (of_.size < cache_sizes::line) of_.add_waiting(made, buffer, 0, limit);
     return made;
   }
 

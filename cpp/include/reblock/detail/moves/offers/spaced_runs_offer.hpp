@@ -16,16 +16,6 @@
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
-/// Estimates the cycles of runs along one axis, or returns `limit` if they are more.
-inline double cost_of_spaced(const offered_layout& of, const block_move& move, buffered_side buffer,
-                             double limit) noexcept {
-  const double all = of.bytes / static_cast<double>(of.size);
-  const double rows = all / static_cast<double>(move.axes[move.repeated].extent);
-  const double cost = of.cost_of_calls(move) + rows * of.costs.row + all * of.costs.spaced_run;
-  if (cost >= limit) return limit;
-  return cost + all * of.cost_of_places(move, buffer, of.costs.next_line);
-}
-
 /// Offers to copy elements of one word along one axis, without a list, if this costs less than `limit`. What comes from memory
 /// should be read line by line, so large moves have no offer.
 inline block_offer offer_spaced_runs(const offered_layout& of, buffered_side buffer,
@@ -47,7 +37,10 @@ inline block_offer offer_spaced_runs(const offered_layout& of, buffered_side buf
     runs.push(axis, of.moves.axes[axis].extent);
     of.set_out(offer.move, {}, 1, runs, of.moves.axes[axis].extent);
     if (axis == by_destination) offered_layout::order_repeats_by_source(offer.move);
-    offer.cost = cost_of_spaced(of, offer.move, buffer, limit);
+    offer.cost = of.cost_of_calls(offer.move) +
+                 of.bytes / static_cast<double>(of.size * of.moves.axes[axis].extent) * of.costs.row +
+                 of.bytes / static_cast<double>(of.size) * of.costs.spaced_run;
+    of.add_waiting(offer, buffer, of.costs.next_line, limit);
     if (offer.cost >= limit) continue;
     best = offer;
     limit = offer.cost;

@@ -57,22 +57,34 @@ inline double cost_of_shared_sets(const offered_layout& of, const block_move& mo
     const int read = offered_layout::lines_of(rows, &tile_axis::source_stride, tall).of_one_set();
     lines += std::max(read - cache_sizes::ways, 0);
   }
-  if (buffer != buffered_side::destination && move.by_destination) {
+  if (buffer != buffered_side::destination && move.lines_at_once > 0) {
     const auto columns = offered_layout::column_axes(move);
     lines += offered_layout::lines_of(columns, &tile_axis::destination_stride, of.side).of_one_set() - 1;
   }
   return of.costs.square_line * lines;
 }
 
-/// Offers squares, for at least as many rows and columns as registers have elements.
-[[gnu::noinline]] inline block_offer offer_squares(const offered_layout& of, buffered_side buffer) noexcept {
+/// Chooses how many lines of a column are written together. Those of large moves come into the first-level cache once, unless
+/// lines of the rows collide meanwhile.
+inline std::uint8_t choose_lines(const offered_layout& of, const block_move& move) noexcept {
+  const auto columns = offered_layout::column_axes(move);
+  const bool collide = offered_layout::lines_of(columns, &tile_axis::destination_stride).collide();
+  const bool are_far = of.bytes > cache_sizes::second_level && of.size <= block_costs::largest_in_lines;
+  if (!are_far) return collide ? 1 : 0;
+  const auto rows = offered_layout::row_axes(move);
+  return offered_layout::lines_of(rows, &tile_axis::source_stride).collide() ? 1 : block_costs::far_lines;
+}
+
+/// Offers squares, for at least as many rows and columns as registers have elements. An offer from `limit` on may cost more
+/// than it says.
+[[gnu::noinline]] inline block_offer offer_squares(const offered_layout& of, buffered_side buffer,
+                                                   double limit = never) noexcept {
   block_offer offer;
   if (of.rows.elements < of.side || of.columns.elements < of.side) return offer;
   block_move& move = offer.move;
   of.set_out(move, of.columns, most_streams, of.rows, block_costs::most_square_rows);
   if (buffer != buffered_side::source) of.follow_columns(move);
-  move.by_destination =
-      offered_layout::lines_of(offered_layout::column_axes(move), &tile_axis::destination_stride).collide();
+  move.lines_at_once = choose_lines(of, move);
   const std::int64_t rows = offered_layout::rows_of(move);
   const auto log = static_cast<std::size_t>(log2(static_cast<std::size_t>(of.size)));
   const std::int64_t columns = offered_layout::columns_of(move);
@@ -97,9 +109,7 @@ inline double cost_of_shared_sets(const offered_layout& of, const block_move& mo
     move.mover = mover;
   }
   offer.cost = of.bytes * each + of.cost_of_calls(move);
-  const std::int64_t written = rows * of.size;
-  if (buffer != buffered_side::destination && written < cache_sizes::line)
-    offer.cost += of.bytes / static_cast<double>(written) * of.cost_of_parts(move, false, buffer);
+  of.add_waiting(offer, buffer, 0, limit);
   return offer;
 }
 

@@ -24,7 +24,9 @@ namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
 class streams_offer {
  public:
-  streams_offer(const offered_layout& of, buffered_side buffer) noexcept : of_(of), buffer_(buffer) {}
+  /// Offers from `limit` on may cost more than they say.
+  streams_offer(const offered_layout& of, buffered_side buffer, double limit = never) noexcept
+      : of_(of), buffer_(buffer), limit_(limit) {}
 
   /// Offers to interleave few rows, or to separate few columns, that follow each other without gaps.
   block_offer offer_few() const noexcept {
@@ -55,8 +57,9 @@ class streams_offer {
     move.mover = mover(size, few, streams.are_rows);
     const std::int64_t steps = ceil_divide(streams.length, is_wide ? 2 * of_.side : of_.side);
     const auto registers = static_cast<double>(steps * registers_of(streams.count));
-    offer.cost = of_.cost_of_calls(move) + cost_of_parts(move, streams) +
+    offer.cost = of_.cost_of_calls(move) +
                  rows_of(streams) * (of_.costs.row + registers * cost_of_register(streams.count, is_wide));
+    of_.add_waiting(offer, buffer_, 0, limit_);
     return offer;
   }
 
@@ -78,10 +81,11 @@ class streams_offer {
     const wide_slots shape = wide_slots::of(count, bytes);
     const double accesses = bytes >= 64 ? 1 : 1 + of_.costs.slot * static_cast<double>(shape.slots);
     const auto registers = static_cast<double>(shape.count * ((bytes - 1) / 64 + 1));
-    offer.cost = of_.cost_of_calls(offer.move) + cost_of_parts(offer.move, streams) +
+    offer.cost = of_.cost_of_calls(offer.move) +
                  of_.bytes / static_cast<double>(count * bytes) *
                      (of_.costs.row + registers * (of_.costs.pick * static_cast<double>(picks_of(shape)) +
                                                    of_.costs.wide_access * accesses));
+    of_.add_waiting(offer, buffer_, 0, limit_);
 #endif
     return offer;
   }
@@ -134,8 +138,6 @@ class streams_offer {
     } else {
       of_.set_out(move, of_.columns, most_streams, along, block_costs::most_along_streams);
       offered_layout::order_repeats_by_source(move);
-      if (cost_of_parts(move, streams) > 0)
-        of_.set_out(move, of_.columns, most_streams, along, block_costs::most_along_streams);
     }
     move.dense_columns = streams.are_rows;
     move.dense_rows = !streams.are_rows;
@@ -150,13 +152,6 @@ class streams_offer {
     const std::int64_t streams = offered_layout::columns_of(move);
     return (streams <= 4 || streams == 8) && places % lane_bytes == 0;
   }
-  /// Estimates the cycles of short streams whose lines are evicted before their next parts.
-  double cost_of_parts(const block_move& move, const dense_streams& streams) const noexcept {
-    const std::int64_t part = streams.length * of_.size;
-    const auto own = streams.are_rows ? buffered_side::source : buffered_side::destination;
-    if (part >= cache_sizes::line || buffer_ == own) return 0;
-    return of_.bytes / static_cast<double>(part) * of_.cost_of_parts(move, streams.are_rows, buffer_);
-  }
   /// Counts the rows of all streams.
   double rows_of(const dense_streams& streams) const noexcept {
     return of_.bytes / static_cast<double>(streams.count * streams.length * of_.size);
@@ -164,6 +159,7 @@ class streams_offer {
 
   const offered_layout& of_;
   buffered_side buffer_;
+  double limit_;
 };
 
 }  // namespace reblock::inline REBLOCK_NAMESPACE::detail
