@@ -298,8 +298,9 @@ struct sum_costs {
   /// Cycles that a byte of an image outside of the caches takes longer if terms are added in another way, which does not ask
   /// for the image's lines.
   static constexpr double asked_byte = 0.2;
-  /// Cycles to plan windows that reach beyond the image, each time that they move.
+  /// Cycles to plan windows that reach beyond the image, each time that they move, or to find a plan of few windows.
   static constexpr double planned_part = 6000;
+  static constexpr double remembered_part = 500;
   /// More windows than these that reach beyond one end of an axis would need too many moves of single terms.
   static constexpr std::int64_t most_outside = 4;
   /// Single terms get their weights after they have moved if the image has rows of so many bytes.

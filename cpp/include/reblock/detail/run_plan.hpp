@@ -10,8 +10,10 @@
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/conversions/converted_runner.hpp>
 #include <reblock/detail/moves/move_plan.hpp>
+#include <reblock/detail/moves/offers/offered_layout.hpp>
 #include <reblock/detail/moves/padded_runner.hpp>
 #include <reblock/detail/moves/padded_windows.hpp>
+#include <reblock/detail/moves/remembered_moves.hpp>
 #include <reblock/detail/moves/split_windows.hpp>
 #include <reblock/detail/moves/window_plan.hpp>
 #include <reblock/detail/reductions/brought_reduction.hpp>
@@ -75,7 +77,11 @@ REBLOCK_ENGINE_FUNCTION void run_planned(const single_terms& terms, const run_re
 
 REBLOCK_ENGINE_FUNCTION void run_planned(const separate_windows& windows, const run_request& how) noexcept {
   windows.clear(how.destination);
-  windows.for_each_part([&](const single_terms& part, const axis_values&) { run_planned(part, how); });
+  if (windows.has_inside()) run_planned(windows.inside(), how);
+  windows.for_each_edge([&](const layout& edge, const axis_values&) {
+    if (!windows.is_remembered(edge)) return run_planned(windows.edge(edge), how);
+    recent_moves().run(edge, windows.element_size(), buffered_side::none, how.source, how.destination);
+  });
 }
 
 REBLOCK_ENGINE_FUNCTION void run_planned(const accumulated_move& terms, const run_request& how) noexcept {
@@ -83,13 +89,17 @@ REBLOCK_ENGINE_FUNCTION void run_planned(const accumulated_move& terms, const ru
 }
 
 REBLOCK_ENGINE_FUNCTION void run_planned(const weighed_windows& weighed, const run_request& how) noexcept {
-  weighed.windows().clear(how.destination);
-  weighed.windows().for_each_part([&](const single_terms& part, const axis_values& first) {
+  const separate_windows& windows = weighed.windows();
+  const auto run_part = [&](const single_terms& part, const axis_values& first) {
     run_chunks_of_pieces(part, how,
                          [&](const single_terms& chunk, const std::byte* source, std::byte* destination) {
                            weighed.run(chunk, first, source, destination);
                          });
-  });
+  };
+  windows.clear(how.destination);
+  if (windows.has_inside()) run_part(windows.inside(), axis_values::repeat(windows.spatial_axes(), 0));
+  windows.for_each_edge(
+      [&](const layout& edge, const axis_values& first) { run_part(windows.edge(edge), first); });
 }
 
 /// Sums of a part of an image. The other positions have no terms. Those with an index that is not below `kept` are set to 0

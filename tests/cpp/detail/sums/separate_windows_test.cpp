@@ -11,6 +11,8 @@
 
 #include <reblock/detail/executor_reference.hpp>
 #include <reblock/detail/layout.hpp>
+#include <reblock/detail/moves/offers/offered_layout.hpp>
+#include <reblock/detail/moves/remembered_moves.hpp>
 #include <reblock/detail/sums/accumulated_move.hpp>
 #include <reblock/detail/sums/separate_windows.hpp>
 #include <reblock/detail/sums/single_terms.hpp>
@@ -27,6 +29,7 @@ namespace {
 using namespace detail;
 using test::draw;
 using test::drawn_sums;
+using test::flip_coin;
 
 /// Windows of which many share no position: side by side, with gaps, or with other windows between their positions. A
 /// negative padding: they begin inside the image.
@@ -173,13 +176,18 @@ void check_separate(unsigned seed, int& found, bool add_on_the_way) {
   if (!add_on_the_way) functions.add_to_zero.on_the_way = added_zero::none;
   const separate_windows windows(sums, &functions);
   windows.clear(all.image.first());
-  windows.for_each_part([&](const single_terms& part, const axis_values&) {
+  const auto run = [&](const single_terms& part) {
     if (part.are_sums()) {
       part.moves().run(all.columns.first() + part.source_offset(),
                        all.image.first() + part.destination_offset());
     } else {
       part.run(all.columns.first(), all.image.first());
     }
+  };
+  if (windows.has_inside()) run(windows.inside());
+  windows.for_each_edge([&](const layout& edge, const axis_values&) {
+    if (!windows.is_remembered(edge) || flip_coin(random)) return run(windows.edge(edge));
+    recent_moves().run(edge, sizeof(T), buffered_side::none, all.columns.first(), all.image.first());
   });
   CHECK(all.image == all.expected);
 }

@@ -17,6 +17,8 @@
 #include <reblock/detail/engine.hpp>
 #include <reblock/detail/for_each_choice.hpp>
 #include <reblock/detail/layout.hpp>
+#include <reblock/detail/moves/added_zero.hpp>
+#include <reblock/detail/simplify.hpp>
 #include <reblock/detail/sums/single_terms.hpp>
 #include <reblock/detail/sums/sum_image.hpp>
 #include <reblock/detail/sums/summation.hpp>
@@ -199,22 +201,39 @@ class separate_windows {
 
   /// Returns the estimated cost in cycles.
   double cost() const noexcept {
-    double cycles = parts_.has_inside() ? -sum_costs::planned_part : 0;  // its plan is kept
-    for_each_part([&](const single_terms& part, const axis_values&) {
-      cycles += part.cost() + sum_costs::planned_part;
+    double cycles = has_inside() ? inside_.cost() : 0;
+    for_each_edge([&](const layout& windows, const axis_values&) {
+      cycles += edge(windows).cost() +
+                (is_remembered(windows) ? sum_costs::remembered_part : sum_costs::planned_part);
     });
     return cycles;
   }
 
-  /// Calls `visit` with single terms: those of all windows inside the image, and those of windows that reach beyond it. The
-  /// second argument has the first of their offsets in the window along each axis.
+  std::size_t spatial_axes() const noexcept { return parts_.spatial_axes(); }
+  bool has_inside() const noexcept { return parts_.has_inside(); }
+  /// Returns the windows inside the image, of which there must be some.
+  const single_terms& inside() const noexcept { return inside_; }
+
+  /// Calls `visit(windows, first)` for the windows that reach beyond the image. `first` has the first of their offsets in the
+  /// window along each axis.
   template <class Visit>
-  void for_each_part(const Visit& visit) const {
-    if (parts_.has_inside()) visit(inside_, axis_values::repeat(parts_.spatial_axes(), 0));
-    parts_.for_each_edge([&](const layout& windows, const axis_values& first) {
-      visit(single_terms(windows, image_.element_size, add_to_zero_, are_weighed_), first);
+  void for_each_edge(const Visit& visit) const {
+    parts_.for_each_edge([&](layout& windows, const axis_values& first) {
+      windows.zero = add_to_zero_.on_the_way;
+      visit(windows, first);
     });
   }
+  /// Plans windows that reach beyond the image.
+  single_terms edge(const layout& windows) const noexcept {
+    return {windows, image_.element_size, add_to_zero_, are_weighed_};
+  }
+  /// Tells whether recent_moves() bring such windows: few bytes that become sums on their way, if they have to. A thread does
+  /// not plan them again in each call.
+  bool is_remembered(const layout& windows) const noexcept {
+    const bool are_moves = add_to_zero_.add == nullptr || add_to_zero_.on_the_way != added_zero::none;
+    return are_moves && !are_weighed_ && total_bytes(windows, image_.element_size) <= piece_bytes;
+  }
+  std::int64_t element_size() const noexcept { return image_.element_size; }
 
  private:
   separate_parts parts_;
