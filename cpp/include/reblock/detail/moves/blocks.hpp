@@ -237,6 +237,7 @@ class staged_runner {
     for (cut_axis& axis : axes) axis.at_once = axis.extent;
     return {std::span<const cut_axis>(axes).first(move.rank()), move.element_size, stride};
   }
+
   const staged_move& move_;
   std::byte* buffer_;
   block_runner first_;

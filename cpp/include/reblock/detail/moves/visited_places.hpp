@@ -23,17 +23,17 @@ class visited_side {
                const mover_costs::line_costs& each, double next) noexcept
       : stride_(stride), each_(each), next_(next), page_(costs.page), run_(static_cast<double>(size)) {}
 
-  /// Goes on to the places along an axis outside of those before. `waits`: lines and pages may have been evicted meanwhile.
-  void visit(const tile_axis& axis, const visited_side& other, bool waits) noexcept {
+  /// Goes on to the places along an axis outside of those before. `evicts`: lines and pages may have been evicted meanwhile.
+  void visit(const tile_axis& axis, const visited_side& other, bool evicts) noexcept {
     const std::int64_t step = magnitude(axis.*stride_);
     if (step < cache_sizes::line) {
       const double share = share_of(axis, cache_sizes::line);
-      if (waits) cost_ += lines_brought_ * (1 - share) * lines_.cost_of_evicted(each_, other.lines_);
+      if (evicts) cost_ += lines_brought_ * (1 - share) * lines_.cost_of_evicted(each_, other.lines_);
       lines_brought_ *= share;
     }
     if (step < cache_sizes::page) {
       const double share = share_of(axis, cache_sizes::page);
-      if (waits && pages_ + other.pages_ > cache_sizes::most_pages)
+      if (evicts && pages_ + other.pages_ > cache_sizes::most_pages)
         cost_ += pages_brought_ * (1 - share) * page_;
       pages_brought_ *= share;
     }
@@ -84,11 +84,11 @@ class visited_places {
       : read_(&tile_axis::source_stride, size, costs, costs.read_line, next),
         written_(&tile_axis::destination_stride, size, costs, costs.written_line, next) {}
 
-  /// Goes on to the places along an axis. If they are those of one block, which keeps its lines, nothing `waits` for them.
-  void visit(const tile_axis& axis, bool waits = true) noexcept {
+  /// Goes on to the places along an axis. Those of one block keep their lines: then nothing `evicts` them.
+  void visit(const tile_axis& axis, bool evicts = true) noexcept {
     if (axis.extent == 1) return;
-    read_.visit(axis, written_, waits);
-    written_.visit(axis, read_, waits);
+    read_.visit(axis, written_, evicts);
+    written_.visit(axis, read_, evicts);
     read_.take(axis);
     written_.take(axis);
   }
