@@ -344,6 +344,12 @@ struct sum_costs {
   static constexpr std::size_t least_row_in_place = 32;
   static constexpr std::int64_t most_masked_reduction = 256;
   static constexpr std::int64_t least_masked_reduction = 4;
+  /// Accumulators of the shortest rows of weighted terms that are reduced in place.
+  static constexpr std::size_t least_weighted_row = 8;
+  /// Rows of terms that are asked for have so many bytes at most, and at least so many from row to row. Processors predict
+  /// others.
+  static constexpr std::int64_t longest_asked_row = 1024;
+  static constexpr std::int64_t least_asked_step = 2048;
   /// Terms are brought into a buffer first if this takes less than such a part of the cycles.
   static constexpr double brought_gain = 0.85;
   /// A box in a buffer has channels for rows of so many bytes, and at least so many channels, if they fit.

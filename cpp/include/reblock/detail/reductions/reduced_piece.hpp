@@ -53,7 +53,8 @@ class reduced_piece {
     std::size_t period = 0;            ///< as in mask_list
   };
 
-  explicit reduced_piece(const reducer& how) noexcept : how_(how), rows_(how) {}
+  /// `asks`: asks for the lines of terms before it reduces them.
+  reduced_piece(const reducer& how, bool asks) noexcept : how_(how), rows_(how, asks) {}
 
   /// Tells whether masks may leave out terms: those that are not converted first. Longer rows are faster without masks.
   static bool may_mask(const reducer& how, std::int64_t terms, std::int64_t row) noexcept {
@@ -134,7 +135,7 @@ class reduced_piece {
   }
 
   /// Takes two axes for the rows of accumulators: the longest along which terms are contiguous, or else results, or else
-  /// the longest; then the next longest. They leave the list.
+  /// the longest; then one that fills the accumulators, if there is one. They leave the list.
   void choose_inner_axes() noexcept {
     const auto take_best = [this](axis& to, const auto& rank) {
       std::size_t best = count_;
@@ -155,7 +156,10 @@ class reduced_piece {
         return std::pair(a.extent >= 4 ? contiguous : contiguous - 2, a.extent);
       });
     }
-    take_best(outer_, [](const axis& a) { return std::pair(-std::abs(a.destination_stride), a.extent); });
+    const std::int64_t room = ceil_divide(rows_.most_elements(), inner_.extent);
+    take_best(outer_, [room](const axis& a) {
+      return std::pair(std::min(a.extent, room), -std::abs(a.destination_stride));
+    });
     // weights stay the same along the axes before the others
     unweighted_ = 0;
     for (std::size_t i = 0; i < count_; ++i) {
@@ -462,38 +466,47 @@ class reduced_piece {
     for (std::size_t i = 0; i < weights_count(); ++i) factors_[i] += to[i];
   }
 
-  /// Calls visit(k, index) for the different weights of a row: weight k is that of a number of indices along the axis of
-  /// `inner_`.
-  template <class Visit>
-  void for_each_column(const Visit& visit) const noexcept {
+  /// Fills the different weights of a row: value(index) is the weight of an index along the axis of `inner_`.
+  template <class Value>
+  void fill_row(double* row, const Value& value) const noexcept {
     const std::size_t columns = vary_columns_ ? rows_.columns() : 1;
     const std::size_t parts = weight_columns_ / columns;
+    const auto same = static_cast<std::size_t>(inner_.repeats) * parts;  // weights of an index
     std::int64_t index = first_column_ / inner_.repeats;
-    std::int64_t left = inner_.repeats - first_column_ % inner_.repeats;  // elements with the same weight
-    for (std::size_t k = 0; k < weight_columns_; k += parts) {
-      for (std::size_t part = 0; part < parts; ++part) visit(k + part, index);
-      if (--left > 0) continue;
-      left = inner_.repeats;
-      ++index;
+    if (same == 1) {
+      for (std::size_t k = 0; k < columns; ++k) row[k] = value(index + static_cast<std::int64_t>(k));
+      return;
+    }
+    std::size_t end = same - static_cast<std::size_t>(first_column_ % inner_.repeats) * parts;
+    for (std::size_t k = 0; k < weight_columns_; ++index, end += same) {
+      const double weight = value(index);
+      for (; k < std::min(end, weight_columns_); ++k) row[k] = weight;
     }
   }
 
   /// The products have the order of the spatial axes, whichever axes make the rows: so they are always rounded alike.
   void fill_products(double* to, const std::array<std::int64_t, max_bounds>& offsets) const noexcept {
     const window_weights& w = how_.weights;
-    std::fill_n(to, weights_count(), 1.0);
-    for (std::size_t d = 0; d < spatial_; ++d) {
-      const std::int64_t step = w.strides()[d];
-      const double* const weight = w.values(d) + offsets[d] * step;
-      for (std::size_t i = 0; i < weight_rows_; ++i) {
-        double* const row = to + i * weight_columns_;
+    for (std::size_t i = 0; i < weight_rows_; ++i) {
+      double* const row = to + i * weight_columns_;
+      double product = 1;
+      bool is_filled = false;
+      for (std::size_t d = 0; d < spatial_; ++d) {
+        const std::int64_t step = w.strides()[d];
+        const double* const weight = w.values(d) + offsets[d] * step;
         if (d == inner_.window_axis) {
-          for_each_column([=](std::size_t k, std::int64_t index) { row[k] *= weight[index * step]; });
+          fill_row(row, [=](std::int64_t index) { return product * weight[index * step]; });
+          is_filled = true;
           continue;
         }
         const double factor = weight[d == outer_.window_axis ? static_cast<std::int64_t>(i) * step : 0];
-        for (std::size_t k = 0; k < weight_columns_; ++k) row[k] *= factor;
+        if (!is_filled) {
+          product *= factor;
+        } else {
+          for (std::size_t k = 0; k < weight_columns_; ++k) row[k] *= factor;
+        }
       }
+      if (!is_filled) std::fill_n(row, weight_columns_, product);
     }
   }
 
@@ -507,8 +520,7 @@ class reduced_piece {
     const std::int64_t step = step_of(inner_);
     for (std::size_t i = 0; i < weight_rows_; ++i) {
       const double* const from = first + static_cast<std::int64_t>(i) * row_step;
-      double* const row = to + i * weight_columns_;
-      for_each_column([=](std::size_t k, std::int64_t index) { row[k] = from[index * step]; });
+      fill_row(to + i * weight_columns_, [=](std::int64_t index) { return from[index * step]; });
     }
   }
 

@@ -9,7 +9,9 @@
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
+#include <utility>
 
+#include <reblock/detail/checked.hpp>
 #include <reblock/detail/configuration.hpp>
 #include <reblock/detail/costs.hpp>
 #include <reblock/detail/element_type.hpp>
@@ -17,6 +19,7 @@
 #include <reblock/detail/reductions/accumulation.hpp>
 #include <reblock/detail/reductions/reduction.hpp>
 #include <reblock/detail/simd/lanes.hpp>
+#include <reblock/detail/simd/streams.hpp>
 #include <reblock/fold_options.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
@@ -104,7 +107,8 @@ class reduced_rows {
     std::int64_t destination = 0;
   };
 
-  explicit reduced_rows(const reducer& how) noexcept : how_(how) {}
+  /// `asks`: asks for the lines of terms before it adds them.
+  explicit reduced_rows(const reducer& how, bool asks = false) noexcept : how_(how), asks_(asks) {}
 
   std::int64_t parts() const noexcept { return how_.types.results.is_pair ? 2 : 1; }
   /// Returns the largest number of elements.
@@ -157,16 +161,19 @@ class reduced_rows {
     functions_->add_single(accumulators_, {part, first * parts(), step * parts(), weight});
   }
 
-  /// Tells whether terms are added in place: they are rows of contiguous terms.
+  /// Tells whether terms are added in place: they are rows of contiguous terms. Terms in a buffer need a weight each, so rows
+  /// with weights may be shorter.
   bool adds_in_place() const noexcept {
-    return how_.types.convert == nullptr && along_row_.source == term_size() &&
-           (rows_ == 1 || columns_ * static_cast<std::size_t>(term_size()) >= sum_costs::least_row_in_place);
+    if (how_.types.convert != nullptr || along_row_.source != term_size()) return false;
+    return rows_ == 1 || columns_ * static_cast<std::size_t>(term_size()) >= sum_costs::least_row_in_place ||
+           (is_weighted() && columns_ * static_cast<std::size_t>(parts()) >= sum_costs::least_weighted_row);
   }
 
   /// Adds terms at some offsets from the first element's `source`, in place or one after the other by a buffer. `weights`
   /// has the first weight of each term. Rows have weights of their own only if terms are added in place: those with masks are.
   void add(const std::byte* source, const term_offsets& terms, const double* const* weights,
            const weight_steps& apart) noexcept {
+    if (asks_) ask_for_next(source, terms);
     if (terms.masks.first != nullptr || adds_in_place()) {
       const std::size_t columns = columns_ * static_cast<std::size_t>(parts());
       return add_rows({source, along_column_.source, rows_, columns}, terms, weights, apart);
@@ -219,6 +226,24 @@ class reduced_rows {
   bool in_place() const noexcept {
     return along_row_.destination == result_size() &&
            (rows_ == 1 || along_column_.destination == static_cast<std::int64_t>(columns_) * result_size());
+  }
+
+  /// Asks for the lines of the next rows, which processors do not predict. They are as far behind the rows at `source` as these
+  /// are behind the last ones.
+  void ask_for_next(const std::byte* source, const term_offsets& terms) noexcept {
+    const std::byte* const last = std::exchange(last_, source);
+    const std::int64_t row = wrapping_multiply(static_cast<std::int64_t>(columns_), along_row_.source);
+    if (last == nullptr || magnitude(row) > sum_costs::longest_asked_row) return;
+    const std::int64_t next = source - last;
+    const std::int64_t step = along_column_.source;
+    if (magnitude(rows_ > 1 ? step : next) < sum_costs::least_asked_step) return;
+    for (std::size_t t = 0; t < terms.count; ++t) {
+      std::int64_t first = wrapping_add(next, wrapping_add(terms.offsets[t], std::min<std::int64_t>(0, row)));
+      for (std::size_t r = 0; r < rows_; ++r, first = wrapping_add(first, step)) {
+        for (std::int64_t k = 0; k < magnitude(row); k += cache_sizes::line)
+          prefetch(source, wrapping_add(first, k));
+      }
+    }
   }
 
   void add_rows(const rows_of_terms& rows, const term_offsets& offsets, const double* const* weights,
@@ -320,6 +345,8 @@ class reduced_rows {
   }
 
   const reducer& how_;
+  bool asks_;                        ///< for lines of terms
+  const std::byte* last_ = nullptr;  ///< the first term of the rows before, or null
   const accumulation* functions_ = nullptr;
   beginning from_ = beginning::zero;
   steps along_row_;

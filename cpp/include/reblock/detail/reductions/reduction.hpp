@@ -91,7 +91,10 @@ struct reducer {
     return sum >= two_to_the(-exponent_of_means(types.results.part));
   }
   /// Returns the factor that makes a sum a mean, if the weights of its terms, or their number, add up to `sum`.
-  constexpr double factor_of_mean(double sum) const noexcept { return makes_mean(sum) ? 1 / sum : 0; }
+  constexpr double factor_of_mean(double sum) const noexcept {
+    const double factor = 1 / (makes_mean(sum) ? sum : 1);  // compilers divide several sums at once
+    return makes_mean(sum) ? factor : 0;
+  }
 };
 
 #if defined(REBLOCK_COMPILED)

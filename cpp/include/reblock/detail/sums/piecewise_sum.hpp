@@ -35,6 +35,7 @@ struct columns_of_windows {
   std::int64_t element_size = 0;          ///< bytes
   const sum_functions* sum = nullptr;
   bool accumulates = false;         ///< whether sums begin from the values in the target
+  bool are_far = false;             ///< whether caches have no room for the columns
   const reducer* reduce = nullptr;  ///< how terms become results other than plain sums
 
   std::int64_t result_size() const noexcept {
@@ -355,7 +356,7 @@ class piecewise_sum {
   }
 
   [[gnu::noinline]] void reduce_piece(offsets at, term_masks masks) {
-    reduced_piece piece(*columns_.reduce);
+    reduced_piece piece(*columns_.reduce, columns_.are_far);
     bool has_terms = true;
     for (std::size_t d = 0; d < rank(); ++d) {
       piece.add(reduced_piece::terms{terms_[d].extent, terms_[d].stride, offsets_[d], cycles_[d]});
