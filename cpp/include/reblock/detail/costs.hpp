@@ -318,6 +318,21 @@ struct sum_costs {
   static constexpr double scattered_sum = 0.14;
   static constexpr double scattered_run = 1;
   static constexpr double scattered_plan = 2100;
+  /// Reductions do the same: a row, rows that are added together, a byte of an accumulator, a weight, a result, a row of
+  /// results, a run of the image, and for a mean the number of terms of a row, or the sums of its weights: a term of the row,
+  /// and one of an element.
+  static constexpr double scattered_terms_row = 3.8;
+  static constexpr double scattered_terms_rows = 37;
+  static constexpr double scattered_accumulators_byte = 0.024;
+  static constexpr double scattered_weight = 0.26;
+  static constexpr double scattered_quotient = 1;
+  static constexpr double scattered_quotients = 20;
+  static constexpr double scattered_results_run = 1.5;
+  static constexpr double scattered_counts = 29;
+  static constexpr double scattered_factors = 82;
+  static constexpr double scattered_factor = 1.1;
+  /// They must take less than such a part of the cycles of columns in place, whose estimate varies more.
+  static constexpr double scattered_gain = 0.7;
   /// A box then has channels for runs of so many bytes of the columns, if they fit.
   static constexpr std::int64_t least_scattered_read = 256;
   /// Bytes of a row of sums in place: longer rows are faster without masks inside.
@@ -346,8 +361,9 @@ struct sum_costs {
   static constexpr std::int64_t least_masked_reduction = 4;
   /// Accumulators of the shortest rows of weighted terms that are reduced in place.
   static constexpr std::size_t least_weighted_row = 8;
-  /// Rows of terms that are asked for have so many bytes at most, and at least so many from row to row. Processors predict
-  /// others.
+  /// Of columns of more bytes, lines of terms are asked for: of rows of so many bytes at most, and so many from row to row at
+  /// least. Processors predict others.
+  static constexpr double least_asked_columns = 4 * cache_sizes::second_level;
   static constexpr std::int64_t longest_asked_row = 1024;
   static constexpr std::int64_t least_asked_step = 2048;
   /// Terms are brought into a buffer first if this takes less than such a part of the cycles.

@@ -17,6 +17,7 @@
 #include <reblock/detail/moves/split_windows.hpp>
 #include <reblock/detail/moves/window_plan.hpp>
 #include <reblock/detail/reductions/brought_reduction.hpp>
+#include <reblock/detail/reductions/scattered_reduction.hpp>
 #include <reblock/detail/reductions/weighed_terms.hpp>
 #include <reblock/detail/sums/accumulated_move.hpp>
 #include <reblock/detail/sums/gather.hpp>
@@ -66,6 +67,10 @@ REBLOCK_ENGINE_FUNCTION void run_planned(const sum_sweep& sweep, const run_reque
 }
 
 REBLOCK_ENGINE_FUNCTION void run_planned(const scatter& sums, const run_request& how) noexcept {
+  run_shared_sums(sums, how);
+}
+
+REBLOCK_ENGINE_FUNCTION void run_planned(const scattered_reduction& sums, const run_request& how) noexcept {
   run_shared_sums(sums, how);
 }
 

@@ -154,7 +154,8 @@ TEST_CASE("sweeps make the sums of fold, and nothing else is written") {
 bool can_make(const sum_sweep& sums) { return sums.fits(); }
 bool can_make(const scatter& sums) { return sums.cost() < never; }
 template <class Sums>
-using runner_of = std::conditional_t<std::is_same_v<Sums, scatter>, scatter_runner, sweep_runner>;
+using runner_of =
+    std::conditional_t<std::is_same_v<Sums, scatter>, scatter_runner<scattered_sums>, sweep_runner>;
 
 TEST_CASE("scatters make the sums of fold, and nothing else is written") {
   int made = 0;

@@ -24,12 +24,14 @@ struct rows_of_terms {
 };
 
 /// Rows of contiguous terms, one of each element. They begin with accumulator `first_accumulator`, and the next row
-/// `accumulators_step` behind it.
+/// `accumulators_step` behind it. A row has one weight, or a list that list_weights() has made.
 struct single_terms_of_rows {
   rows_of_terms terms;
   std::int64_t first_accumulator;
   std::int64_t accumulators_step;
   double weight;
+  const std::byte* weights = nullptr;  ///< the list of the first row, or null
+  std::size_t weights_step = 0;        ///< from the list of a row to that of the next, bytes
 };
 
 /// A quotient tells how accumulators become results. A number of terms divides them, or factors do, or factors multiply
@@ -81,6 +83,8 @@ struct accumulation {
   void (*fill)(std::byte* row, std::size_t count, beginning from);
   /// Accumulators that have room in accumulators_bytes.
   std::size_t most;
+  std::size_t size;            ///< of an accumulator, bytes
+  bool has_errors;             ///< whether a row has its errors as well, most_accumulators behind it
   std::size_t weight_size;     ///< of a weight in a list, bytes
   std::size_t register_count;  ///< accumulators of a register
 };

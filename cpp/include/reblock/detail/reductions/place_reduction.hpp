@@ -13,6 +13,7 @@
 #include <reblock/detail/reductions/brought_reduction.hpp>
 #include <reblock/detail/reductions/find_reduction.hpp>
 #include <reblock/detail/reductions/reduction.hpp>
+#include <reblock/detail/reductions/scattered_reduction.hpp>
 #include <reblock/detail/reductions/weighed_terms.hpp>
 #include <reblock/detail/sums/gather.hpp>
 #include <reblock/detail/sums/padded_sums.hpp>
@@ -45,11 +46,17 @@ REBLOCK_ENGINE_FUNCTION [[gnu::noinline]] bool place_single_reduction(void* room
   return true;
 }
 
-/// Plans a reduction whose windows may overlap: of the columns in place, or of those that moves bring into a buffer.
+/// Plans a reduction whose windows may overlap: of the columns in place, in their own order, or of those that moves bring into
+/// a buffer.
 REBLOCK_ENGINE_FUNCTION [[gnu::noinline]] void place_overlapping_reduction(
     void* room, const sum_request& request) noexcept {
   const gather& in_place = place<gather>(room, request, static_cast<const sum_functions*>(nullptr));
-  const double cost = in_place.cost_of_reduction();
+  double cost = in_place.cost_of_reduction();
+  const scattered_reduction scattered(request);
+  if (scattered.cost() < sum_costs::scattered_gain * cost) {
+    cost = scattered.cost();
+    place<scattered_reduction>(room, scattered);
+  }
   const auto bytes = static_cast<double>(total_bytes(request.moves, request.sum.element_size));
   if (!mover_costs{}.is_worth_search(cost, bytes)) return;
   const brought_reduction brought(request);

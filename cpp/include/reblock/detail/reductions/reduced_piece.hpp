@@ -135,7 +135,7 @@ class reduced_piece {
   }
 
   /// Takes two axes for the rows of accumulators: the longest along which terms are contiguous, or else results, or else
-  /// the longest; then one that fills the accumulators, if there is one. They leave the list.
+  /// the longest; then one that fills a quarter of the accumulators, if there is one. They leave the list.
   void choose_inner_axes() noexcept {
     const auto take_best = [this](axis& to, const auto& rank) {
       std::size_t best = count_;
@@ -156,7 +156,7 @@ class reduced_piece {
         return std::pair(a.extent >= 4 ? contiguous : contiguous - 2, a.extent);
       });
     }
-    const std::int64_t room = ceil_divide(rows_.most_elements(), inner_.extent);
+    const std::int64_t room = ceil_divide(rows_.most_elements() / 4, inner_.extent);
     take_best(outer_, [room](const axis& a) {
       return std::pair(std::min(a.extent, room), -std::abs(a.destination_stride));
     });
@@ -201,7 +201,7 @@ class reduced_piece {
     const auto destination_at = [&](std::int64_t i, std::int64_t j) {
       return along(i, outer_.destination_stride, j, inner_.destination_stride);
     };
-    has_list_ = false;
+    listed_ = 0;
     const bool same_columns =
         columns == inner_.extent ||
         (has_masks() ? period != 0 && columns % period == 0 : inner_.window_axis == no_window_axis);
@@ -216,9 +216,9 @@ class reduced_piece {
       });
     }
     for (std::int64_t j = 0; j < inner_.extent; j += columns) {
-      has_list_ = false;
+      listed_ = 0;
       for (std::int64_t i = 0; i < outer_.extent; i += rows) {
-        if (outer_.window_axis != no_window_axis) has_list_ = false;
+        if (outer_.window_axis != no_window_axis) listed_ = 0;
         choose(i, j);
         repeat(unweighted_, source + source_at(i, j), destination + destination_at(i, j),
                [this](const std::byte* from, std::byte* to) { reduce_elements(from, to); });
@@ -263,7 +263,8 @@ class reduced_piece {
   /// Adds all terms, in ascending order of the offsets in the window.
   void accumulate(const std::byte* source) noexcept {
     // Terms and weights stay in the list if it has room for all.
-    if (has_list_) return add_listed(source, static_cast<std::size_t>(term_count_));
+    if (listed_ >= rows_.rows() * rows_.columns())
+      return add_listed(source, static_cast<std::size_t>(term_count_));
     if (has_masks() && term_count_ <= std::int64_t{most_terms}) return accumulate_masked(source);
     choose_weights();
     const std::size_t at_once =
@@ -298,7 +299,7 @@ class reduced_piece {
       if (sums_weights() && has_masks()) add_masked_weights(batch);
       done += batch;
     }
-    has_list_ = all <= at_once;
+    listed_ = all <= at_once ? rows_.rows() * rows_.columns() : 0;
     if (how_.by != fold_reduction::mean) return;
     if (has_masks()) return fill_masked_factors();
     if (!rows_.is_weighted()) return;
@@ -312,7 +313,7 @@ class reduced_piece {
   void accumulate_masked(const std::byte* source) noexcept {
     if (!has_offsets_) list_offsets();
     if (rows_.is_weighted()) list_weights();
-    has_list_ = true;
+    listed_ = rows_.rows() * rows_.columns();
     add_listed(source, static_cast<std::size_t>(term_count_));
     if (how_.by != fold_reduction::mean) return;
     if (rows_.is_weighted()) {
@@ -540,7 +541,7 @@ class reduced_piece {
   std::int64_t first_column_ = 0;
   reduced_rows rows_;
   bool has_offsets_ = false;   ///< whether offsets_of_terms_ and masks_of_terms_ have all terms
-  bool has_list_ = false;      ///< whether the lists and factors_ are those of the row, with all terms
+  std::size_t listed_ = 0;     ///< elements for which the lists and factors_ have all terms
   bool lists_counts_ = false;  ///< whether factors_ is a list of rows_.list_counts()
   bool vary_rows_ = false;     ///< whether rows have weights of their own
   bool vary_columns_ = false;  ///< whether the elements of a row have

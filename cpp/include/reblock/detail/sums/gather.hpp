@@ -248,7 +248,8 @@ constexpr bool covers_once(const layout& moves, const axis_values& extents) noex
 inline gather::gather(const sum_request& sums, const sum_functions* sum) noexcept : image_boxes(sums, sum) {
   const std::int64_t element_size = columns_.element_size;
   const std::int64_t result_size = columns_.result_size();
-  columns_.are_far = static_cast<double>(total_bytes(sums.moves, element_size)) > cache_sizes::second_level;
+  columns_.are_far =
+      static_cast<double>(total_bytes(sums.moves, element_size)) > sum_costs::least_asked_columns;
   std::int64_t size = result_size;  // bytes of a place with all phases, or more than a box
   for (std::size_t d = 0; d < spatial_axes(); ++d) {
     constexpr std::int64_t too_large = 2 * reduced_box_bytes;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Reductions of windows that moves bring into a buffer, for windows and orders of memory of any kind.
+// Reductions whose terms or accumulators have a buffer, for windows and orders of memory of any kind.
 #include <algorithm>
 #include <cmath>
 #include <complex>
@@ -14,7 +14,9 @@
 
 #include <reblock/detail/reductions/brought_reduction.hpp>
 #include <reblock/detail/reductions/find_reduction.hpp>
+#include <reblock/detail/reductions/reduced_rows.hpp>
 #include <reblock/detail/reductions/reduction.hpp>
+#include <reblock/detail/reductions/scattered_reduction.hpp>
 #include <reblock/detail/sums/gather.hpp>
 #include <reblock/fold_options.hpp>
 
@@ -81,7 +83,8 @@ void fill_all(const Sums& sums, const strided_bytes& columns, strided_bytes& ima
   fill_boxes(sums, {0, half}, columns.first(), image.first());
 }
 
-TEST_CASE("means and maxima of windows in a buffer follow their definition, and nothing else is written") {
+TEST_CASE_TEMPLATE("means and maxima follow their definition, and nothing else is written", Way,
+                   brought_reduction, scattered_reduction) {
   std::size_t tried = 0;
   for (const unsigned seed : test::seeds(400, 40)) {
     CAPTURE(seed);
@@ -92,8 +95,8 @@ TEST_CASE("means and maxima of windows in a buffer follow their definition, and 
     how.by = test::flip_coin(random) ? fold_reduction::mean : fold_reduction::max;
     sum_request request = sums.request();
     request.reduce = &how;
-    const brought_reduction brought(request);
-    if (brought.cost() == never) continue;
+    const Way way(request);
+    if (way.cost() == never) continue;
     ++tried;
     const strided_bytes columns = drawn_columns<std::int16_t>(random, sums);
     strided_bytes image(sums.image, sums.image_strides, sums.element_size);
@@ -108,14 +111,16 @@ TEST_CASE("means and maxima of windows in a buffer follow their definition, and 
       const std::int16_t result = result_of(terms[i], how.by);
       std::memcpy(expected.element(i), &result, sizeof(result));
     }
-    fill_all(brought, columns, image);
+    fill_all(way, columns, image);
     CHECK(image == expected);
   }
   CHECK(tried > 0);
 }
 
-TEST_CASE_TEMPLATE("a buffer changes no bit of a reduction", T, std::uint8_t, std::int32_t, float, double,
-                   std::complex<float>) {
+/// Compares a way with a reduction of the columns in place.
+template <class Way, class T>
+void compare_bits() {
+  std::size_t tried = 0;
   for (const unsigned seed : test::seeds(200, 20)) {
     CAPTURE(seed);
     std::mt19937 random(seed);
@@ -124,11 +129,12 @@ TEST_CASE_TEMPLATE("a buffer changes no bit of a reduction", T, std::uint8_t, st
     complete(how.types);
     how.by = test::flip_coin(random) ? fold_reduction::mean : fold_reduction::sum;
     how.accumulates = how.by == fold_reduction::sum && test::flip_coin(random);
-    // products of these weights, and sums of them, are rounded
-    const auto draw_weights = [&random](std::int64_t count) {
+    // products of weights that are no integers, and sums of them, are rounded
+    const double divisor = test::flip_coin(random) ? 7 : 1;
+    const auto draw_weights = [&random, divisor](std::int64_t count) {
       std::vector<double> weights;
       for (std::int64_t i = 0; i < count; ++i)
-        weights.push_back(static_cast<double>(draw(random, 0, 99)) / 7);
+        weights.push_back(static_cast<double>(draw(random, 0, 99)) / divisor);
       return weights;
     };
     std::vector<std::vector<double>> along;
@@ -141,13 +147,16 @@ TEST_CASE_TEMPLATE("a buffer changes no bit of a reduction", T, std::uint8_t, st
     }
     const std::vector<double> whole = draw_weights(count);
     how.weights = tensor_view<const double>(whole.data(), sizes);
+    if (test::flip_coin(random) && how.by == fold_reduction::mean) how.weights = {};
     if (sums.spatial() == 2 && test::flip_coin(random)) how.weights = {along[0], along[1]};
     if (sums.spatial() == 3 && test::flip_coin(random)) how.weights = {along[0], along[1], along[2]};
+    if (how.by == fold_reduction::sum) find_largest_weight(how);
     sum_request request = sums.request();
     request.reduce = &how;
     request.accumulates = how.accumulates;
-    const brought_reduction brought(request);
-    if (brought.cost() == never) continue;
+    const Way way(request);
+    if (way.cost() == never) continue;
+    ++tried;
     const strided_bytes columns = drawn_columns<T>(random, sums);
     strided_bytes image(sums.image, sums.image_strides, sums.element_size);
     for (std::size_t i = 0; i < image.elements(); ++i) {
@@ -155,10 +164,17 @@ TEST_CASE_TEMPLATE("a buffer changes no bit of a reduction", T, std::uint8_t, st
       std::memcpy(image.element(i), &before, sizeof(T));
     }
     strided_bytes expected = image;
-    fill_all(brought, columns, image);
+    fill_all(way, columns, image);
     fill_all(gather(request, nullptr), columns, expected);
     CHECK(image == expected);
   }
+  CHECK(tried > 0);
+}
+
+TEST_CASE_TEMPLATE("a buffer changes no bit of a reduction", T, std::uint8_t, std::int16_t, std::int32_t,
+                   float16, float, double, std::complex<float>) {
+  compare_bits<brought_reduction, T>();
+  compare_bits<scattered_reduction, T>();
 }
 
 }  // namespace
