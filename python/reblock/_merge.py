@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from typing import Any, Literal, NamedTuple
@@ -69,7 +70,7 @@ class Merger:
         out: _Array | None,
     ) -> None:
         self._plan, self._weights, self._reduction = plan, weights, reduction
-        sizes = [plan.shape[axis] for axis in plan.spatial]
+        sizes = tuple(plan.shape[axis] for axis in plan.spatial)
         self._sizes = sizes
         shape = plan.shape
         if "C" in plan.layout:
@@ -104,14 +105,7 @@ class Merger:
         self._begin = _least(wide, reduction) if self._compares else wide.type(0)
         self._channels = channels
         self._sums = np.empty((0, *sizes[1:], channels), wide)
-        # The sums of weights are products of one sum along each axis, unless weights are an array.
-        self._along: list[_Array] | None = None
         self._counts: _Array | None = None
-        profiles = _profiles(weights, plan.window_sizes)
-        if profiles is not None:
-            self._along = [
-                self._counts_along(axis, profile) for axis, profile in enumerate(profiles)
-            ]
 
     def may_fold(self, patches: _Array) -> bool:
         """Tell whether one fold blends all patches: they are its columns, on a regular grid."""
@@ -171,6 +165,17 @@ class Merger:
         row = row.reshape(*plan.grid[1:], *row.shape[1:])
         for index in itertools.product(*map(self._groups, range(1, len(plan.grid)))):
             self._fold(row, index)
+
+    @functools.cached_property
+    def _along(self) -> list[_Array] | None:
+        """The sums of weights along each axis, or None for an array of weights.
+
+        The sums of weights of the image are the products of these.
+        """
+        profiles = _profiles(self._weights, self._plan.window_sizes)
+        if profiles is None:
+            return None
+        return [self._counts_along(axis, profile) for axis, profile in enumerate(profiles)]
 
     def _counts_along(self, axis: int, weights: _Array) -> _Array:
         """Return the sums of weights along one axis, and NaN where no patch is."""
@@ -296,6 +301,16 @@ def _least(dtype: np.dtype[Any], reduction: str) -> Any:
     return dtype.type(np.inf if largest else -np.inf)
 
 
+@functools.lru_cache(maxsize=64)
+def _has_sums(dtype: np.dtype[Any]) -> bool:
+    """Tell whether `fold` sums a dtype."""
+    try:
+        fold(np.zeros((1, 1, 1), dtype.newbyteorder("=")), 1, 1)
+    except (TypeError, ValueError):  # ValueError: a subarray adds axes
+        return False
+    return True
+
+
 def _check_dtypes(patches: np.dtype[Any], dtype: DTypeLike | None, reduction: str) -> np.dtype[Any]:
     """Return the dtype of the result."""
     try:
@@ -303,10 +318,8 @@ def _check_dtypes(patches: np.dtype[Any], dtype: DTypeLike | None, reduction: st
     except (TypeError, ValueError):
         raise TypeError(f"dtype must be a NumPy dtype, got {dtype!r}") from None
     for name, given in ("patches", patches), ("dtype", result):
-        try:
-            fold(np.zeros((1, 1, 1), given.newbyteorder("=")), 1, 1)
-        except (TypeError, ValueError):  # ValueError: a subarray adds axes
-            raise TypeError(f"{name} must have a dtype that can be summed, got {given}") from None
+        if not _has_sums(given):
+            raise TypeError(f"{name} must have a dtype that can be summed, got {given}")
     if patches.kind == "c" and reduction in ("max", "min"):
         raise TypeError(f"reduction {reduction} needs a dtype with an order, got {patches}")
     if patches.kind == "c" and result.kind != "c":

@@ -20,6 +20,7 @@ __all__ = ["Patches"]
 
 _Array = NDArray[Any]
 _Weights = Literal["hann", "gaussian"] | ArrayLike | Sequence[ArrayLike] | None
+_REDUCTIONS = ("sum", "mean", "max", "min")
 _PADDING_MODES = ("constant", "edge", "reflect", "symmetric", "wrap")
 
 
@@ -263,7 +264,9 @@ class Patches:
         TypeError
             For an argument of the wrong kind, such as a dtype without sums.
         """
-        fold(np.zeros((1, 1, 1)), 1, 1, reduction=reduction)  # which refuses other values
+        given: Any = reduction
+        if not isinstance(given, str) or given not in _REDUCTIONS:
+            fold(np.zeros((1, 1, 1)), 1, 1, reduction=given)  # which refuses other values
         parts = self._parts_of(patches, out)
         rows = self._rows_of(parts)
         first, terms = next(rows)
@@ -327,7 +330,10 @@ class Patches:
                 in_row = math.prod(self.grid[1:])
                 parts = [row.reshape(in_row, *row.shape[-rank:]) for row in patches]
             elif patches.ndim == rank + 1:
-                self._check_shapes([patches])
+                if len(patches) == len(self):
+                    next(self._patches_in([patches]))  # all have the shape of the first
+                else:
+                    self._check_shapes([patches])
                 return patches
             else:
                 parts = list(patches) if patches.ndim else [patches]

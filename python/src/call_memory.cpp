@@ -22,6 +22,7 @@ enum class kind : std::uint8_t {
   real,
   text,
   tuple,
+  list,
   type,
   dtype,
   factor,
@@ -188,6 +189,11 @@ void call_key::add_argument(py::handle argument) noexcept {
   } else if (type == &PyTuple_Type) {
     add(first_word(kind::tuple, PyTuple_GET_SIZE(object)));
     for (PyObject* const item : items(object)) add_argument(item);
+#if !defined(Py_GIL_DISABLED)  // there, another thread may change a list before the plan has read it
+  } else if (type == &PyList_Type) {
+    add(first_word(kind::list, PyList_GET_SIZE(object)));
+    for (py::ssize_t i = 0; i < PyList_GET_SIZE(object); ++i) add_argument(PyList_GET_ITEM(object, i));
+#endif
   } else if (py::isinstance<py::dtype>(argument)) {
     const auto dtype = py::reinterpret_borrow<py::dtype>(argument);
     if (!is_told_by_number(dtype)) complete_ = false;

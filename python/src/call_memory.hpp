@@ -50,7 +50,7 @@ class call_key {
            const other_keywords& others = {}, const factor_arguments* factors = nullptr,
            const given_weights* weights = nullptr) noexcept;
 
-  /// Whether the key has all values. Those of some arguments are not looked at, such as the items of a list.
+  /// Whether the key has all values. Those of some types are not looked at, such as NumPy's scalars.
   bool complete() const noexcept { return complete_; }
   bool operator==(const call_key& other) const noexcept;
 

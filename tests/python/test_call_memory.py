@@ -100,6 +100,11 @@ PLANS: dict[str, tuple[str, tuple[Any, ...], list[dict[str, Any]]]] = {
         [
             {"strides": 2},
             {"strides": (1, 2)},
+            {"strides": [1, 2]},
+            {"strides": [2, 1]},
+            {"strides": [1, [2]]},
+            {"strides": [1, np.int64(2)]},
+            {"strides": []},
             {"dilations": 2},
             {"start_padding": 1},
             {"start_padding": 1, "padding_mode": "edge"},
@@ -128,6 +133,8 @@ PLANS: dict[str, tuple[str, tuple[Any, ...], list[dict[str, Any]]]] = {
             {"layout": "NCL", "out_layout": "NHWC"},
             {"blocks": ((0, 2), (0, 3))},
             {"output_sizes": (4, 5)},
+            {"output_sizes": [4, 5]},
+            {"output_sizes": [5, 4]},
         ],
     ),
     "reductions": (
@@ -259,6 +266,14 @@ def test_a_list_that_changes() -> None:
         assert np.array_equal(
             reblock.depth_to_space(x, block_size), reblock.depth_to_space(x, tuple(change))
         )
+
+
+def test_a_list_that_has_itself() -> None:
+    strides: list[Any] = [1]
+    strides.append(strides)
+    for _ in range(2):
+        with pytest.raises(TypeError, match="strides must be"):
+            reblock.unfold(np.zeros((1, 2, 6, 6)), 2, strides=strides)
 
 
 @pytest.mark.parametrize("size", [2, 16, 17])  # the weights of the last one are not remembered

@@ -247,8 +247,11 @@ def all_calls():
                     reblock.fold(columns, extents, 7, strides=2, dtype=np.float64, **pads, **how)
     few_windows = np.ones((96, 16 * 196), np.float32)
     profiles = [np.hanning(16)[1:-1]] * 2
-    for how in ({"reduction": "mean"}, {"reduction": "mean", "weights": profiles}, {"weights": profiles}):
-        reblock.fold(few_windows, (25, 21), 14, layout="LC", out_layout="CHW", **how)
+    for how in ({}, {"weights": profiles}):
+        for by in ("sum", "mean"):
+            reblock.fold(
+                few_windows, (25, 21), 14, layout="LC", out_layout="CHW", reduction=by, **how
+            )
     photo = np.ones((4, 224, 224, 3), np.uint8)
     convert = {"dtype": np.float32, "scale": 1 / 255, "bias": -0.5}
     for size in (14, 16):
