@@ -18,6 +18,7 @@
 #include <reblock/detail/reductions/accumulation.hpp>
 #include <reblock/detail/reductions/reduced_rows.hpp>
 #include <reblock/detail/reductions/reduction.hpp>
+#include <reblock/detail/rounded.hpp>
 #include <reblock/detail/simd/lanes.hpp>
 #include <reblock/fold_options.hpp>
 
@@ -496,15 +497,15 @@ class reduced_piece {
         const std::int64_t step = w.strides()[d];
         const double* const weight = w.values(d) + offsets[d] * step;
         if (d == inner_.window_axis) {
-          fill_row(row, [=](std::int64_t index) { return product * weight[index * step]; });
+          fill_row(row, [=](std::int64_t index) { return rounded(product * weight[index * step]); });
           is_filled = true;
           continue;
         }
         const double factor = weight[d == outer_.window_axis ? static_cast<std::int64_t>(i) * step : 0];
         if (!is_filled) {
-          product *= factor;
+          product = rounded(product * factor);
         } else {
-          for (std::size_t k = 0; k < weight_columns_; ++k) row[k] *= factor;
+          for (std::size_t k = 0; k < weight_columns_; ++k) row[k] = rounded(row[k] * factor);
         }
       }
       if (!is_filled) std::fill_n(row, weight_columns_, product);

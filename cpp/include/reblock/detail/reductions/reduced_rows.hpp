@@ -18,6 +18,7 @@
 #include <reblock/detail/layout.hpp>
 #include <reblock/detail/reductions/accumulation.hpp>
 #include <reblock/detail/reductions/reduction.hpp>
+#include <reblock/detail/rounded.hpp>
 #include <reblock/detail/simd/lanes.hpp>
 #include <reblock/detail/simd/streams.hpp>
 #include <reblock/fold_options.hpp>
@@ -54,7 +55,7 @@ inline double weight_at(const window_weights& weights, const std::array<std::int
                         std::size_t rank) noexcept {
   if (!weights.has_products()) return *place_of_weight(weights, offsets, rank);
   double product = 1;
-  for (std::size_t d = 0; d < rank; ++d) product *= weights.values(d)[offsets[d]];
+  for (std::size_t d = 0; d < rank; ++d) product = rounded(product * weights.values(d)[offsets[d]]);
   return product;
 }
 

@@ -21,6 +21,7 @@
 #include <reblock/detail/reductions/accumulation.hpp>
 #include <reblock/detail/reductions/reduced_rows.hpp>
 #include <reblock/detail/reductions/reduction.hpp>
+#include <reblock/detail/rounded.hpp>
 #include <reblock/detail/simd/lanes.hpp>
 #include <reblock/detail/sums/separate_windows.hpp>
 #include <reblock/detail/sums/single_terms.hpp>
@@ -224,7 +225,7 @@ class piece_weigher {
     const std::int64_t different = std::min(count, period_);
     // The products have the order of the spatial axes, as in reduced_piece: so they are always rounded alike.
     double before = 1;
-    for (std::size_t d = 0; d < along; ++d) before *= factors[d];
+    for (std::size_t d = 0; d < along; ++d) before = rounded(before * factors[d]);
     for (std::int64_t i = 0; i < different; ++i) weights_[i] = before * own[i];
     for (std::size_t d = along + 1; d < w.extents().size(); ++d) {
       for (std::int64_t i = 0; i < different; ++i) weights_[i] *= factors[d];
