@@ -332,7 +332,7 @@ struct sum_costs {
   static constexpr double scattered_factors = 82;
   static constexpr double scattered_factor = 1.1;
   /// They must take less than such a part of the cycles of columns in place, whose estimate varies more.
-  static constexpr double scattered_gain = 0.7;
+  static constexpr double scattered_gain = 0.6;
   /// A box then has channels for runs of so many bytes of the columns, if they fit.
   static constexpr std::int64_t least_scattered_read = 256;
   /// Bytes of a row of sums in place: longer rows are faster without masks inside.
