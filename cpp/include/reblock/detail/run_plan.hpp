@@ -17,6 +17,7 @@
 #include <reblock/detail/moves/split_windows.hpp>
 #include <reblock/detail/moves/window_plan.hpp>
 #include <reblock/detail/reductions/brought_reduction.hpp>
+#include <reblock/detail/reductions/scattered_accumulators.hpp>
 #include <reblock/detail/reductions/scattered_reduction.hpp>
 #include <reblock/detail/reductions/weighed_terms.hpp>
 #include <reblock/detail/sums/accumulated_move.hpp>

@@ -16,6 +16,7 @@
 #include <reblock/detail/reductions/find_reduction.hpp>
 #include <reblock/detail/reductions/reduced_rows.hpp>
 #include <reblock/detail/reductions/reduction.hpp>
+#include <reblock/detail/reductions/scattered_accumulators.hpp>
 #include <reblock/detail/reductions/scattered_reduction.hpp>
 #include <reblock/detail/sums/gather.hpp>
 #include <reblock/fold_options.hpp>
