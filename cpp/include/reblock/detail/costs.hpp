@@ -229,9 +229,8 @@ struct conversion_costs {
 /// Windows of a padded image, in cycles. By way of a buffer: a block; a factor for all estimates of blocks, because those at
 /// edges differ; another one if the buffer has channels first, because its pieces at edges are planned apart; a line of a large
 /// image that blocks of single lines bring into the caches, each of them again. Windows at edges
-/// that move without a buffer: a box and a unit. Elements of fewer bytes that more windows read than some take so many times
-/// as long as estimated without a buffer. Shifted planes with other padding than zeros: a byte, a plane, a row, and
-/// each column of a row that may be outside.
+/// that move without a buffer: a box and a unit. Shifted planes with other padding than zeros: a byte, a plane, a row, and each
+/// column of a row that may be outside.
 struct padding_costs {
   static constexpr double block = 250;
   static constexpr double factor = 1.15;
@@ -244,9 +243,6 @@ struct padding_costs {
   static constexpr std::int64_t good_run = 1024;
   static constexpr double edge_box = 80;
   static constexpr double edge_unit = 2;
-  static constexpr std::int64_t least_shared = 4;
-  static constexpr double most_readers = 1.5;
-  static constexpr double shared = 1.5;
   static constexpr double plane_byte = 0.045;
   static constexpr double plane = 45;
   static constexpr double plane_row = 1.6;

@@ -24,19 +24,23 @@ using test::trial;
 
 constexpr double any_cost = std::numeric_limits<double>::infinity();
 
-TEST_CASE("windows inside and at the edges of an image are moved, and nothing else is written") {
+TEST_CASE(
+    "windows inside and at the edges of an image are moved with any padding, and nothing else is written") {
   int planned = 0;
+  int repeating = 0;
   int cut = 0;
   for (const unsigned seed : test::seeds(3000, 200)) {
     INFO("seed ", seed);
     std::mt19937 random(seed);
-    const test::drawn_windows drawn = test::draw_windows(random, 6000);
+    test::drawn_windows drawn = test::draw_windows(random, 6000);
+    drawn.window.padding_mode = static_cast<padding_mode>(test::draw(random, 0, 4));
     const trial t(random, test::moves_of(random, drawn, test::draw_element_size(random)));
     split_windows windows;
     const double cost =
         windows.plan({t.moves.layout, t.moves.element_size}, detect_instruction_set(), any_cost);
     if (cost == never) continue;
     ++planned;
+    repeating += drawn.window.padding_mode == padding_mode::constant ? 0 : 1;
     CHECK(test::is_moved_anywhere(t, windows));
     // threads move parts of the edges
     for (std::size_t i = 0; i < windows.edges().rank(); ++i) {
@@ -55,6 +59,7 @@ TEST_CASE("windows inside and at the edges of an image are moved, and nothing el
     }
   }
   CHECK(planned >= test::enough(300));
+  CHECK(repeating >= test::enough(150));
   CHECK(cut >= test::enough(100));
 }
 
@@ -72,15 +77,14 @@ TEST_CASE("a value lies wherever windows reach beyond the image, also if its ele
   CHECK(outside >= test::enough(1000));
 }
 
-TEST_CASE(
-    "there is no plan if no window lies inside, if padding repeats the image, or if edges cost too much") {
+TEST_CASE("there is no plan if no window lies inside, or if edges cost too much") {
   split_windows windows;
   const instruction_set set = detect_instruction_set();
-  CHECK(windows.plan({test::square_windows(1, 2, 2, 5, 1, 3, 4), 4}, set, any_cost) == never);
-  CHECK(windows.plan({test::square_windows(1, 9, 9, 3, 1, 1, 4, padding_mode::edge), 4}, set, any_cost) ==
-        never);
-  CHECK(windows.plan({test::square_windows(1, 9, 9, 3, 1, 1, 4), 4}, set, 1) == never);
-  CHECK(windows.plan({test::square_windows(1, 9, 9, 3, 1, 1, 4), 4}, set, any_cost) < never);
+  for (const padding_mode mode : {padding_mode::constant, padding_mode::edge}) {
+    CHECK(windows.plan({test::square_windows(1, 2, 2, 5, 1, 3, 4, mode), 4}, set, any_cost) == never);
+    CHECK(windows.plan({test::square_windows(1, 9, 9, 3, 1, 1, 4, mode), 4}, set, 1) == never);
+    CHECK(windows.plan({test::square_windows(1, 9, 9, 3, 1, 1, 4, mode), 4}, set, any_cost) < never);
+  }
 }
 
 }  // namespace

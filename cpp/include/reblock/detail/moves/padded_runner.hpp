@@ -21,7 +21,6 @@
 #include <reblock/detail/layout.hpp>
 #include <reblock/detail/moves/blocks.hpp>
 #include <reblock/detail/moves/box_copy.hpp>
-#include <reblock/detail/moves/lookup_move.hpp>
 #include <reblock/detail/moves/offers.hpp>
 #include <reblock/detail/moves/padded_axis.hpp>
 #include <reblock/detail/moves/padded_windows.hpp>
@@ -88,8 +87,8 @@ class padded_runner {
     run_beside_buffer(blocks, buffer_.data(), destination);
   }
 
-  /// Finds the indices of the buffer that are read from the image: those inside for the constant mode, else those of the
-  /// first period.
+  /// Finds the indices of the buffer that are read from the image: those inside for the constant mode. Else those of the first
+  /// period, without those that find in the buffer what they repeat.
   void find_stored() noexcept {
     std::array<index_range, max_axes> found;
     bool is_same = has_value_;
@@ -106,6 +105,8 @@ class padded_runner {
       } else if (const std::int64_t period = padded_axis{move_.mode(), extent}.period(); period != 0) {
         found[k].end = std::min(axis.extent, period / std::gcd(period, axis.step));
       }
+      period_ends_[k] = found[k].end;
+      if (move_.mode() != padding_mode::constant) leave_out_repeated(k, found[k]);
     }
     for (std::size_t k = 0; k < move_.part_.rank; ++k) {
       is_same = is_same && found[k] == stored_[k];
@@ -128,6 +129,30 @@ class padded_runner {
       std::memcpy(buffer_.data() + filled, buffer_.data(), more);
       filled += more;
     }
+  }
+
+  /// Narrows the indices of an axis to those inside the image, if the others repeat them.
+  void leave_out_repeated(std::size_t k, index_range& found) const noexcept {
+    const auto& axis = move_.part_.axes[k];
+    const std::int64_t first = positions_[axis.bound];
+    const padded_axis image{move_.mode(), move_.whole_.bounds[axis.bound].extent};
+    const index_range inside =
+        range_inside({first, image.extent}, 0, {found.end, 0, 0, axis.bound, axis.step});
+    if (inside.begin == inside.end) return;
+    const std::int64_t held_from = first + inside.begin * axis.step;
+    const std::int64_t held_to = first + (inside.end - 1) * axis.step;
+    for (const index_range& outside : {index_range{0, inside.begin}, index_range{inside.end, found.end}}) {
+      for (std::int64_t i = outside.begin; i < outside.end;) {
+        const padded_piece next = image.piece_at(first + i * axis.step, outside.end - i, axis.step);
+        const std::int64_t last = next.first + (next.count - 1) * next.step;
+        if ((next.first - first) % axis.step != 0 || std::min(next.first, last) < held_from ||
+            std::max(next.first, last) > held_to) {
+          return;
+        }
+        i += next.count;
+      }
+    }
+    found = inside;
   }
 
   /// Copies pieces of the image along the first `count` axes of the part, to unit `to`. The pieces of the other axes are
@@ -202,23 +227,43 @@ class padded_runner {
     }
   }
 
-  /// Repeats what the buffer holds of periodic axes.
+  /// Repeats what the buffer holds, first within a period of an axis, then the period.
   void repeat() noexcept {
     if (move_.mode() == padding_mode::constant) return;
     copied_box held;
     held.rank = move_.part_.rank;
     held.unit = move_.unit_;
+    std::byte* first = buffer_.data();
     for (std::size_t k = 0; k < held.rank; ++k) {
       const std::int64_t stride = move_.part_.axes[k].buffer_stride * held.unit;
-      held.axes[k] = {stored_[k].end, stride, stride};
+      held.axes[k] = {stored_[k].end - stored_[k].begin, stride, stride};
+      first += stored_[k].begin * stride;
     }
     for (std::size_t k = 0; k < held.rank; ++k) {
       const std::int64_t extent = move_.part_.axes[k].extent;
-      for (std::int64_t filled = stored_[k].end; filled < extent; filled += held.axes[k].count) {
-        held.axes[k].count = std::min(filled, extent - filled);
-        copy(held, buffer_.data(), buffer_.data() + filled * held.axes[k].destination_stride);
+      const std::int64_t stride = held.axes[k].destination_stride;
+      first -= stored_[k].begin * stride;
+      if (move_.part_.axes[k].bound != no_bound) {
+        repeat_within(k, {0, stored_[k].begin}, held, first);
+        repeat_within(k, {stored_[k].end, period_ends_[k]}, held, first);
+        for (std::int64_t filled = period_ends_[k]; filled < extent; filled += held.axes[k].count) {
+          held.axes[k].count = std::min(filled, extent - filled);
+          copy(held, first, first + filled * stride);
+        }
       }
       held.axes[k].count = extent;
+    }
+  }
+  /// Copies to indices of an axis what they repeat. The other axes have the elements of `held`, from `first` on.
+  void repeat_within(std::size_t k, const index_range& indices, copied_box held, std::byte* first) noexcept {
+    const auto& axis = move_.part_.axes[k];
+    const std::int64_t position = positions_[axis.bound];
+    const std::int64_t stride = held.axes[k].destination_stride;
+    const padded_axis image{move_.mode(), move_.whole_.bounds[axis.bound].extent};
+    for (std::int64_t i = indices.begin; i < indices.end; i += held.axes[k].count) {
+      const padded_piece next = image.piece_at(position + i * axis.step, indices.end - i, axis.step);
+      held.axes[k] = {next.count, next.step / axis.step * stride, stride};
+      copy(held, first + (next.first - position) / axis.step * stride, first + i * stride);
     }
   }
 
@@ -242,6 +287,8 @@ class padded_runner {
   std::byte* destination_ = nullptr;
   std::array<std::int64_t, max_bounds> positions_{};
   std::array<index_range, max_axes> stored_;
+  std::array<std::int64_t, max_axes>
+      period_ends_;  ///< indices of bounded axes behind those of the first period
   bool has_value_ = false;
   std::int64_t channel_ = 0;  ///< the first one of a block
   std::array<factor_axis, 2> axes_in_run_;
@@ -277,16 +324,8 @@ REBLOCK_ENGINE_DEFINITION inline padded_move::padded_move(const padded_request& 
   padded_runner(move, &table).run(source, destination);
 }
 
-[[gnu::noinline]] inline bool run_by_table(const padded_move& move, const std::byte* source,
-                                           std::byte* destination) noexcept {
-  lookup_move staging;
-  if (!move.plan_staging(staging)) return false;
-  move.run_staged(staging, source, destination);
-  return true;
-}
-
 inline void padded_move::run(const std::byte* source, std::byte* destination) const noexcept {
-  if (is_empty() || (has_one_part() && run_by_table(*this, source, destination))) return;
+  if (is_empty()) return;
   converts() ? run_converting(*this, source, destination) : run_blocks(*this, source, destination);
 }
 

@@ -29,7 +29,6 @@
 #include <reblock/detail/moves/axis_order.hpp>
 #include <reblock/detail/moves/blocks.hpp>
 #include <reblock/detail/moves/box_copy.hpp>
-#include <reblock/detail/moves/lookup_move.hpp>
 #include <reblock/detail/moves/move_plan.hpp>
 #include <reblock/detail/moves/offers.hpp>
 #include <reblock/detail/simplify.hpp>
@@ -72,37 +71,6 @@ class padded_move {
   double cost() const noexcept { return cost_; }
 
   void run(const std::byte* source, std::byte* destination) const noexcept;
-
-  /// Tells whether the parts of the image under all blocks have the same padding, and are copied as they are.
-  bool has_one_part() const noexcept {
-    if (converts() || mode() == padding_mode::constant) return false;
-    for (std::size_t i = 0; i < whole_.rank; ++i) {
-      if (whole_.axes[i].bounded() && at_once_[i] < whole_.axes[i].extent) return false;
-    }
-    return true;
-  }
-
-  /// Plans to bring these parts into the buffer by a table. Returns whether there is one.
-  [[gnu::noinline]] bool plan_staging(lookup_move& staging) const noexcept {
-    layout part = into_buffer();
-    const std::int64_t size = simplify(part, unit_);
-    return staging.plan(part, size, usable_instruction_set()) != never;
-  }
-  [[gnu::noinline]] void run_staged(const lookup_move& staging, const std::byte* source,
-                                    std::byte* destination) const noexcept {
-    std::array<cut_axis, max_axes> axes;
-    for (std::size_t i = 0; i < whole_.rank; ++i) {
-      const layout_axis& axis = whole_.axes[i];
-      axes[i] = cut_axis({axis.extent, axis.bounded() ? 0 : axis.source_stride, axis.destination_stride},
-                         at_once_[i]);
-    }
-    alignas(64) std::array<std::byte, padded_buffer_bytes + readable_slack> buffer;
-    walk(std::span(axes).first(whole_.rank), whole_.source_offset, whole_.destination_offset,
-         [&](std::int64_t from, std::int64_t to) {
-           staging.run(source + from, buffer.data());
-           out_.run(buffer.data(), destination + to);
-         });
-  }
 
  private:
   friend class padded_runner;
@@ -385,22 +353,6 @@ class padded_move {
       if (!singles[i]) grow(i, any, padded_buffer_bytes);
     }
     for (std::size_t i = 0; i < whole_.rank; ++i) at_once_[i] = even_part(whole_.axes[i].extent, at_once_[i]);
-  }
-
-  /// Describes the moves of a block from the image to the buffer, if there is only one part.
-  layout into_buffer() const noexcept {
-    layout in;
-    in.bounds = whole_.bounds;
-    in.bound_count = whole_.bound_count;
-    in.source_run = whole_.source_run;
-    for (const buffered_axis& axis : part_.used()) {
-      in.add({axis.extent, wrapping_multiply(axis.source_stride, axis.step), axis.buffer_stride * unit_,
-              axis.bound, axis.step});
-      if (axis.bound == no_bound) continue;
-      const axis_bound& bound = in.bounds[axis.bound];
-      in.source_offset = wrapping_add(in.source_offset, wrapping_multiply(bound.offset, bound.source_stride));
-    }
-    return in;
   }
 
   /// Describes the moves of a block from the buffer to the columns.

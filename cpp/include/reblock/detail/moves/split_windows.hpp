@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <new>
 #include <type_traits>
-#include <utility>
 
 #include <reblock/detail/checked.hpp>
 #include <reblock/detail/configuration.hpp>
@@ -20,6 +19,7 @@
 #include <reblock/detail/layout.hpp>
 #include <reblock/detail/moves/box_copy.hpp>
 #include <reblock/detail/moves/move_plan.hpp>
+#include <reblock/detail/moves/padded_axis.hpp>
 #include <reblock/detail/moves/visited_places.hpp>
 #include <reblock/detail/simplify.hpp>
 #include <reblock/padding_mode.hpp>
@@ -27,18 +27,18 @@
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
 
 /// edge_windows are the windows of an image that reach beyond it. They are moved box by box: a box has one window along each
-/// axis where windows reach beyond the image, and those elements of it that lie inside, before or after the image. It is
-/// trivially copyable.
+/// axis where windows reach beyond the image, and those elements of it that follow each other evenly in the image, or that
+/// find a value outside of it. It is trivially copyable.
 class edge_windows {
  public:
-  /// Takes windows whose padding has the constant mode. Requires an element size of at most most_padding_bytes if a value of
-  /// the padding is not 0. Returns whether there are windows inside.
+  /// Takes windows of a padded image. Requires an element size of at most most_padding_bytes if a value of the padding is not
+  /// 0. Returns whether there are windows inside.
   bool find(const padded_request& request) noexcept {
     whole_.take(request.moves);
     size_ = request.element_size;
     value_ = request.value;
     for (std::size_t b = 0; b < whole_.bound_count; ++b) {
-      if (whole_.bounds[b].mode != padding_mode::constant || !find_axes(b)) return false;
+      if (!find_axes(b)) return false;
     }
     return true;
   }
@@ -65,17 +65,6 @@ class edge_windows {
     return (boxes - 1) * padding_costs::edge_box + units * (padding_costs::edge_unit + cost_of_places());
   }
 
-  /// Estimates how many windows read an element of the image.
-  double readers() const noexcept {
-    double all = 1;
-    for (std::size_t b = 0; b < whole_.bound_count; ++b) {
-      all *= static_cast<double>(offsets_of(b)) *
-             static_cast<double>(whole_.axes[bounded_[b].windows].extent) /
-             static_cast<double>(whole_.bounds[b].extent);
-    }
-    return all;
-  }
-
   // These functions give the axes that are walked in pieces: those without bounds.
   std::size_t rank() const noexcept { return whole_.rank; }
   const layout_axis& axis(std::size_t i) const noexcept { return whole_.axes[i]; }
@@ -87,7 +76,12 @@ class edge_windows {
   void narrow(std::size_t i, const index_range& range) noexcept { whole_.narrow(i, range.begin, range.end); }
 
   void run(const std::byte* source, std::byte* destination) const noexcept {
-    walk(0, {}, source, destination + whole_.destination_offset, whole_.source_offset);
+    std::int64_t from = whole_.source_offset;
+    for (std::size_t b = 0; b < whole_.bound_count; ++b) {
+      const axis_bound& bound = whole_.bounds[b];
+      from = wrapping_subtract(from, wrapping_multiply(bound.offset, bound.source_stride));
+    }
+    walk(0, {}, source + from, destination + whole_.destination_offset);
   }
 
  private:
@@ -97,12 +91,18 @@ class edge_windows {
     std::size_t windows;
     index_range inside;
   };
-  /// What a box has along the axes of each bound.
+  /// What a box has along the axes of a bound. Positions are those of the image.
+  struct bound_choice {
+    index_range windows;
+    index_range offsets;
+    std::int64_t first = 0;        ///< position of the first window's first offset
+    std::int64_t window_step = 0;  ///< positions from one window to the next
+    std::int64_t offset_step = 0;
+  };
   struct box_choice {
-    std::array<index_range, max_bounds> windows;
-    std::array<index_range, max_bounds> offsets;
+    std::array<bound_choice, max_bounds> bounds;
     bool is_edge = false;
-    bool is_outside = false;
+    bool has_value = false;  ///< whether it has what lies outside, in the constant mode
   };
 
   std::int64_t offsets_of(std::size_t b) const noexcept {
@@ -146,68 +146,71 @@ class edge_windows {
     return found.inside.begin < found.inside.end;
   }
 
-  /// Chooses windows and offsets of bound `b` and of those behind it.
+  /// Chooses windows and offsets of bound `b` and of those behind it. `source` is the image's first element.
   [[gnu::noinline]] void walk(std::size_t b, const box_choice& before, const std::byte* source,
-                              std::byte* destination, std::int64_t from) const noexcept {
+                              std::byte* destination) const noexcept {
     if (b == whole_.bound_count || b == max_bounds) {
-      if (before.is_edge) move(before, source, destination, from);
+      if (before.is_edge) move(before, source, destination);
       return;
     }
     const bounded_axes& axes = bounded_[b];
+    const axis_bound& bound = whole_.bounds[b];
+    const padded_axis image{bound.mode, bound.extent};
     const layout_axis& windows = whole_.axes[axes.windows];
+    const std::int64_t offsets = offsets_of(b);
+    const std::int64_t step = axes.offsets == no_axis ? 1 : whole_.axes[axes.offsets].bound_step;
     box_choice choice = before;
-    choice.windows[b] = axes.inside;
-    choice.offsets[b] = {0, offsets_of(b)};
-    walk(b + 1, choice, source, destination, from);
+    choice.bounds[b] = {axes.inside,
+                        {0, offsets},
+                        bound.offset + axes.inside.begin * windows.bound_step,
+                        windows.bound_step,
+                        step};
+    walk(b + 1, choice, source, destination);
     choice.is_edge = true;
     for (std::int64_t w = 0; w < windows.extent; ++w) {
       if (w == axes.inside.begin) w = axes.inside.end;
       if (w == windows.extent) break;
-      choice.windows[b] = {w, w + 1};
-      const std::int64_t moved = w * windows.bound_step;
-      index_range inside;
-      if (axes.offsets == no_axis) {
-        inside = {0, 0};  // a window that is not inside
-      } else {
-        inside = range_inside(whole_.bounds[b], moved, whole_.axes[axes.offsets]);
-      }
-      for (const auto& [range, is_outside] :
-           {std::pair(index_range{0, inside.begin}, true), std::pair(inside, false),
-            std::pair(index_range{inside.end, offsets_of(b)}, true)}) {
-        if (range.begin == range.end) continue;
-        choice.offsets[b] = range;
-        choice.is_outside = before.is_outside || is_outside;
-        walk(b + 1, choice, source, destination, from);
+      for (std::int64_t o = 0; o < offsets;) {
+        const std::int64_t position = bound.offset + w * windows.bound_step + o * step;
+        const bool is_inside = position >= 0 && position < bound.extent;
+        const padded_piece piece = image.piece_at(position, offsets - o, step);
+        choice.bounds[b] = {{w, w + 1}, {o, o + piece.count}, piece.first, 0, piece.step};
+        choice.has_value = before.has_value || (bound.mode == padding_mode::constant && !is_inside);
+        walk(b + 1, choice, source, destination);
+        o += piece.count;
       }
     }
   }
 
   /// Moves a box.
-  [[gnu::noinline]] void move(const box_choice& choice, const std::byte* source, std::byte* destination,
-                              std::int64_t from) const noexcept {
+  [[gnu::noinline]] void move(const box_choice& choice, const std::byte* source,
+                              std::byte* destination) const noexcept {
     copied_box box;
     box.unit = unit_of(size_);
+    std::int64_t from = 0;
     std::int64_t to = 0;
     if (box.unit < size_) {
       const bool is_short = size_ <= static_cast<std::int64_t>(value_.size());
-      box.add({size_ / box.unit, choice.is_outside && !is_short ? 0 : box.unit, box.unit});
+      box.add({size_ / box.unit, choice.has_value && !is_short ? 0 : box.unit, box.unit});
     }
-    const auto add = [&](const layout_axis& axis, const index_range& range) {
-      from = wrapping_add(from, wrapping_multiply(range.begin, axis.source_stride));
-      to = wrapping_add(to, wrapping_multiply(range.begin, axis.destination_stride));
-      box.add({range.end - range.begin, choice.is_outside ? 0 : axis.source_stride, axis.destination_stride});
-    };
     for (std::size_t i = whole_.rank; i-- > 0;) {
       const layout_axis& axis = whole_.axes[i];
-      if (!axis.bounded()) {
-        add(axis, {0, axis.extent});
-      } else if (bounded_[axis.bound].windows == i) {
-        add(axis, choice.windows[axis.bound]);
-      } else {
-        add(axis, choice.offsets[axis.bound]);
+      index_range range{0, axis.extent};
+      std::int64_t stride = axis.source_stride;
+      if (axis.bounded()) {
+        const bound_choice& own = choice.bounds[axis.bound];
+        const bool are_windows = bounded_[axis.bound].windows == i;
+        range = are_windows ? own.windows : own.offsets;
+        stride = wrapping_multiply(are_windows ? own.window_step : own.offset_step,
+                                   whole_.bounds[axis.bound].source_stride);
       }
+      to = wrapping_add(to, wrapping_multiply(range.begin, axis.destination_stride));
+      box.add({range.end - range.begin, choice.has_value ? 0 : stride, axis.destination_stride});
     }
-    box.copy(choice.is_outside ? value_.data() : source + from, destination + to);
+    for (std::size_t b = 0; b < whole_.bound_count; ++b) {
+      from = wrapping_add(from, wrapping_multiply(choice.bounds[b].first, whole_.bounds[b].source_stride));
+    }
+    box.copy(choice.has_value ? value_.data() : source + from, destination + to);
   }
 
   layout whole_;
@@ -228,9 +231,7 @@ class split_windows {
     const double at_edges = edges_.cost();
     if (at_edges >= limit) return never;
     new (&inside_) move_plan(edges_.inside(), request.element_size, set);
-    const bool are_shared =
-        request.element_size < padding_costs::least_shared && edges_.readers() > padding_costs::most_readers;
-    return at_edges + inside_.cost() * (are_shared ? padding_costs::shared : 1);
+    return at_edges + inside_.cost();
   }
 
   const move_plan& inside() const noexcept { return inside_; }
