@@ -39,10 +39,10 @@ struct [[gnu::visibility("hidden")]] cache_sizes {
   /// Shifted planes of a page come in the order of the output if the output has so many bytes.
   static constexpr std::int64_t near_planes = 4 * 1024 * 1024;
   static constexpr double far_moves = 4 * 1024 * 1024;
-  /// Moves beyond the second level ask for the lines of the next block, unless their runs are longer. Squares of elements of
-  /// more bytes are faster without. A block of squares has at most so many bytes, unless a call has more.
+  /// Moves beyond the second level ask for the lines of the next block, unless their runs are longer. Then a block of squares
+  /// has runs of at most so many bytes on both sides. Repeated squares are one block, if it has at most so many bytes.
   static constexpr std::int64_t longest_asked_run = 1024;
-  static constexpr std::int64_t far_element = 2;
+  static constexpr std::int64_t far_run = 256;
   static constexpr std::int64_t far_block = 24 * 1024;
 };
 

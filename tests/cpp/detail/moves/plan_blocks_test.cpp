@@ -350,13 +350,13 @@ TEST_CASE("columns are separated in the order of the output where their lines wo
   }
 }
 
-/// Small elements whose moves are so large that each block asks for the lines of the next one, with some instruction set.
+/// Elements whose moves are so large that each block asks for the lines of the next one, with some instruction set.
 test::moves draw_far(std::mt19937& random) {
   constexpr std::int64_t most_bytes = 12 * 1024 * 1024;
   for (;;) {
     const test::moves drawn = draw_permutation(random, most_bytes);
     const auto bytes = static_cast<double>(total_bytes(drawn.layout, drawn.element_size));
-    if (drawn.element_size > cache_sizes::far_element || bytes <= cache_sizes::far_moves) continue;
+    if (bytes <= cache_sizes::far_moves) continue;
     for (const instruction_set set : all_instruction_sets()) {
       const staged_move blocks = plan_for(drawn, set);
       if (!blocks.is_staged && blocks.second.is_far) return drawn;
@@ -364,7 +364,7 @@ test::moves draw_far(std::mt19937& random) {
   }
 }
 
-TEST_CASE("blocks of large moves of small elements are all moved, at once and in parts") {
+TEST_CASE("blocks of large moves are all moved, at once and in parts") {
   int cut = 0;
   for (const unsigned seed : test::seeds(24, 2)) {
     INFO("seed ", seed);
@@ -417,18 +417,24 @@ TEST_CASE("large moves of small blocks take many of them at once, but not all") 
   }
 }
 
-TEST_CASE("blocks ask for the lines of the next one only if a move is large, and its elements are small") {
+TEST_CASE("blocks ask for the lines of the next one only if a move is large") {
   const auto is_far = [](std::int64_t rows, std::int64_t element_size, buffered_side buffer) {
     layout l;  // a matrix is transposed
     l.add({1100, element_size, rows * element_size});
     l.add({rows, 1100 * element_size, element_size});
     staged_move blocks{};
     plan_blocks(blocks, l, element_size, detect_instruction_set(), buffer);
+    if (blocks.second.is_far) {
+      CHECK(blocks.second.axes[0].at_once * element_size <= cache_sizes::far_run);
+      CHECK(blocks.second.axes[1].at_once * element_size <= cache_sizes::far_run);
+    }
     return blocks.second.is_far;
   };
   CHECK(is_far(6000, 1, buffered_side::none));
   CHECK(is_far(3000, 2, buffered_side::none));
-  CHECK_FALSE(is_far(3000, 4, buffered_side::none));
+  CHECK(is_far(1500, 4, buffered_side::none));
+  CHECK(is_far(800, 8, buffered_side::none));
+  CHECK(is_far(400, 16, buffered_side::none));
   CHECK_FALSE(is_far(900, 1, buffered_side::none));
   CHECK_FALSE(is_far(6000, 1, buffered_side::destination));
   CHECK(is_far(40000, 1, buffered_side::none) != has_streams);  // it goes past the caches instead

@@ -22,6 +22,7 @@
 #include <reblock/detail/moves/padded_axis.hpp>
 #include <reblock/detail/moves/visited_places.hpp>
 #include <reblock/detail/simplify.hpp>
+#include <reblock/detail/tile.hpp>
 #include <reblock/padding_mode.hpp>
 
 namespace reblock::inline REBLOCK_NAMESPACE::detail {
@@ -57,12 +58,10 @@ class edge_windows {
   double cost() const noexcept {
     double boxes = 1;
     for (std::size_t b = 0; b < whole_.bound_count; ++b) {
-      const index_range& inside = bounded_[b].inside;
-      const std::int64_t at_edges = whole_.axes[bounded_[b].windows].extent - (inside.end - inside.begin);
-      boxes *= 1 + 2 * static_cast<double>(at_edges);  // most are inside and on one side
+      boxes *= 1 + 2 * static_cast<double>(windows_at_edges(b));  // most are inside and on one side
     }
     const double units = bytes_at_edges() / static_cast<double>(unit_of(size_));
-    return (boxes - 1) * padding_costs::edge_box + units * (padding_costs::edge_unit + cost_of_places());
+    return (boxes - 1) * padding_costs::edge_box + units * padding_costs::edge_unit + cost_of_places();
   }
 
   // These functions give the axes that are walked in pieces: those without bounds.
@@ -109,13 +108,29 @@ class edge_windows {
     return bounded_[b].offsets == no_axis ? 1 : whole_.axes[bounded_[b].offsets].extent;
   }
 
-  /// Estimates the cycles that a unit waits for the caches.
+  std::int64_t windows_at_edges(std::size_t b) const noexcept {
+    const index_range& inside = bounded_[b].inside;
+    return whole_.axes[bounded_[b].windows].extent - (inside.end - inside.begin);
+  }
+
+  /// Estimates the cycles that all elements at edges wait for the caches. Those at one edge may have lines of their own.
   double cost_of_places() const noexcept {
     const auto all = static_cast<double>(total_bytes(whole_, size_));
     if (all <= cache_sizes::both_sides) return 0;
-    visited_places places(mover_costs{}, size_, 0);
-    for (std::size_t i = whole_.rank; i-- > 0;) places.visit(whole_.axes[i]);
-    return places.cost_of_reads(all) + places.cost_of_writes(all);
+    double cost = 0;
+    for (std::size_t b = 0; b < whole_.bound_count; ++b) {
+      if (windows_at_edges(b) == 0) continue;
+      visited_places places(mover_costs{}, size_, 0);
+      double elements = 2;  // edges
+      for (std::size_t i = whole_.rank; i-- > 0;) {
+        tile_axis axis = whole_.axes[i];
+        if (bounded_[b].windows == i) axis.extent = ceil_divide(windows_at_edges(b), 2);
+        elements *= static_cast<double>(axis.extent);
+        places.visit(axis);
+      }
+      cost += elements * (places.cost_of_reads(all) + places.cost_of_writes(all));
+    }
+    return cost;
   }
 
   double bytes_at_edges() const noexcept {

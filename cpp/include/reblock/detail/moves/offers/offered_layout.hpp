@@ -157,7 +157,7 @@ class offered_layout {
     for (std::size_t k = of_block.size(); k-- > 0;) places.visit(of_block[k].outer());
     for (std::size_t i = move.repeated; i-- > 0;) places.visit(move.axes[i]);
     const double all = is_buffered ? whole : std::max(bytes, whole);
-    const bool asks = moves.asks_for_lines || (move.are_apart() && size <= cache_sizes::far_element);
+    const bool asks = moves.asks_for_lines || (move.are_apart() && asks_for_lines(buffer));
     const double waits = asks ? costs.asked_line : move.are_runs ? 1 : costs.line_of_block;
     return (buffer == buffered_side::source ? 0 : places.cost_of_reads(all, waits)) +
            (buffer == buffered_side::destination ? 0 : places.cost_of_writes(all, waits));
@@ -186,11 +186,13 @@ class offered_layout {
     }
   }
 
-  /// Settles whether a mover of rows and columns that may lie apart asks for the lines of the next block. Moves of larger
-  /// elements are faster without.
+  /// Tells whether movers of rows and columns that may lie apart ask for the lines of the next block.
+  bool asks_for_lines(buffered_side buffer) const noexcept {
+    return buffer == buffered_side::none && !is_large && bytes > cache_sizes::second_level;
+  }
+  /// Lets such a mover ask for lines, if it is worth it.
   void go_apart(block_move& move, buffered_side buffer) const noexcept {
-    move.is_far = buffer == buffered_side::none && !is_large && bytes > cache_sizes::second_level &&
-                  size <= cache_sizes::far_element;
+    move.is_far = asks_for_lines(buffer);
     if (move.is_far) enlarge(move);
   }
 

@@ -82,7 +82,10 @@ inline std::uint8_t choose_lines(const offered_layout& of, const block_move& mov
   block_offer offer;
   if (of.rows.elements < of.side || of.columns.elements < of.side) return offer;
   block_move& move = offer.move;
-  of.set_out(move, of.columns, most_streams, of.rows, block_costs::most_square_rows);
+  const bool asks = of.asks_for_lines(buffer);
+  const std::int64_t far_side = cache_sizes::far_run / of.size;
+  of.set_out(move, of.columns, asks ? far_side : std::int64_t{most_streams}, of.rows,
+             asks ? far_side : block_costs::most_square_rows);
   if (buffer != buffered_side::source) of.follow_columns(move);
   move.lines_at_once = choose_lines(of, move);
   const std::int64_t rows = offered_layout::rows_of(move);
