@@ -2,8 +2,8 @@
 //
 // This table holds the measured costs of movers. Plans are chosen by it alone. Costs are in cycles, unless a name says
 // otherwise, of an AMD EPYC (Zen 4). Lines from outer levels of the caches take longer on an Intel Xeon (Sapphire Rapids):
-// their costs lie between both. `reblock_costs` (bench/cpp) compares them to measured cycles on any processor, with
-// REBLOCK_ISA for narrower instruction sets.
+// their costs lie between both. How large squares ask for lines was measured on the Xeon. `reblock_costs` (bench/cpp)
+// compares the costs to measured cycles on any processor, with REBLOCK_ISA for narrower instruction sets.
 #pragma once
 
 #include <array>
