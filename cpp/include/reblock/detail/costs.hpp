@@ -228,9 +228,9 @@ struct conversion_costs {
 
 /// Windows of a padded image, in cycles. By way of a buffer: a block; a factor for all estimates of blocks, because those at
 /// edges differ; another one if the buffer has channels first, because its pieces at edges are planned apart; a line of a large
-/// image that blocks of single lines bring into the caches, each of them again. Windows at edges
-/// that move without a buffer: a box and a unit. Shifted planes with other padding than zeros: a byte, a plane, a row, and each
-/// column of a row that may be outside.
+/// image that blocks of single lines bring into the caches, each of them again. Windows at edges that move without a buffer: a
+/// box and a unit. Shifted planes with other padding than zeros: a byte, a plane, a row, and each column of a row that may be
+/// outside.
 struct padding_costs {
   static constexpr double block = 250;
   static constexpr double factor = 1.15;

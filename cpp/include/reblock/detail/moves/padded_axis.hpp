@@ -36,7 +36,7 @@ struct padded_axis {
   }
 
   /// Returns the positions p, p + step, p + 2*step, ... that follow each other evenly in the image, up to `limit` of them.
-  /// Requires an extent of at least 1. In the constant mode, only those that lie inside are in the image.
+  /// Requires an extent of at least 1. The constant mode finds its value at all positions of a piece that begins outside.
   constexpr padded_piece piece_at(std::int64_t p, std::int64_t limit, std::int64_t step) const noexcept {
     const auto up_to = [&](std::int64_t positions) { return std::min(limit, ceil_divide(positions, step)); };
     if (p >= 0 && p < extent) return {up_to(extent - p), p, step};
