@@ -48,8 +48,9 @@ struct [[gnu::visibility("hidden")]] cache_sizes {
 
 /// Limits of blocks, measured in the same way.
 struct [[gnu::visibility("hidden")]] block_costs {
-  /// Bytes of the longest run whose stores need not be aligned.
-  static constexpr std::size_t longest_short_run = 1024;
+  /// Bytes of the shortest run that string instructions copy faster than registers, where they are fast: stores bring lines into
+  /// the caches, string instructions do not.
+  static constexpr std::size_t least_string = 4096;
   /// Bytes of the shortest run that goes past the caches wherever it is: the ends of shorter runs cost more than it saves.
   static constexpr std::int64_t least_streamed_run = 512;
   /// Bytes of the shortest run that goes past the caches in words.
@@ -181,6 +182,8 @@ struct mover_costs {
   double good_byte = 0.16;
   double fair_byte = 0.25;
   double search = 8000;
+  /// The cost of padded windows from which on it is tried to split off those inside: it often takes less time than estimated.
+  double split_search = 4 * 8000;
   /// The cost of conversions from which on more orders of a box are tried, and still more. From the second one on, sweeps try
   /// chunks of more shapes.
   double box_search = 5 * 8000;

@@ -88,4 +88,15 @@ inline instruction_set detect_instruction_set() noexcept {
   return usable;
 }
 
+/// Tells whether string instructions, which memcpy() uses for many bytes, are fast at every alignment. On AMD's processors, at
+/// some alignments they copied 1.4 bytes per cycle where registers copied 20 (Zen 4, glibc 2.36).
+[[gnu::visibility("hidden"), gnu::noinline]] inline bool has_fast_strings() noexcept {
+#if defined(__GNUC__) && defined(__x86_64__)
+  static const bool has = __builtin_cpu_is("intel") != 0;
+  return has;
+#else
+  return false;
+#endif
+}
+
 }  // namespace reblock::inline REBLOCK_NAMESPACE::detail

@@ -50,7 +50,7 @@ class window_plan : public cheapest_way<lookup_move, plane_move, padded_move, sp
     offer_planes(simple, size, set, request, has_value);
     if (costs.is_worth_table(cost_, bytes)) offer_lookups(simple, size, set, request, has_value);
     if (costs.is_worth_search(cost_, bytes)) offer_buffer(request, set);
-    if (costs.is_worth_search(cost_, bytes)) offer_split(request, set);
+    if (cost_ > costs.split_search) offer_split(request, set);
   }
 
  private:
