@@ -52,10 +52,10 @@ class cheapest_way {
     return true;
   }
   /// Plans a way and takes it if it is the cheapest. It is not inlined, because a way needs much stack.
-  template <class Way>
-  [[gnu::noinline]] bool offer(const layout& moves, std::int64_t element_size, instruction_set set) noexcept {
+  template <class Way, class... Arguments>
+  [[gnu::noinline]] bool offer(const Arguments&... arguments) noexcept {
     Way way;
-    return take(way, way.plan(moves, element_size, set));
+    return take(way, way.plan(arguments...));
   }
 
   double cost_ = never;

@@ -18,6 +18,7 @@
 #include <reblock/detail/moves/axis_order.hpp>
 #include <reblock/detail/moves/cache_lines.hpp>
 #include <reblock/detail/moves/cut_moves.hpp>
+#include <reblock/detail/moves/offers/offered_layout.hpp>
 #include <reblock/detail/moves/pattern.hpp>
 #include <reblock/detail/moves/pattern_axes.hpp>
 #include <reblock/detail/moves/pattern_cache.hpp>
@@ -101,8 +102,10 @@ class read_rows {
 /// A lookup_move is trivially copyable.
 class lookup_move : public cut_moves {
  public:
-  /// Plans a simplified layout and returns the cost in cycles, or never if there is no pattern.
-  double plan(const layout& moves, std::int64_t element_size, instruction_set set) noexcept {
+  /// Plans a simplified layout and returns the cost in cycles, or never if there is no pattern. `buffer` says which side is a
+  /// buffer.
+  double plan(const layout& moves, std::int64_t element_size, instruction_set set,
+              buffered_side buffer = buffered_side::none) noexcept {
     const std::size_t width = lookup_width(set);
     if (width == 0 || moves.source_run <= element_size || moves.source_run < pattern::least_window)
       return never;
@@ -152,7 +155,7 @@ class lookup_move : public cut_moves {
     const double written = goes_past_caches(moves, element_size) ? costs.cached_byte * all : 0;
     const double call = costs.lookup_call + costs.lookup_register * static_cast<double>(table_.registers());
     return factor * lookups + lookup_byte * all + call * calls + written +
-           cost_of_lines(repeated, first_of_pattern, element_size, siblings, costs);
+           cost_of_lines(repeated, first_of_pattern, element_size, siblings, costs, buffer);
   }
 
   void run(const std::byte* source, std::byte* destination) const noexcept {
@@ -216,8 +219,10 @@ class lookup_move : public cut_moves {
   /// Estimates the cycles in which lines of a large move come for the first time. A piece has the axes from `first` on, and
   /// siblings.
   double cost_of_lines(const layout& piece, std::size_t first, std::int64_t element_size,
-                       const sibling_axis& siblings, const mover_costs& costs) const noexcept {
-    const auto all = static_cast<double>(cut_moves::bytes());
+                       const sibling_axis& siblings, const mover_costs& costs,
+                       buffered_side buffer) const noexcept {
+    const auto own = static_cast<double>(cut_moves::bytes());
+    const double all = std::max(own, static_cast<double>(piece.whole_bytes));
     if (all <= cache_sizes::second_level) return 0;
     visited_places places(costs, element_size, 0);
     for (std::size_t i = piece.rank; i-- > first;) places.visit(piece.axes[i], false);
@@ -227,7 +232,9 @@ class lookup_move : public cut_moves {
     places.visit(pieces_, false);
     places.visit(rows_, false);
     for (std::size_t i = rank_; i-- > 0;) places.visit(axes_[i].outer(), false);
-    return all / static_cast<double>(element_size) * (places.cost_of_reads(all) + places.cost_of_writes(all));
+    const double elements = own / static_cast<double>(element_size);
+    if (buffer == buffered_side::source) return elements * places.cost_of_writes(all, costs.line_of_block);
+    return elements * (places.cost_of_reads(all) + places.cost_of_writes(all));
   }
 
   void call(const std::byte* from, std::byte* to) const noexcept {

@@ -271,14 +271,7 @@ class padded_runner {
     copied_box merged;
     merged.unit = whole.unit;
     for (std::size_t k = 0; k < whole.rank; ++k) merged.add(whole.axes[k]);
-    if (merged.is_worth_planning()) return copy_as_planned(merged, source, to);
-    merged.copy(source, to);
-  }
-
-  /// Copies many units whose runs differ on both sides: the same mover as for any layout.
-  [[gnu::noinline]] void copy_as_planned(const copied_box& merged, const std::byte* source,
-                                         std::byte* to) noexcept {
-    in_.run(merged.moves(), merged.unit, buffered_side::destination, source, to);
+    copy_box(merged, buffered_side::destination, 0, source, to);
   }
 
   const padded_move& move_;
@@ -293,7 +286,6 @@ class padded_runner {
   std::int64_t channel_ = 0;  ///< the first one of a block
   std::array<factor_axis, 2> axes_in_run_;
   copied_box piece_;  ///< units of the part that follow each other evenly on both sides
-  remembered_moves& in_ = recent_moves();
   alignas(64) std::array<std::byte, padded_buffer_bytes + readable_slack> buffer_;
 };
 

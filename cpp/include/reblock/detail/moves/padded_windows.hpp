@@ -209,7 +209,7 @@ class padded_move {
     if (part == part_) return limit;
     const double of_part = cost_of_part(part, set);
     if (of_part >= limit) return limit;
-    const move_plan out(out_of_buffer(part), unit_, set);
+    const move_plan out(out_of_buffer(part), unit_, set, 1, buffered_side::source);
     const double factor = order == part_order::channels_first ? padding_costs::channels_first : 1;
     const double cost = factor * (of_part + out.cost());
     if (cost >= limit) return limit;

@@ -15,6 +15,7 @@
 #include <reblock/detail/layout.hpp>
 #include <reblock/detail/moves/added_zero.hpp>
 #include <reblock/detail/moves/blocks.hpp>
+#include <reblock/detail/moves/box_copy.hpp>
 #include <reblock/detail/moves/offers.hpp>
 #include <reblock/detail/moves/plan_blocks.hpp>
 #include <reblock/detail/tile.hpp>
@@ -187,6 +188,16 @@ class remembered_moves {
 [[gnu::visibility("hidden")]] inline remembered_moves& recent_moves() noexcept {
   static thread_local constinit remembered_moves moves;
   return moves;
+}
+
+/// Copies a box whose innermost axis comes first, with a plan if it is worth one. `whole_bytes` are those of the move that the
+/// box belongs to, or 0: see layout.
+inline void copy_box(copied_box& box, buffered_side side, std::int64_t whole_bytes, const std::byte* source,
+                     std::byte* destination) noexcept {
+  if (!box.is_worth_planning()) return box.copy(source, destination);
+  layout moves = box.moves();
+  moves.whole_bytes = whole_bytes;
+  recent_moves().run(moves, box.unit, side, source, destination);
 }
 
 }  // namespace reblock::inline REBLOCK_NAMESPACE::detail

@@ -19,8 +19,9 @@
 #include <reblock/detail/layout.hpp>
 #include <reblock/detail/moves/box_copy.hpp>
 #include <reblock/detail/moves/move_plan.hpp>
+#include <reblock/detail/moves/offers.hpp>
 #include <reblock/detail/moves/padded_axis.hpp>
-#include <reblock/detail/moves/visited_places.hpp>
+#include <reblock/detail/moves/remembered_moves.hpp>
 #include <reblock/detail/simplify.hpp>
 #include <reblock/detail/tile.hpp>
 #include <reblock/padding_mode.hpp>
@@ -55,13 +56,15 @@ class edge_windows {
   }
 
   /// Estimates the cycles of all boxes.
-  double cost() const noexcept {
+  double cost(instruction_set set) const noexcept {
     double boxes = 1;
+    double edges = 0;
     for (std::size_t b = 0; b < whole_.bound_count; ++b) {
       boxes *= 1 + 2 * static_cast<double>(windows_at_edges(b));  // most are inside and on one side
+      if (windows_at_edges(b) > 0) edges += cost_of_edges(b, set);
     }
     const double units = bytes_at_edges() / static_cast<double>(unit_of(size_));
-    return (boxes - 1) * padding_costs::edge_box + units * padding_costs::edge_unit + cost_of_places();
+    return (boxes - 1) * padding_costs::edge_box + units * padding_costs::edge_unit + edges;
   }
 
   // These functions give the axes that are walked in pieces: those without bounds.
@@ -113,24 +116,17 @@ class edge_windows {
     return whole_.axes[bounded_[b].windows].extent - (inside.end - inside.begin);
   }
 
-  /// Estimates the cycles that all elements at edges wait for the caches. Those at one edge may have lines of their own.
-  double cost_of_places() const noexcept {
-    const auto all = static_cast<double>(total_bytes(whole_, size_));
-    if (all <= cache_sizes::both_sides) return 0;
-    double cost = 0;
-    for (std::size_t b = 0; b < whole_.bound_count; ++b) {
-      if (windows_at_edges(b) == 0) continue;
-      visited_places places(mover_costs{}, size_, 0);
-      double elements = 2;  // edges
-      for (std::size_t i = whole_.rank; i-- > 0;) {
-        tile_axis axis = whole_.axes[i];
-        if (bounded_[b].windows == i) axis.extent = ceil_divide(windows_at_edges(b), 2);
-        elements *= static_cast<double>(axis.extent);
-        places.visit(axis);
-      }
-      cost += elements * (places.cost_of_reads(all) + places.cost_of_writes(all));
+  /// Estimates the cycles to move the windows at both edges of a bound as one box each.
+  double cost_of_edges(std::size_t b, instruction_set set) const noexcept {
+    layout edge;
+    for (std::size_t i = 0; i < whole_.rank; ++i) {
+      const layout_axis& axis = whole_.axes[i];
+      const std::int64_t extent = bounded_[b].windows == i ? ceil_divide(windows_at_edges(b), 2) : axis.extent;
+      edge.add({extent, axis.source_stride, axis.destination_stride});
     }
-    return cost;
+    edge.whole_bytes = total_bytes(whole_, size_);
+    const std::int64_t size = simplify_as_turned(edge, size_);
+    return 2 * offer_block(edge, size, set, buffered_side::none).cost;
   }
 
   double bytes_at_edges() const noexcept {
@@ -225,7 +221,8 @@ class edge_windows {
     for (std::size_t b = 0; b < whole_.bound_count; ++b) {
       from = wrapping_add(from, wrapping_multiply(choice.bounds[b].first, whole_.bounds[b].source_stride));
     }
-    box.copy(choice.has_value ? value_.data() : source + from, destination + to);
+    if (choice.has_value) return box.copy(value_.data(), destination + to);
+    copy_box(box, buffered_side::none, total_bytes(whole_, size_), source + from, destination + to);
   }
 
   layout whole_;
@@ -243,7 +240,7 @@ class split_windows {
   /// than `limit` cycles, it plans nothing.
   double plan(const padded_request& request, instruction_set set, double limit) noexcept {
     if (!edges_.find(request)) return never;
-    const double at_edges = edges_.cost();
+    const double at_edges = edges_.cost(set);
     if (at_edges >= limit) return never;
     new (&inside_) move_plan(edges_.inside(), request.element_size, set);
     return at_edges + inside_.cost();
