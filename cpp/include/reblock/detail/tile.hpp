@@ -49,26 +49,35 @@ template <class Visit>
   }
 }
 
+/// Sets `size` bytes to 0. A call of memset() would take longer than a few bytes.
+inline void clear_run(std::byte* to, std::size_t size) {
+  if (size >= 16) {
+    std::memset(to, 0, size);
+  } else if (size >= 8) {
+    std::memset(to, 0, 8);
+    std::memset(to + size - 8, 0, 8);
+  } else if (size >= 4) {
+    std::memset(to, 0, 4);
+    std::memset(to + size - 4, 0, 4);
+  } else {
+    if (size >= 2) std::memset(to, 0, 2);
+    if (size % 2 == 1) std::memset(to + size - 1, 0, 1);
+  }
+}
+
 /// Makes sums without terms: sets all their bits to 0, one contiguous run at a time.
 inline void clear_tile(const tile& t, std::int64_t size, std::byte* destination) {
   const tile_axis outer = t.outer;
   const tile_axis inner = t.inner;
   const bool are_runs = inner.destination_stride == size;
   const bool are_joined = are_runs && outer.destination_stride == inner.extent * size;
-  const std::int64_t run = are_runs ? inner.extent * size : size;
+  const auto run = static_cast<std::size_t>(are_runs ? inner.extent * size : size);
+  const std::int64_t runs = are_runs ? 1 : inner.extent;
   for_each_row(t, destination, destination, [=](const std::byte*, std::byte* to) {
-    if (are_joined) {
-      std::memset(to, 0, static_cast<std::size_t>(outer.extent * run));
-      return;
-    }
+    if (are_joined) return clear_run(to, static_cast<std::size_t>(outer.extent) * run);
     for (std::int64_t i = 0; i < outer.extent; ++i) {
       std::byte* const row = to + i * outer.destination_stride;
-      if (are_runs) {
-        std::memset(row, 0, static_cast<std::size_t>(run));
-        continue;
-      }
-      for (std::int64_t j = 0; j < inner.extent; ++j)
-        std::memset(row + j * inner.destination_stride, 0, static_cast<std::size_t>(size));
+      for (std::int64_t j = 0; j < runs; ++j) clear_run(row + j * inner.destination_stride, run);
     }
   });
 }

@@ -118,6 +118,16 @@ TEST_CASE("windows over padding are moved, with zeros outside, whatever the orde
     check_plans(random, test::moves_of(random, drawn, test::draw_element_size(random)), taken);
   }
   CHECK(taken.windows >= test::enough(100));
+}
+
+TEST_CASE("large windows that share little are split into those inside and those at edges") {
+  taken_ways taken;
+  for (const unsigned seed : test::seeds(400, 100)) {
+    INFO("seed ", seed);
+    std::mt19937 random(seed);
+    const test::drawn_windows drawn = test::draw_windows(random, 60'000);
+    check_plans(random, test::moves_of(random, drawn, test::draw_element_size(random)), taken);
+  }
   CHECK(taken.splits >= test::enough(20));
 }
 

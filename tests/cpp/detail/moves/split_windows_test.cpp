@@ -32,7 +32,8 @@ TEST_CASE(
   for (const unsigned seed : test::seeds(3000, 200)) {
     INFO("seed ", seed);
     std::mt19937 random(seed);
-    test::drawn_windows drawn = test::draw_windows(random, 6000);
+    // plans move boxes at edges that have many elements
+    test::drawn_windows drawn = test::draw_windows(random, seed % 4 == 0 ? 60'000 : 6'000);
     drawn.window.padding_mode = static_cast<padding_mode>(test::draw(random, 0, 4));
     const trial t(random, test::moves_of(random, drawn, test::draw_element_size(random)));
     split_windows windows;
