@@ -32,6 +32,7 @@ struct [[gnu::visibility("hidden")]] cache_sizes {
   static constexpr double most_pages = 72;
   static constexpr double predicted_streams = 48;
   static constexpr double unpredicted_bytes = 768;
+  static constexpr double unpredicted_near = 256;
   static constexpr double second_level = 1024 * 1024;
   static constexpr double outer_level = 8 * 1024 * 1024;
   /// Outputs of so many bytes are larger than most last-level caches, with their source.
@@ -66,6 +67,8 @@ struct [[gnu::visibility("hidden")]] block_costs {
   static constexpr std::int64_t most_along_streams = 8192;
   /// Bytes of the shortest row of streams in registers of 64 bytes.
   static constexpr std::int64_t least_wide_row = 8;
+  /// Spaced runs in a piece of the axis along which the destination is contiguous. The piece is repeated along another axis.
+  static constexpr std::int64_t spaced_piece = 64;
   /// Elements of all axes that together are contiguous on one side.
   static constexpr std::int64_t most_chained = 4096;
   /// A list has no more axes as soon as it has so many runs.
@@ -152,6 +155,8 @@ struct mover_costs {
   double page = 0.85;
   double spaced_run = 0.8;
   double next_line = 1;
+  /// A store waits so many cycles more for a line of the second level that is not predicted; loads do other work meanwhile.
+  double stored_line = 8;
   line_costs read_line = {5, 8, 1, 16};
   line_costs written_line = {10, 16, 1.2, 20};
   double asked_line = 0.35;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <list>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -69,6 +70,7 @@ double simulate(const std::vector<tile_axis>& axes) {
 double estimate(const std::vector<tile_axis>& axes, double bytes) {
   mover_costs costs;
   costs.read_line = costs.written_line = {1, 1, 1, 0};
+  costs.stored_line = 0;
   costs.page = 0;
   visited_places places(costs, 4, 1);
   for (const tile_axis& axis : axes) places.visit(axis);
@@ -136,6 +138,22 @@ TEST_CASE(
   CHECK(cost(100, 4096, far, 0.5) == doctest::Approx(10));
   CHECK(cost(4, 64, far, 1) == doctest::Approx(20));
   CHECK(cost(4, 1 << 16, far, 1) < 1);
+}
+
+TEST_CASE("stores wait for near lines of short runs, loads do not") {
+  const auto cost = [](std::int64_t read, std::int64_t written) {
+    mover_costs costs;
+    costs.read_line = costs.written_line = {0, 0, 0, 0};
+    costs.next_line = 1;
+    costs.stored_line = 8;
+    costs.page = 0;
+    visited_places places(costs, 4, costs.next_line);
+    places.visit({1000, read, written});
+    return std::pair(places.cost_of_reads(1e5), places.cost_of_writes(1e5));
+  };
+  CHECK(cost(4096, 4).first == doctest::Approx(1));
+  CHECK(cost(4, 4096).second == doctest::Approx(9));
+  CHECK(cost(4096, 4).second < 0.2);  // a sixteenth of a line, which is predicted
 }
 
 TEST_CASE("lines of one block stay, and those of other blocks may be evicted meanwhile") {

@@ -81,7 +81,7 @@ class block_runner {
                       ? static_cast<std::size_t>(rows->at_once)
                       : list(rows, move_.row_axes, &tile_axis::source_stride, sources_.data());
     if (move_.are_spaced) {
-      block_.spaced_runs = *rows;
+      block_.spaced_runs = rows->inner();
       block_.columns = static_cast<std::size_t>(move_.element_size);
     } else if (move_.are_runs) {
       list(rows, move_.row_axes, &tile_axis::destination_stride, destinations_.data());
@@ -91,15 +91,15 @@ class block_runner {
     } else {
       block_.columns = list(columns, move_.column_axes, &tile_axis::destination_stride, destinations_.data());
     }
-    // the mover repeats the innermost repeated axes by itself, unless other axes are cut into pieces
+    // the mover repeats the innermost repeated axes by itself: if any axes are cut into pieces, the indices of a block alone
     walked_ = move_.rank();
     bool has_pieces = false;
     for (std::size_t i = move_.repeated; i < move_.rank(); ++i)
       has_pieces = has_pieces || axes_[i].pieces() > 1;
-    if (move_.is_far) {
+    if (move_.is_far || has_pieces) {
       if (move_.repeated > 0) block_.repeats = axes_[move_.repeated - std::size_t{1}].inner();
       if (move_.repeated > 1) block_.outer_repeats = axes_[move_.repeated - std::size_t{2}].inner();
-    } else if (!has_pieces) {
+    } else {
       walked_ = move_.repeated;
       if (walked_ > 0) block_.repeats = axes_[--walked_];
       if (walked_ > 0) block_.outer_repeats = axes_[--walked_];

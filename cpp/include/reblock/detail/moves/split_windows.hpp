@@ -121,7 +121,8 @@ class edge_windows {
     layout edge;
     for (std::size_t i = 0; i < whole_.rank; ++i) {
       const layout_axis& axis = whole_.axes[i];
-      const std::int64_t extent = bounded_[b].windows == i ? ceil_divide(windows_at_edges(b), 2) : axis.extent;
+      const std::int64_t extent =
+          bounded_[b].windows == i ? ceil_divide(windows_at_edges(b), 2) : axis.extent;
       edge.add({extent, axis.source_stride, axis.destination_stride});
     }
     edge.whole_bytes = total_bytes(whole_, size_);

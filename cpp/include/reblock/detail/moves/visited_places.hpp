@@ -18,10 +18,15 @@ namespace reblock::inline REBLOCK_NAMESPACE::detail {
 /// visited_side follows one side of a move.
 class visited_side {
  public:
-  /// A place has `size` bytes.
+  /// A place has `size` bytes. A line that is near takes `next` cycles, and `waiting` more if it is not predicted.
   visited_side(std::int64_t tile_axis::* stride, std::int64_t size, const mover_costs& costs,
-               const mover_costs::line_costs& each, double next) noexcept
-      : stride_(stride), each_(each), next_(next), page_(costs.page), run_(static_cast<double>(size)) {}
+               const mover_costs::line_costs& each, double next, double waiting) noexcept
+      : stride_(stride),
+        each_(each),
+        next_(next),
+        waiting_(waiting),
+        page_(costs.page),
+        run_(static_cast<double>(size)) {}
 
   /// Goes on to the places along an axis outside of those before. `evicts`: lines and pages may have been evicted meanwhile.
   void visit(const tile_axis& axis, const visited_side& other, bool evicts) noexcept {
@@ -50,7 +55,10 @@ class visited_side {
   }
   /// Returns the cycles of a place. Lines that are not predicted take this part of their time: `waits`.
   double cost(double bytes, double waits) const noexcept {
-    if (bytes <= cache_sizes::second_level) return cost_ + lines_brought_ * next_;
+    if (bytes <= cache_sizes::second_level) {
+      return cost_ +
+             lines_brought_ * (next_ + waiting_ * std::min(1.0, cache_sizes::unpredicted_near / run_));
+    }
     const double far = bytes <= cache_sizes::far_moves ? each_.outer : each_.far;
     const double share = std::min(1.0, cache_sizes::unpredicted_bytes / run_);
     return cost_ + lines_brought_ * (next_ + waits * share * std::max(far - next_, 0.0));
@@ -65,8 +73,9 @@ class visited_side {
 
   std::int64_t tile_axis::* stride_;
   mover_costs::line_costs each_;
-  double next_;  ///< the cycles of a line that is near or predicted
-  double page_;  ///< the cycles of a page
+  double next_;     ///< the cycles of a line that is near or predicted
+  double waiting_;  ///< the cycles that an access waits for a line that is near, but not predicted
+  double page_;     ///< the cycles of a page
   near_lines lines_;
   double run_;  ///< bytes that follow each other in time, beside few others: processors predict their lines
   double runs_ = 1;  ///< one beside the other
@@ -81,8 +90,9 @@ class visited_places {
  public:
   /// A place has `size` bytes. A line that is near or predicted takes `next` cycles.
   visited_places(const mover_costs& costs, std::int64_t size, double next) noexcept
-      : read_(&tile_axis::source_stride, size, costs, costs.read_line, next),
-        written_(&tile_axis::destination_stride, size, costs, costs.written_line, next) {}
+      : read_(&tile_axis::source_stride, size, costs, costs.read_line, next, 0),
+        written_(&tile_axis::destination_stride, size, costs, costs.written_line, next,
+                 next > 0 ? costs.stored_line : 0) {}
 
   /// Goes on to the places along an axis. Those of one block keep their lines: then nothing `evicts` them.
   void visit(const tile_axis& axis, bool evicts = true) noexcept {

@@ -154,8 +154,9 @@ class offered_layout {
         std::span(move.axes).subspan(move.repeated, std::size_t{move.column_axes} + move.row_axes);
     for (const cut_axis& axis : row_axes(move)) places.visit(axis.inner(), move.are_runs);
     for (const cut_axis& axis : column_axes(move)) places.visit(axis.inner(), false);
+    for (std::size_t i = move.repeated; i-- > 0;) places.visit(move.axes[i].inner());
     for (std::size_t k = of_block.size(); k-- > 0;) places.visit(of_block[k].outer());
-    for (std::size_t i = move.repeated; i-- > 0;) places.visit(move.axes[i]);
+    for (std::size_t i = move.repeated; i-- > 0;) places.visit(move.axes[i].outer());
     const double all = is_buffered ? whole : std::max(bytes, whole);
     const bool asks = moves.asks_for_lines || (move.are_apart() && asks_for_lines(buffer));
     const double waits = asks ? costs.asked_line : move.are_runs ? 1 : costs.line_of_block;

@@ -28,23 +28,35 @@ inline block_offer offer_spaced_runs(const offered_layout& of, buffered_side buf
   for (std::size_t i = 0; i < of.moves.rank; ++i) {
     if (of.moves.axes[i].extent > of.moves.axes[longest].extent) longest = i;
   }
-  std::size_t last = no_axis;
-  for (const std::size_t axis : {by_destination, longest, by_source}) {
-    if (axis == std::exchange(last, axis)) continue;
+  const auto offer_axis = [&](std::size_t axis, std::int64_t at_once) {
     block_offer offer;
     offer.move.are_runs = offer.move.are_spaced = true;
     axis_chain runs;
     runs.push(axis, of.moves.axes[axis].extent);
-    of.set_out(offer.move, {}, 1, runs, of.moves.axes[axis].extent);
+    of.set_out(offer.move, {}, 1, runs, at_once);
     if (axis == by_destination) offered_layout::order_repeats_by_source(offer.move);
-    offer.cost = of.cost_of_calls(offer.move) +
-                 of.bytes / static_cast<double>(of.size * of.moves.axes[axis].extent) * of.costs.row +
+    const cut_axis& cut = offer.move.axes[offer.move.repeated];
+    double calls = of.cost_of_calls(offer.move);
+    if (cut.pieces() > 1) {  // each piece repeats the next axis
+      cut_axis& repeated = offer.move.axes[offer.move.repeated - std::size_t{1}];
+      repeated.at_once = repeated.extent;
+      calls /= static_cast<double>(repeated.extent);
+    }
+    offer.cost = calls + of.bytes / static_cast<double>(of.size * cut.at_once) * of.costs.row +
                  of.bytes / static_cast<double>(of.size) * of.costs.spaced_run;
     of.add_waiting(offer, buffer, of.costs.next_line, limit);
-    if (offer.cost >= limit) continue;
+    if (offer.cost >= limit) return;
     best = offer;
     limit = offer.cost;
+  };
+  std::size_t last = no_axis;
+  for (const std::size_t axis : {by_destination, longest, by_source}) {
+    if (axis != std::exchange(last, axis)) offer_axis(axis, of.moves.axes[axis].extent);
   }
+  // lines of the source stay in the first-level cache while pieces of its other rows come
+  const std::int64_t piece = even_part(of.moves.axes[by_destination].extent, block_costs::spaced_piece);
+  if (by_source != by_destination && piece < of.moves.axes[by_destination].extent)
+    offer_axis(by_destination, piece);
 #if defined(__GNUC__) && defined(__x86_64__)
   best.move.mover = of.set >= instruction_set::avx2
                         ? avx2::spaced_mover<>(static_cast<std::size_t>(of.size))
