@@ -109,6 +109,16 @@ TEST_CASE("permutations of any size are moved in blocks or by lookups") {
   CHECK((taken.lookups >= test::enough(10) || detect_instruction_set() == instruction_set::baseline));
 }
 
+TEST_CASE("permutations beyond the second level of the caches are moved, whatever the order of their axes") {
+  taken_ways taken;
+  for (const unsigned seed : test::seeds(200, 12)) {
+    INFO("seed ", seed);
+    std::mt19937 random(seed);
+    check_plans(random, test::draw_permutation(random, std::int64_t{1} << draw(random, 17, 19)), taken);
+  }
+  CHECK(taken.blocks >= test::enough(50));
+}
+
 TEST_CASE("windows over padding are moved, with zeros outside, whatever the order of both sides") {
   taken_ways taken;
   for (const unsigned seed : test::seeds(1500, 120)) {

@@ -37,15 +37,22 @@ inline block_offer offer_spaced_runs(const offered_layout& of, buffered_side buf
     if (axis == by_destination) offered_layout::order_repeats_by_source(offer.move);
     const cut_axis& cut = offer.move.axes[offer.move.repeated];
     double calls = of.cost_of_calls(offer.move);
+    const auto repeat_piece = [&offer](std::int64_t indices) {
+      offer.move.axes[offer.move.repeated - std::size_t{1}].at_once = indices;
+    };
     if (cut.pieces() > 1) {  // each piece repeats the next axis
-      cut_axis& repeated = offer.move.axes[offer.move.repeated - std::size_t{1}];
-      repeated.at_once = repeated.extent;
-      calls /= static_cast<double>(repeated.extent);
+      const std::int64_t repeated = offer.move.axes[offer.move.repeated - std::size_t{1}].extent;
+      repeat_piece(repeated);
+      calls /= static_cast<double>(repeated);
     }
     offer.cost = calls + of.bytes / static_cast<double>(of.size * cut.at_once) * of.costs.row +
                  of.bytes / static_cast<double>(of.size) * of.costs.spaced_run;
     of.add_waiting(offer, buffer, of.costs.next_line, limit);
     if (offer.cost >= limit) return;
+    if (cut.pieces() > 1) {  // the axes may have another order now
+      for (std::size_t i = 0; i < offer.move.repeated; ++i) offer.move.axes[i].at_once = 1;
+      repeat_piece(offer.move.axes[offer.move.repeated - std::size_t{1}].extent);
+    }
     best = offer;
     limit = offer.cost;
   };
