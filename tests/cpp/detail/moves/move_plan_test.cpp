@@ -8,6 +8,7 @@
 #include <random>
 #include <string>
 #include <type_traits>
+#include <vector>
 
 #include <doctest/doctest.h>
 
@@ -98,25 +99,25 @@ TEST_CASE("any layout without bounds is moved, and nothing else is written") {
   }
 }
 
-TEST_CASE("permutations of any size are moved in blocks or by lookups") {
+/// Checks permutations of 2^`least` to 2^`most` elements.
+taken_ways check_permutations(const std::vector<unsigned>& seeds, std::int64_t least, std::int64_t most) {
   taken_ways taken;
-  for (const unsigned seed : test::seeds(2000, 150)) {
+  for (const unsigned seed : seeds) {
     INFO("seed ", seed);
     std::mt19937 random(seed);
-    check_plans(random, test::draw_permutation(random, std::int64_t{1} << draw(random, 9, 16)), taken);
+    check_plans(random, test::draw_permutation(random, std::int64_t{1} << draw(random, least, most)), taken);
   }
   CHECK(taken.blocks >= test::enough(50));
+  return taken;
+}
+
+TEST_CASE("permutations of any size are moved in blocks or by lookups") {
+  const taken_ways taken = check_permutations(test::seeds(2000, 150), 9, 16);
   CHECK((taken.lookups >= test::enough(10) || detect_instruction_set() == instruction_set::baseline));
 }
 
 TEST_CASE("permutations beyond the second level of the caches are moved, whatever the order of their axes") {
-  taken_ways taken;
-  for (const unsigned seed : test::seeds(200, 12)) {
-    INFO("seed ", seed);
-    std::mt19937 random(seed);
-    check_plans(random, test::draw_permutation(random, std::int64_t{1} << draw(random, 17, 19)), taken);
-  }
-  CHECK(taken.blocks >= test::enough(50));
+  check_permutations(test::seeds(200, 12), 17, 19);
 }
 
 TEST_CASE("windows over padding are moved, with zeros outside, whatever the order of both sides") {
