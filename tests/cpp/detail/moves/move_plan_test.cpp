@@ -116,8 +116,18 @@ TEST_CASE("permutations of any size are moved in blocks or by lookups") {
   CHECK((taken.lookups >= test::enough(10) || detect_instruction_set() == instruction_set::baseline));
 }
 
-TEST_CASE("permutations beyond the second level of the caches are moved, whatever the order of their axes") {
+TEST_CASE("moves beyond the second level of the caches are right, whatever the order of their axes") {
   check_permutations(test::seeds(200, 12), 17, 19);
+  // depth_to_space by 8 of (1, 4096, 7, 6) into channels last; rows of the source are columns
+  layout l;
+  l.add({7, 8, 196608});
+  l.add({8, 28672, 24576});
+  l.add({6, 229376, 4096});
+  l.add({8, 3584, 512});
+  l.add({64, 56, 8});
+  std::mt19937 random(1);
+  taken_ways taken;
+  check_plans(random, test::in_tight_buffers(l, 8), taken);
 }
 
 TEST_CASE("windows over padding are moved, with zeros outside, whatever the order of both sides") {
