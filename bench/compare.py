@@ -273,6 +273,7 @@ def measure_calls(peers: list[str], seconds: float) -> dict[str, float]:
     pattern = "n (i j c) h w -> n c (h i) (w j)"
     runs: dict[str, Run] = {
         "np.copyto(out, other)": lambda: np.copyto(out, other),
+        "copyto(out, other)": lambda: reblock.copyto(out, other),
         "op(x, out=out)": lambda: op(x, out=out),
         "depth_to_space(x, 2)": lambda: reblock.depth_to_space(x, 2),
         "rearrange(x, pattern)": lambda: reblock.rearrange(x, pattern, i=2, j=2),

@@ -89,12 +89,7 @@ call_key::call_key(planned_function function, const py::array& input, bound_argu
                    const other_keywords& others, const factor_arguments* factors,
                    const given_weights* weights) noexcept {
   add(static_cast<std::int64_t>(function));
-  const auto* const array = py::detail::array_proxy(input.ptr());
-  add(array->nd);
-  for (int i = 0; i < array->nd; ++i) {
-    add(array->dimensions[i]);
-    add(array->strides[i]);
-  }
+  add_axes(input);
   const py::dtype dtype = input.dtype();
   if (dtype.num() < 0) complete_ = false;  // of which several dtypes may have the same
   add(dtype.num());
@@ -127,10 +122,9 @@ call_key::call_key(planned_function function, const py::array& input, bound_argu
     complete_ = false;
     return;
   }
-  // Each call checks the shape and the dtype of `out`.
-  const auto* const output = py::detail::array_proxy(out.ptr());
-  add(first_word(kind::output, output->nd));
-  for (int i = 0; i < output->nd; ++i) add(output->strides[i]);
+  // Each call checks the dtype of `out`.
+  add(first_word(kind::output));
+  add_axes(out);
 }
 
 bool call_key::operator==(const call_key& other) const noexcept {
@@ -155,6 +149,15 @@ void call_key::add(std::int64_t word) noexcept {
     complete_ = false;
   } else {
     words_[size_++] = word;
+  }
+}
+
+void call_key::add_axes(py::handle array) noexcept {
+  const auto* const axes = py::detail::array_proxy(array.ptr());
+  add(axes->nd);
+  for (int i = 0; i < axes->nd; ++i) {
+    add(axes->dimensions[i]);
+    add(axes->strides[i]);
   }
 }
 

@@ -31,7 +31,8 @@ enum class planned_function : std::uint8_t {
   unfold,
   fold,
   rearrange,
-  repeat
+  repeat,
+  copyto
 };
 
 /// The weights of a call of fold, and the place of their argument.
@@ -59,6 +60,7 @@ class call_key {
 
  private:
   void add(std::int64_t word) noexcept;
+  void add_axes(py::handle array) noexcept;
   void add_argument(py::handle argument) noexcept;
   void add_factor(const factor_argument& factor) noexcept;
   void add_weights(const window_weights& given) noexcept;

@@ -60,6 +60,17 @@ py::array new_array(const py::dtype& dtype, const array_shape& shape) {
   return py::reinterpret_steal<py::array>(array);
 }
 
+/// The addresses from an array's first byte to the one behind its last byte. Those of an empty array have no meaning.
+detail::index_range bytes_of(const py::array& array) {
+  detail::index_range bytes{address_of(array), address_of(array) + array.itemsize()};
+  const auto* const axes = py::detail::array_proxy(array.ptr());
+  for (int i = 0; i < axes->nd; ++i) {
+    const std::int64_t reach = (axes->dimensions[i] - 1) * axes->strides[i];
+    (reach < 0 ? bytes.begin : bytes.end) += reach;
+  }
+  return bytes;
+}
+
 }  // namespace
 
 void refuse_mask(py::handle x, const char* name) {
@@ -103,11 +114,9 @@ detail::placement placement_of(const py::array& array) {
 bool is_c_contiguous(const py::array& array) { return (array.flags() & py::array::c_style) != 0; }
 
 bool lie_apart(const py::array& a, const py::array& b) {
-  if (!is_c_contiguous(a) || !is_c_contiguous(b)) return false;
-  const auto* first_of_a = static_cast<const char*>(a.data());
-  const auto* first_of_b = static_cast<const char*>(b.data());
-  const std::less_equal<> before;
-  return before(first_of_a + a.nbytes(), first_of_b) || before(first_of_b + b.nbytes(), first_of_a);
+  const detail::index_range of_a = bytes_of(a);
+  const detail::index_range of_b = bytes_of(b);
+  return of_a.end <= of_b.begin || of_b.end <= of_a.begin;
 }
 
 error& operator<<(error& why, const array_shape& shape) {

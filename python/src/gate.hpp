@@ -77,7 +77,7 @@ void check_overlap(const py::array& array, const detail::placement& where, const
 /// The address of element 0.
 std::int64_t address_of(const py::array& array);
 
-/// Whether two contiguous arrays have no byte in common: the usual case, told fast.
+/// Whether all bytes of an array lie before those of another one: the usual case, told fast.
 bool lie_apart(const py::array& a, const py::array& b);
 
 /// `input`, or a copy of it where it shares memory with `output`.

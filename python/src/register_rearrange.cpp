@@ -348,6 +348,7 @@ py::object rearrange(py::handle x, py::handle pattern, py::handle dtype, py::han
   const bool is_held = number && (!factors || factors->are_held());
   if (key.complete() && is_held && output.ndim() <= static_cast<py::ssize_t>(max_rank) &&
       output.size() != 0 && is_apart(output)) {
+    if (!out.is_none()) moves.check_output(output, "out");
     const auto plan = [&](detail::reducer&, const call_key*) { return moves.plan(input, converted); };
     return run(output, remember_call(key, extents_of(output), *number, plan).plan);
   }
@@ -501,17 +502,38 @@ array_moves broadcast(const py::array& from, const py::array& to) {
   throw py::value_error(why.message());
 }
 
+/// Copies to an array of the same dtype, by a plan that the thread remembers unless both may share memory.
+void copy_elements(py::handle src, const py::array& input, py::array& output, std::size_t threads) {
+  const std::array<py::handle, 3> arguments{src, output, py::none()};
+  const call_key key(planned_function::copyto, input, arguments);
+  const bool is_kept = key.complete() && output.size() != 0 && lie_apart(input, output);
+  const remembered_call* call = is_kept ? find_call(key) : nullptr;
+  if (call == nullptr) {
+    array_moves moves = broadcast(input, output);
+    if (!is_kept) return moves.run(input, output, "dst", true, threads, {});
+    moves.check_output(output, "dst");
+    const auto plan = [&](detail::reducer&, const call_key*) { return moves.plan(input, {}); };
+    call = &remember_call(key, {}, remembered_call::same_dtype, plan);
+  }
+  const void* source = input.data();
+  void* destination = output.mutable_data();
+  move_bytes(output.nbytes(), threads,
+             [&](pool_executor executor) { call->plan.run(source, destination, executor); });
+}
+
 py::object copyto(py::handle dst, py::handle src, py::handle threads) {
   py::array output = to_writeable(dst, "dst");
   (void)to_input(output, "dst");  // refuses Python objects
   py::array input = to_input(src, "src");
   const std::size_t wanted_threads = to_threads(threads);
-  array_moves moves = broadcast(input, output);
   const py::dtype from = input.dtype();
   const py::dtype to = output.dtype();
-  if (from.equal(to)) {
-    moves.run(input, output, "dst", true, wanted_threads, {});
-  } else if (is_number(src, input)) {
+  if (from.is(to) || from.equal(to)) {
+    copy_elements(src, input, output, wanted_threads);
+    return py::none();
+  }
+  array_moves moves = broadcast(input, output);
+  if (is_number(src, input)) {
     input = cast_number(src, input, to);
     broadcast(input, output).run(input, output, "dst", true, wanted_threads, {});
   } else if (!can_cast_safely(from, to)) {

@@ -7,6 +7,7 @@ A new thread remembers nothing, so that it tells what a call gives by itself.
 from __future__ import annotations
 
 import gc
+import itertools
 import weakref
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -256,6 +257,57 @@ def test_an_output_over_itself() -> None:
     for _ in range(2):
         with pytest.raises(ValueError, match="out must not overlap itself"):
             reblock.depth_to_space(x, 2, out=out)
+        with pytest.raises(ValueError, match="out must not overlap itself"):
+            reblock.rearrange(x, "n (i j) h w -> n 1 (h i) (w j)", i=2, out=out)
+        with pytest.raises(ValueError, match="dst must not overlap itself"):
+            reblock.copyto(out, x.reshape(1, 1, 4, 4))
+
+
+def test_copies_that_differ_in_one_thing() -> None:
+    wide = np.arange(48, dtype=np.int16).reshape(6, 8)
+    sources = [wide[:3, :4], wide[3:, 4:], wide[:3, ::2], wide[::2, :4], wide[3::-1, :4][1:]]
+    sources += [wide[:1, :4], wide[:3, :1], wide[0, :4], np.array(7, np.int16), wide[:2, :4]]
+    sources += [x.astype(dtype) for x in sources[:1] for dtype in (">i2", np.uint16, np.int8)]
+    gaps = np.zeros((4, 6, 8), np.int16)
+    targets = [
+        gaps[0, :3, :4],
+        gaps[1, ::2, ::2],
+        gaps[2, :4, :3].T,
+        gaps[3, :3, 3::-1],
+        gaps[:2, :3, :4],
+    ]
+    targets += [np.zeros((3, 4), dtype) for dtype in (">i2", np.int32, np.float32)]
+    for _ in range(3):
+        for x, target in itertools.product(sources, targets):
+            outcomes: list[Any] = []
+            for copy in (partial(np.copyto, casting="safe"), reblock.copyto):
+                gaps[...] = target[...] = 0
+                try:
+                    copy(target, x)
+                    outcomes.append((target.tobytes(), gaps.tobytes()))
+                except (TypeError, ValueError) as why:
+                    outcomes.append(type(why))
+            assert outcomes[0] == outcomes[1]
+
+
+@pytest.mark.parametrize(
+    "copy",
+    [
+        lambda out, x: reblock.copyto(out, x.T),
+        lambda out, x: reblock.rearrange(x, "h w -> w h", out=out),
+    ],
+)
+def test_a_copy_over_itself_after_one_between_two_arrays(
+    copy: Callable[[Array, Array], Any],
+) -> None:
+    memory = np.arange(160, dtype=np.uint8).reshape(2, 8, 10)
+    for shift in (80, 1, 80, 3, 0):
+        values = memory.ravel().copy()
+        x = values[:80].reshape(8, 10)[:, :4]
+        out = values[shift : shift + 40].reshape(4, 10)[:, :8]
+        expected = x.T.copy()
+        copy(out, x)
+        assert np.array_equal(out, expected)
 
 
 def test_a_list_that_changes() -> None:

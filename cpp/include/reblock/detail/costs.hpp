@@ -58,8 +58,9 @@ struct [[gnu::visibility("hidden")]] block_costs {
   static constexpr std::int64_t least_run_of_words = 16;
   /// Runs that follow each other in the source follow each other in time, if they go to at most so many places.
   static constexpr std::int64_t most_joined_runs = 16;
-  /// Lines of a column that squares of large moves write together, and bytes of the largest elements that are faster then.
-  static constexpr std::uint8_t far_lines = 4;
+  /// Lines of a column that squares write together, and bytes of the largest elements whose large moves are faster then. On
+  /// Intel's processors, moves that the second-level cache holds are faster for elements of any size: see joins_near_lines().
+  static constexpr std::uint8_t joined_lines = 4;
   static constexpr std::int64_t largest_in_lines = 4;
   /// Rows of squares: a line of each fits into the first-level cache.
   static constexpr std::int64_t most_square_rows = 96;

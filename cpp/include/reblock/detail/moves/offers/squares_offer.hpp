@@ -64,15 +64,20 @@ inline double cost_of_shared_sets(const offered_layout& of, const block_move& mo
   return of.costs.square_line * lines;
 }
 
-/// Chooses how many lines of a column are written together. Those of large moves come into the first-level cache once, unless
-/// lines of the rows collide meanwhile.
+/// Chooses how many lines of a column are written together: 0 leaves their number to the rows of a block. Lines of large moves
+/// come into the first-level cache once then, unless lines of the rows collide meanwhile.
 inline std::uint8_t choose_lines(const offered_layout& of, const block_move& move) noexcept {
+  const bool are_far = of.bytes > cache_sizes::second_level;
+  const bool have_lines = offered_layout::rows_of(move) * of.size >= 2 * cache_sizes::line;
+  const bool join_lines = are_far ? of.size <= block_costs::largest_in_lines
+                                  : have_lines && of.bytes > cache_sizes::both_sides && joins_near_lines();
+  if (join_lines) {
+    const auto rows = offered_layout::row_axes(move);
+    return offered_layout::lines_of(rows, &tile_axis::source_stride).collide() ? 1
+                                                                               : block_costs::joined_lines;
+  }
   const auto columns = offered_layout::column_axes(move);
-  const bool collide = offered_layout::lines_of(columns, &tile_axis::destination_stride).collide();
-  const bool are_far = of.bytes > cache_sizes::second_level && of.size <= block_costs::largest_in_lines;
-  if (!are_far) return collide ? 1 : 0;
-  const auto rows = offered_layout::row_axes(move);
-  return offered_layout::lines_of(rows, &tile_axis::source_stride).collide() ? 1 : block_costs::far_lines;
+  return offered_layout::lines_of(columns, &tile_axis::destination_stride).collide() ? 1 : 0;
 }
 
 /// Offers squares, for at least as many rows and columns as registers have elements. An offer from `limit` on may cost more
