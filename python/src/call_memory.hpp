@@ -82,8 +82,9 @@ struct remembered_call {
   detail::reducer reduction;  ///< to which the plan of a reduction refers
   detail::operation plan;
 
+  bool keeps_dtype() const noexcept { return dtype_number == same_dtype; }
   py::dtype dtype(const py::array& input) const {
-    return dtype_number == same_dtype ? input.dtype() : py::dtype(dtype_number);
+    return keeps_dtype() ? input.dtype() : py::dtype(dtype_number);
   }
 
   static constexpr int same_dtype = -1;  ///< as the input

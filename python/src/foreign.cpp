@@ -134,7 +134,9 @@ void refuse_what_would_be_lost(py::handle x, const char* name) {
       {"tensorflow", "a tensor with values",
        "inside of tf.function call reblock by tf.numpy_function, and of a variable pass .value()"},
   }};
-  if (py::isinstance<py::list>(x) || py::isinstance<py::tuple>(x)) return;
+  // Those packages make their types by class statements, and none of lists and tuples.
+  const bool is_built_in = (Py_TYPE(x.ptr())->tp_flags & Py_TPFLAGS_HEAPTYPE) == 0;
+  if (is_built_in || py::isinstance<py::list>(x) || py::isinstance<py::tuple>(x)) return;
   for (const other& o : others) {
     if (!is_of(x, o.package)) continue;
     throw py::type_error(std::string(name) + " must be " + o.wanted + ", got a " + describe_type(x) + ": " +

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <array>
+#include <cstring>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -442,6 +444,23 @@ bool is_number(py::handle src, const py::array& input) {
   return input.ndim() == 0 && !py::isinstance<py::array>(src) && !is_foreign(src);
 }
 
+/// Whether NumPy casts numbers of this type of Python to a dtype safely. A value that the dtype does not hold is an error then.
+bool casts_safely(const PyTypeObject* number, const py::dtype& dtype) {
+  const char* const kinds = number == &PyBool_Type    ? "biufc"
+                            : number == &PyLong_Type  ? "iufc"
+                            : number == &PyFloat_Type ? "fc"
+                                                      : "";
+  return std::strchr(kinds, dtype.kind()) != nullptr;
+}
+
+/// A number of Python as an array of one element of a dtype. Requires that casts_safely().
+py::array to_element(py::handle number, const py::dtype& dtype) {
+  PyObject* const made = py::detail::npy_api::get().PyArray_FromAny_(
+      number.ptr(), py::dtype(dtype).release().ptr(), 0, 0, 0, nullptr);
+  if (made == nullptr) throw py::error_already_set();
+  return py::reinterpret_steal<py::array>(made);
+}
+
 /// A number as an array of one element of another dtype.
 py::array cast_number(py::handle src, const py::array& input, const py::dtype& dtype) {
   const auto numpy = py::module_::import("numpy");
@@ -502,18 +521,40 @@ array_moves broadcast(const py::array& from, const py::array& to) {
   throw py::value_error(why.message());
 }
 
-/// Copies to an array of the same dtype, by a plan that the thread remembers unless both may share memory.
+/// Copies where no moves convert: complex numbers, dates or text. Subclasses may have a copyto of their own, which is not asked.
+void copy_by_numpy(const py::array& input, const py::array& output) {
+  broadcast(input, output).check_output(output, "dst");
+  const auto numpy = py::module_::import("numpy");
+  const auto plain = numpy.attr("asarray");
+  check_values(plain(input), output.dtype());
+  numpy.attr("copyto")(plain(output), plain(input), py::arg("casting") = "safe");
+}
+
+/// Copies by a plan that the thread remembers, unless both arrays may share memory.
 void copy_elements(py::handle src, const py::array& input, py::array& output, std::size_t threads) {
+  const py::dtype from = input.dtype();
+  const py::dtype to = output.dtype();
+  const bool converts = !from.is(to) && !from.equal(to);
   const std::array<py::handle, 3> arguments{src, output, py::none()};
   const call_key key(planned_function::copyto, input, arguments);
   const bool is_kept = key.complete() && output.size() != 0 && lie_apart(input, output);
   const remembered_call* call = is_kept ? find_call(key) : nullptr;
+  if (call != nullptr && (converts ? !call->dtype(input).equal(to) : !call->keeps_dtype())) call = nullptr;
   if (call == nullptr) {
     array_moves moves = broadcast(input, output);
-    if (!is_kept) return moves.run(input, output, "dst", true, threads, {});
+    const factor_arguments none(py::none(), py::none(), factor_form::axes);
+    std::optional<conversion_argument> conversion;
+    if (converts) {
+      if (!can_cast_safely(from, to)) raise_unsafe(from, to);
+      if (!can_convert(from, to)) return copy_by_numpy(input, output);
+      conversion.emplace(to, none, input);
+    }
+    const array_moves::converted_axes converted{conversion ? &*conversion : nullptr};
+    const std::optional<int> number = converts ? number_of(to, input) : remembered_call::same_dtype;
+    if (!is_kept || !number) return moves.run(input, output, "dst", true, threads, converted);
     moves.check_output(output, "dst");
-    const auto plan = [&](detail::reducer&, const call_key*) { return moves.plan(input, {}); };
-    call = &remember_call(key, {}, remembered_call::same_dtype, plan);
+    const auto plan = [&](detail::reducer&, const call_key*) { return moves.plan(input, converted); };
+    call = &remember_call(key, {}, *number, plan);
   }
   const void* source = input.data();
   void* destination = output.mutable_data();
@@ -524,32 +565,15 @@ void copy_elements(py::handle src, const py::array& input, py::array& output, st
 py::object copyto(py::handle dst, py::handle src, py::handle threads) {
   py::array output = to_writeable(dst, "dst");
   (void)to_input(output, "dst");  // refuses Python objects
-  py::array input = to_input(src, "src");
+  const py::dtype dtype = output.dtype();
+  const bool is_element = casts_safely(Py_TYPE(src.ptr()), dtype);
+  py::array input = is_element ? to_element(src, dtype) : to_input(src, "src");
   const std::size_t wanted_threads = to_threads(threads);
-  const py::dtype from = input.dtype();
-  const py::dtype to = output.dtype();
-  if (from.is(to) || from.equal(to)) {
-    copy_elements(src, input, output, wanted_threads);
-    return py::none();
+  if (!is_element && !input.dtype().equal(dtype) && is_number(src, input)) {
+    (void)broadcast(input, output);
+    input = cast_number(src, input, dtype);
   }
-  array_moves moves = broadcast(input, output);
-  if (is_number(src, input)) {
-    input = cast_number(src, input, to);
-    broadcast(input, output).run(input, output, "dst", true, wanted_threads, {});
-  } else if (!can_cast_safely(from, to)) {
-    raise_unsafe(from, to);
-  } else if (can_convert(from, to)) {
-    const factor_arguments none(py::none(), py::none(), factor_form::axes);
-    const conversion_argument conversion(to, none, input);
-    moves.run(input, output, "dst", true, wanted_threads, {.conversion = &conversion});
-  } else {
-    // Moves convert no complex numbers, dates or text. Subclasses may have a copyto of their own, which is not asked.
-    moves.check_output(output, "dst");
-    const auto numpy = py::module_::import("numpy");
-    const auto plain = numpy.attr("asarray");
-    check_values(plain(input), to);
-    numpy.attr("copyto")(plain(output), plain(input), py::arg("casting") = "safe");
-  }
+  copy_elements(src, input, output, wanted_threads);
   return py::none();
 }
 

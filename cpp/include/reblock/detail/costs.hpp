@@ -155,6 +155,8 @@ struct mover_costs {
   };
   double page = 0.85;
   double spaced_run = 0.8;
+  /// A byte of a row that is filled with one element.
+  double filled_byte = 0.04;
   double next_line = 1;
   /// A store waits so many cycles more for a line of the second level that is not predicted; loads do other work meanwhile.
   double stored_line = 8;

@@ -41,26 +41,29 @@ struct compiled_movers {
   block_mover (*few_streams)(std::size_t size, std::size_t few, bool are_rows);
   block_mover (*runs)(std::size_t size, bool over);
   block_mover (*spaced)(std::size_t size);
+  block_mover (*fill)(std::size_t size);
   void (*long_runs)(std::byte* destination, const std::byte* source, std::size_t size);
 };
 
 /// Those that this processor can run.
 std::vector<compiled_movers> all_compiled() {
   std::vector<compiled_movers> all = {{"baseline", 1, baseline::square_mover<>, baseline::few_streams_mover<>,
-                                       baseline::run_mover<>, baseline::spaced_mover<>, baseline::copy_long}};
+                                       baseline::run_mover<>, baseline::spaced_mover<>, baseline::fill_mover,
+                                       baseline::copy_long}};
 #if (defined(__GNUC__) && defined(__x86_64__)) || (defined(_MSC_VER) && defined(_M_X64))
   if (detect_instruction_set() >= instruction_set::ssse3) {
-    all.push_back({"ssse3", 1, ssse3::square_mover<>, ssse3::few_streams_mover<>, nullptr, nullptr, nullptr});
+    all.push_back(
+        {"ssse3", 1, ssse3::square_mover<>, ssse3::few_streams_mover<>, nullptr, nullptr, nullptr, nullptr});
   }
 #endif
 #if defined(__GNUC__) && defined(__x86_64__)
   if (detect_instruction_set() >= instruction_set::avx2) {
     all.push_back({"avx2", 2, avx2::square_mover<>, avx2::few_streams_mover<>, avx2::run_mover<>,
-                   avx2::spaced_mover<>, avx2::copy_long});
+                   avx2::spaced_mover<>, avx2::fill_mover, avx2::copy_long});
   }
   if (detect_instruction_set() >= instruction_set::avx512) {
-    all.push_back(
-        {"avx512", 4, nullptr, nullptr, avx512::run_mover<>, avx512::spaced_mover<>, avx512::copy_long});
+    all.push_back({"avx512", 4, nullptr, nullptr, avx512::run_mover<>, avx512::spaced_mover<>,
+                   avx512::fill_mover, avx512::copy_long});
   }
 #endif
   return all;
@@ -265,6 +268,34 @@ TEST_CASE("runs of one word are copied between places at even distances") {
           test::placed_block placed = draw_spaced(random, size, count);
           test::draw_repeats(random, placed);
           REQUIRE(test::moves_cells(compiled.spaced(size), random, placed, test::runs_of(placed), bytes));
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("rows are filled with one element each") {
+  for (const unsigned seed : test::seeds(30, 3)) {
+    INFO("seed ", seed);
+    std::mt19937 random(seed);
+    const std::vector<std::byte> bytes = test::draw_bytes(random, 1 << 16);
+    for (const compiled_movers& compiled : all_compiled()) {
+      if (compiled.fill == nullptr) continue;
+      for (const std::size_t size : {1u, 2u, 4u, 8u, 16u, 32u}) {
+        for (std::size_t row = std::max<std::size_t>(size, 16); row <= 330; row += size) {
+          CAPTURE(compiled.name);
+          CAPTURE(size);
+          CAPTURE(row);
+          const std::size_t count = row / size;
+          test::placed_block placed;
+          placed.block.rows = count;
+          placed.block.columns = placed.block.element_size = size;
+          placed.block.spaced_runs = {static_cast<std::int64_t>(count), 0, static_cast<std::int64_t>(size)};
+          placed.sources = std::vector<std::int64_t>(count, 0);
+          placed.source_bytes = size;
+          placed.destinations = test::dense_streams(count, size, placed.destination_bytes);
+          test::draw_repeats(random, placed);
+          REQUIRE(test::moves_cells(compiled.fill(size), random, placed, test::runs_of(placed), bytes));
         }
       }
     }

@@ -145,10 +145,47 @@ TEST_CASE("large permutations are moved at once or by way of a buffer, by movers
   CHECK((all.of(mover_kind::separated) >= least || !looks_up));
 }
 
+/// Whether the mover fills rows with one element each.
+bool fills_rows(const block_move& move) {
+  const auto size = static_cast<std::size_t>(move.element_size);
+#if defined(__GNUC__) && defined(__x86_64__)
+  if (move.mover == avx2::fill_mover(size)) return true;
+#endif
+  return move.mover == baseline::fill_mover(size);
+}
+
+TEST_CASE("rows are filled with elements that repeat along them") {
+  int filled = 0;
+  for (const unsigned seed : test::seeds(1000, 100)) {
+    INFO("seed ", seed);
+    std::mt19937 random(seed);
+    const std::int64_t element_size = draw_element_size(random);
+    const axis_values extents = test::draw_extents(random, static_cast<std::size_t>(draw(random, 1, 5)),
+                                                   (std::int64_t{1} << 15) / element_size);
+    axis_values source = test::draw_strides(random, extents, element_size, flip_coin(random));
+    axis_values destination = test::draw_strides(random, extents, element_size, flip_coin(random));
+    for (std::size_t i = 0; i < extents.size(); ++i) {
+      if (destination[i] <= 2 * element_size || draw(random, 0, 3) == 0) source[i] = 0;
+    }
+    test::turn(random, destination);
+    layout repeated;
+    for (std::size_t i = 0; i < extents.size(); ++i) repeated.add({extents[i], source[i], destination[i]});
+    const trial t(random, test::in_tight_buffers(repeated, element_size));
+    for (const instruction_set set : all_instruction_sets()) {
+      INFO("instruction set ", std::string(name_of(set)));
+      const staged_move blocks = plan_for(t.moves, set);
+      CHECK(t.is_moved_by(blocks));
+      filled += !blocks.is_staged && fills_rows(blocks.second) ? 1 : 0;
+    }
+  }
+  CHECK(filled >= test::enough(20));
+}
+
 #if defined(__GNUC__) && defined(__x86_64__)
 /// Whether a mover is one of those that need AVX2.
 bool needs_wide_registers(const block_move& move) {
   const auto size = static_cast<std::size_t>(move.element_size);
+  if (move.mover == avx2::fill_mover(size)) return true;
   if (move.are_spaced) return size == 32 && move.mover == avx2::spaced_mover<>(size);
   if (move.are_runs) return false;
   if (move.mover == avx2::square_mover(size)) return true;
@@ -266,7 +303,12 @@ TEST_CASE(
     const offered_layout of(l, element_size, usable_instruction_set());
     return int{offer_squares(of, buffered_side::none).move.lines_at_once};
   };
-  CHECK(lines(4, 1000, 2) == 0);
+  CHECK(lines(4, 1000, 1) == 0);  // the first-level cache holds both sides
+  for (const std::int64_t element_size : {2, 4, 8}) {
+    CAPTURE(element_size);
+    CHECK(lines(element_size, 1000, 16) == (joins_near_lines() ? 4 : 0));
+    CHECK(lines(element_size, 4096, 16) == (joins_near_lines() ? 1 : 0));
+  }
   CHECK(lines(4, 1000, 100) == 4);
   CHECK(lines(4, 4096, 100) == 1);
   CHECK(lines(8, 1000, 100) == 0);  // of larger elements, rows are read together
