@@ -31,13 +31,15 @@ KIBI = 1 << 10
 MEBI = 1 << 20
 
 
-def parse(description: str | None) -> argparse.Namespace:
+def parse(description: str | None, may_repeat: bool = False) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--count", type=int, default=400, help="so many cases")
     parser.add_argument("--first", type=int, default=0, help="the number of the first case")
     parser.add_argument("--only", default="", help="only cases whose group contains this")
     parser.add_argument("--seconds", type=float, default=0.03, help="for each case")
     parser.add_argument("--json", type=Path, help="write the results here")
+    if may_repeat:
+        parser.add_argument("--repeat", action="store_true", help="repeat instead of rearrange")
     return parser.parse_args()
 
 
@@ -393,7 +395,9 @@ def report(results: list[dict[str, Any]], groups: Sequence[str], peers: Sequence
     for r in sorted(results, key=lambda r: float(r["ratio"]))[:10]:
         theirs = ", ".join(f"{peer} {r[peer]:.3f}" for peer in peers if peer in r)
         print(f"{r['ratio']:.3f} ({theirs}) {r['name']}")
-        print(f"      python bench/{Path(sys.argv[0]).name} --first {r['number']} --count 1")
+        options = " --repeat" if "--repeat" in sys.argv else ""
+        command = f"python bench/{Path(sys.argv[0]).name}{options}"
+        print(f"      {command} --first {r['number']} --count 1")
 
 
 def use_last_processor() -> None:

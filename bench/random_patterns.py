@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Compare rearrange to copies and peers, for random patterns. See README.md beside this file."""
+"""Compare rearrange and repeat to copies and peers, for random patterns. See README.md."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import json
 import math
 import random
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,7 @@ MOST_AXES = 8
 
 @dataclass(frozen=True)
 class Case:
-    """A pattern: the lengths of its axes on the left, their order on the right, their groups."""
+    """A pattern: lengths of axes, their order on the right, groups, and the new axes of repeat."""
 
     number: int
     dtype: str
@@ -32,10 +32,15 @@ class Case:
     order: Shape
     left: tuple[Shape, ...]
     right: tuple[Shape, ...]
+    new: Shape = ()
 
     @property
     def group(self) -> str:
         return f"{len(self.lengths)} axes"
+
+    @property
+    def function(self) -> str:
+        return "repeat" if self.new else "rearrange"
 
     @property
     def pattern(self) -> str:
@@ -54,6 +59,25 @@ class Case:
     @property
     def name(self) -> str:
         return f"{self.group}: {self.dtype} {self.lengths}, {self.pattern}"
+
+    @property
+    def kept(self) -> Shape:
+        """The axes that the array has, in its order."""
+        return tuple(axis for group in self.left for axis in group)
+
+    @property
+    def kept_order(self) -> Shape:
+        """Their order in the result, counted among themselves."""
+        return tuple(self.kept.index(axis) for axis in self.order if axis not in self.new)
+
+    @property
+    def repetitions(self) -> tuple[Any, ...]:
+        """An index that adds the new axes to the array in the order of the result."""
+        return tuple(None if axis in self.new else slice(None) for axis in self.order)
+
+    @property
+    def result_lengths(self) -> Shape:
+        return tuple(self.lengths[axis] for axis in self.order)
 
 
 def draw_case(number: int) -> Case:
@@ -79,6 +103,16 @@ def draw_case(number: int) -> Case:
             return Case(number, dtype, tuple(lengths), tuple(order), left, right)
 
 
+def draw_repeat(number: int) -> Case:
+    """Return the same case for repeat: some axes, at most all but one, are new in the result."""
+    case = draw_case(number)
+    draw = random.Random(number)
+    rank = len(case.lengths)
+    new = tuple(draw.sample(range(rank), draw.randint(1, rank - 1)))
+    kept = [axis for axis in range(rank) if axis not in new]
+    return replace(case, left=_grouped(draw, kept), new=new)
+
+
 def _grouped(draw: random.Random, axes: list[int]) -> tuple[Shape, ...]:
     groups: list[list[int]] = []
     for axis in axes:
@@ -90,7 +124,8 @@ def _grouped(draw: random.Random, axes: list[int]) -> tuple[Shape, ...]:
 
 
 def by_numpy(case: Case, x: Any, out: Any) -> Callable[[], Any]:
-    source = x.reshape(case.lengths).transpose(case.order)
+    moved = x.reshape([case.lengths[axis] for axis in case.kept]).transpose(case.kept_order)
+    source = np.broadcast_to(moved[case.repetitions], case.result_lengths)
     target = out.reshape(source.shape)
 
     def copy() -> Any:
@@ -101,16 +136,17 @@ def by_numpy(case: Case, x: Any, out: Any) -> Callable[[], Any]:
 
 
 def by_einops(case: Case, x: Any, _: Any) -> Callable[[], Any]:
-    rearrange = importlib.import_module("einops").rearrange
+    function = getattr(importlib.import_module("einops"), case.function)
     pattern, lengths = case.pattern, case.axes_lengths
-    return lambda: np.ascontiguousarray(rearrange(x, pattern, **lengths))
+    return lambda: np.ascontiguousarray(function(x, pattern, **lengths))
 
 
 def by_torch(case: Case, x: Any, out: Any) -> Callable[[], Any]:
     """Return what contiguous() does, into memory that is used again."""
     torch = importlib.import_module("torch")
     torch.set_num_threads(1)
-    source = torch.from_numpy(x).reshape(case.lengths).permute(case.order)
+    moved = torch.from_numpy(x).reshape([case.lengths[axis] for axis in case.kept])
+    source = moved.permute(case.kept_order)[case.repetitions].expand(case.result_lengths)
     target = torch.from_numpy(out).reshape(source.shape)
 
     def copy() -> Any:
@@ -130,8 +166,10 @@ def measure(case: Case, seconds: float, peers: list[str]) -> dict[str, Any]:
     pattern = case.pattern
     lengths: dict[str, Any] = case.axes_lengths
 
+    function: Any = getattr(reblock, case.function)
+
     def ours() -> Any:
-        return reblock.rearrange(x, pattern, out=out, threads=1, **lengths)
+        return function(x, pattern, out=out, threads=1, **lengths)
 
     expected = by_numpy(case, x, np.zeros_like(out))()
     runs: dict[str, Run] = {"reblock": ours}
@@ -140,8 +178,8 @@ def measure(case: Case, seconds: float, peers: list[str]) -> dict[str, Any]:
     for name, run in runs.items():
         if not np.array_equal(run(), expected):  # type: ignore[arg-type]
             raise AssertionError(f"{name} is wrong: case {case.number}, {case.name}")
-    target = np.zeros_like(x)
-    runs["copy"] = lambda: np.copyto(target, x)
+    target = np.zeros_like(out)  # the larger side
+    runs["copy"] = lambda: np.copyto(target, out)
     times = median_times(runs, seconds, least_rounds=3)
     ratios = {name: times["copy"] / time for name, time in times.items() if name != "copy"}
     own = {"number": case.number, "group": case.group, "name": case.name}
@@ -149,11 +187,12 @@ def measure(case: Case, seconds: float, peers: list[str]) -> dict[str, Any]:
 
 
 def main() -> None:
-    arguments = parse(__doc__)
+    arguments = parse(__doc__, may_repeat=True)
     use_last_processor()
     peers = [name for name, module in PEERS.items() if importlib.util.find_spec(module)]
     numbers = range(arguments.first, arguments.first + arguments.count)
-    cases = [case for case in map(draw_case, numbers) if arguments.only in case.group]
+    drawn = map(draw_repeat if arguments.repeat else draw_case, numbers)
+    cases = [case for case in drawn if arguments.only in case.group]
     results = [measure(case, arguments.seconds, peers) for case in cases]
     report(results, [*(f"{rank} axes" for rank in range(2, MOST_AXES + 1)), ""], peers)
     if arguments.json:

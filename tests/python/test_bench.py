@@ -227,13 +227,21 @@ def test_a_directory_without_headers_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "script", ["random_layouts.py", "random_patterns.py", "random_conversions.py"]
+    "script",
+    [
+        ["random_layouts.py"],
+        ["random_patterns.py"],
+        ["random_patterns.py", "--repeat"],
+        ["random_conversions.py"],
+    ],
+    ids=" ".join,
 )
-def test_random_cases_can_be_repeated(script: str, tmp_path: Path) -> None:
+def test_random_cases_can_be_repeated(script: list[str], tmp_path: Path) -> None:
     path = tmp_path / "results.json"
     command = [
         sys.executable,
-        str(BENCH / script),
+        str(BENCH / script[0]),
+        *script[1:],
         "--seconds",
         "0.001",
         "--json",
@@ -244,6 +252,7 @@ def test_random_cases_can_be_repeated(script: str, tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert "of 12 are slower than NumPy" in done.stdout
+    assert f"python bench/{' '.join(script)} --first" in done.stdout
     results = json.loads(path.read_text(encoding="utf-8"))
     assert [case["number"] for case in results] == list(range(12))
     assert all(case["ratio"] > 0 and case["NumPy"] > 0 for case in results)
@@ -253,14 +262,17 @@ def test_random_cases_can_be_repeated(script: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "function", "only"),
+    ("name", "function", "options"),
     [
-        ("random_layouts.py", "unfold", "unfold"),
-        ("random_patterns.py", "rearrange", "3 axes"),
-        ("random_conversions.py", "rearrange", "1 to 4 bytes"),
+        ("random_layouts.py", "unfold", ["--only", "unfold"]),
+        ("random_patterns.py", "rearrange", ["--only", "3 axes"]),
+        ("random_patterns.py", "repeat", ["--only", "3 axes", "--repeat"]),
+        ("random_conversions.py", "rearrange", ["--only", "1 to 4 bytes"]),
     ],
 )
-def test_a_wrong_result_of_a_random_case_is_found(name: str, function: str, only: str) -> None:
+def test_a_wrong_result_of_a_random_case_is_found(
+    name: str, function: str, options: list[str]
+) -> None:
     script = f"""
 import runpy, sys
 sys.path.insert(0, {str(BENCH)!r})
@@ -271,7 +283,7 @@ def wrong(x, *arguments, **keywords):
     result.flat[0] += 1
     return result
 reblock.{function} = wrong
-sys.argv = [{name!r}, "--count", "30", "--only", {only!r}, "--seconds", "0.001"]
+sys.argv = [{name!r}, "--count", "30", *{options!r}, "--seconds", "0.001"]
 runpy.run_path({str(BENCH / name)!r}, run_name="__main__")
 """
     done = subprocess.run(
