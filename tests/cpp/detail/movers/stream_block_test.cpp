@@ -292,7 +292,7 @@ TEST_CASE("rows are filled with one element each") {
           placed.block.columns = placed.block.element_size = size;
           placed.block.spaced_runs = {static_cast<std::int64_t>(count), 0, static_cast<std::int64_t>(size)};
           placed.sources = std::vector<std::int64_t>(count, 0);
-          placed.source_bytes = size;
+          placed.source_bytes = static_cast<std::int64_t>(size);
           placed.destinations = test::dense_streams(count, size, placed.destination_bytes);
           test::draw_repeats(random, placed);
           REQUIRE(test::moves_cells(compiled.fill(size), random, placed, test::runs_of(placed), bytes));
