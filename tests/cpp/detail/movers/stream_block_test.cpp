@@ -253,53 +253,53 @@ TEST_CASE("runs of any size are copied from places to places") {
   });
 }
 
-TEST_CASE("runs of one word are copied between places at even distances") {
-  for (const unsigned seed : test::seeds(30, 5)) {
+/// Calls visit(random, bytes, mover, size) for the movers of words of each size, of each instruction set.
+template <class Visit>
+void for_words(block_mover (*compiled_movers::*find)(std::size_t size), const Visit& visit) {
+  for (const unsigned seed : test::seeds(30, 4)) {
     INFO("seed ", seed);
     std::mt19937 random(seed);
     const std::vector<std::byte> bytes = test::draw_bytes(random, 1 << 16);
     for (const compiled_movers& compiled : all_compiled()) {
-      if (compiled.spaced == nullptr) continue;
+      if (compiled.*find == nullptr) continue;
+      CAPTURE(compiled.name);
       for (const std::size_t size : {1u, 2u, 4u, 8u, 16u, 32u}) {
-        for (std::size_t count = 1; count <= 11; ++count) {
-          CAPTURE(compiled.name);
-          CAPTURE(size);
-          CAPTURE(count);
-          test::placed_block placed = draw_spaced(random, size, count);
-          test::draw_repeats(random, placed);
-          REQUIRE(test::moves_cells(compiled.spaced(size), random, placed, test::runs_of(placed), bytes));
-        }
+        CAPTURE(size);
+        visit(random, bytes, (compiled.*find)(size), size);
       }
     }
   }
 }
 
-TEST_CASE("rows are filled with one element each") {
-  for (const unsigned seed : test::seeds(30, 3)) {
-    INFO("seed ", seed);
-    std::mt19937 random(seed);
-    const std::vector<std::byte> bytes = test::draw_bytes(random, 1 << 16);
-    for (const compiled_movers& compiled : all_compiled()) {
-      if (compiled.fill == nullptr) continue;
-      for (const std::size_t size : {1u, 2u, 4u, 8u, 16u, 32u}) {
-        for (std::size_t row = std::max<std::size_t>(size, 16); row <= 330; row += size) {
-          CAPTURE(compiled.name);
-          CAPTURE(size);
-          CAPTURE(row);
-          const std::size_t count = row / size;
-          test::placed_block placed;
-          placed.block.rows = count;
-          placed.block.columns = placed.block.element_size = size;
-          placed.block.spaced_runs = {static_cast<std::int64_t>(count), 0, static_cast<std::int64_t>(size)};
-          placed.sources = std::vector<std::int64_t>(count, 0);
-          placed.source_bytes = static_cast<std::int64_t>(size);
-          placed.destinations = test::dense_streams(count, size, placed.destination_bytes);
-          test::draw_repeats(random, placed);
-          REQUIRE(test::moves_cells(compiled.fill(size), random, placed, test::runs_of(placed), bytes));
-        }
-      }
+TEST_CASE("runs of one word are copied between places at even distances") {
+  for_words(&compiled_movers::spaced, [](std::mt19937& random, const std::vector<std::byte>& bytes,
+                                         block_mover mover, std::size_t size) {
+    for (std::size_t count = 1; count <= 11; ++count) {
+      CAPTURE(count);
+      test::placed_block placed = draw_spaced(random, size, count);
+      test::draw_repeats(random, placed);
+      REQUIRE(test::moves_cells(mover, random, placed, test::runs_of(placed), bytes));
     }
-  }
+  });
+}
+
+TEST_CASE("rows are filled with one element each") {
+  for_words(&compiled_movers::fill, [](std::mt19937& random, const std::vector<std::byte>& bytes,
+                                       block_mover mover, std::size_t size) {
+    for (std::size_t row = std::max<std::size_t>(size, 16); row <= 330; row += size) {
+      CAPTURE(row);
+      const std::size_t count = row / size;
+      test::placed_block placed;
+      placed.block.rows = count;
+      placed.block.columns = placed.block.element_size = size;
+      placed.block.spaced_runs = {static_cast<std::int64_t>(count), 0, static_cast<std::int64_t>(size)};
+      placed.sources = std::vector<std::int64_t>(count, 0);
+      placed.source_bytes = static_cast<std::int64_t>(size);
+      placed.destinations = test::dense_streams(count, size, placed.destination_bytes);
+      test::draw_repeats(random, placed);
+      REQUIRE(test::moves_cells(mover, random, placed, test::runs_of(placed), bytes));
+    }
+  });
 }
 
 /// Bytes behind a run that are copied along with it.

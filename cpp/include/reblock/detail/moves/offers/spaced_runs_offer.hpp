@@ -53,10 +53,9 @@ inline block_offer offer_spaced_runs(const offered_layout& of, buffered_side buf
       repeat_piece(repeated);
       calls /= static_cast<double>(repeated);
     }
-    offer.cost =
-        calls + of.bytes / static_cast<double>(of.size * cut.at_once) * of.costs.row +
-        (is_filled(cut.inner(), of.size) ? of.bytes * of.costs.filled_byte
-                                         : of.bytes / static_cast<double>(of.size) * of.costs.spaced_run);
+    offer.cost = calls + of.bytes / static_cast<double>(of.size * cut.at_once) * of.costs.row +
+                 (fills ? of.bytes * of.costs.filled_byte
+                        : of.bytes / static_cast<double>(of.size) * of.costs.spaced_run);
     of.add_waiting(offer, buffer, of.costs.next_line, limit);
     if (offer.cost >= limit) return;
     if (cut.pieces() > 1) {  // the axes may have another order now

@@ -64,8 +64,8 @@ inline double cost_of_shared_sets(const offered_layout& of, const block_move& mo
   return of.costs.square_line * lines;
 }
 
-/// Chooses how many lines of a column are written together: 0 leaves their number to the rows of a block. Lines of large moves
-/// come into the first-level cache once then, unless lines of the rows collide meanwhile.
+/// Chooses how many lines of a column are written together, if a column has several. Each line of a large move then comes into
+/// the first-level cache once, unless lines of the rows collide. 0: squares read whole lines of the source instead.
 inline std::uint8_t choose_lines(const offered_layout& of, const block_move& move) noexcept {
   const bool are_far = of.bytes > cache_sizes::second_level;
   const bool have_lines = offered_layout::rows_of(move) * of.size >= 2 * cache_sizes::line;
