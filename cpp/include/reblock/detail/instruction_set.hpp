@@ -25,12 +25,24 @@ enum class instruction_set : std::uint8_t {
   avx512,    ///< with VBMI: bytes looked up for registers of 64, and streams in such registers
 };
 
-/// Returns the bytes of the registers in which bytes are looked up; 0: bytes are not looked up.
-constexpr std::size_t lookup_width(instruction_set set) noexcept {
+/// Tells whether instructions on registers of 32 bytes do their work on 16 bytes twice (Zen and Zen+). Then a store of 32 bytes
+/// takes twice as long as one of 16 bytes, and a shuffle across the halves four times as long as one of a half.
+[[gnu::visibility("hidden"), gnu::noinline]] inline bool has_halved_registers() noexcept {
+#if defined(__GNUC__) && defined(__x86_64__)
+  static const bool has = __builtin_cpu_is("znver1") != 0;
+  return has;
+#else
+  return false;
+#endif
+}
+
+/// Returns the bytes of the registers in which bytes are looked up; 0: bytes are not looked up. In halved registers, words would
+/// be looked up more slowly than in registers of 16 bytes.
+inline std::size_t lookup_width(instruction_set set) noexcept {
   switch (set) {
     case instruction_set::baseline: return 0;
     case instruction_set::ssse3: return 16;
-    case instruction_set::avx2: return avx2_lookup_width;
+    case instruction_set::avx2: return has_halved_registers() ? 16 : avx2_lookup_width;
     default: return 64;
   }
 }
@@ -103,7 +115,8 @@ inline instruction_set detect_instruction_set() noexcept {
 inline bool has_fast_strings() noexcept { return is_intel(); }
 
 /// Tells whether squares should write whole lines of a column together even if the second-level cache holds both sides. Matrices
-/// of 64 to 900 KB, of elements of 2, 4 and 8 bytes, then took 0.8 to 0.9 of the time on Sapphire Rapids. Zen 4 was not tried.
+/// of 64 to 900 KB, of elements of 2, 4 and 8 bytes, then took 0.8 to 0.9 of the time on Sapphire Rapids, and 1 to 1.1 of the time
+/// on Zen.
 inline bool joins_near_lines() noexcept { return is_intel(); }
 
 }  // namespace reblock::inline REBLOCK_NAMESPACE::detail
