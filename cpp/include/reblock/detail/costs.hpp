@@ -2,8 +2,9 @@
 //
 // This table holds the measured costs of movers. Plans are chosen by it alone. Costs are in cycles, unless a name says
 // otherwise, of an AMD EPYC (Zen 4). Lines from outer levels of the caches take longer on an Intel Xeon (Sapphire Rapids):
-// their costs lie between both. How large squares ask for lines was measured on the Xeon. `reblock_costs` (bench/cpp)
-// compares the costs to measured cycles on any processor, with REBLOCK_ISA for narrower instruction sets.
+// their costs lie between both. How large squares ask for lines was measured on the Xeon, and what rectangles and halved
+// registers cost on an EPYC of the first generation (Zen). `reblock_costs` (bench/cpp) compares the costs to measured cycles on
+// any processor, with REBLOCK_ISA for narrower instruction sets.
 #pragma once
 
 #include <array>
@@ -125,6 +126,11 @@ struct mover_costs {
   std::array<std::array<double, 5>, 2> squares = {{{4.6, 6.1, 6.9, 6.4, 5}, {6.5, 7.5, 7.7, 7.2, 7}}};
   double square_rows = 2.5;
   double square_line = 0.025;
+  /// Rectangles of fewer rows or columns than squares: each, a shuffle of a register, a row, and a column.
+  double rectangle = 1;
+  double zip = 0.45;
+  double short_row = 0.5;
+  double short_column = 1;
   /// Few streams: a row of each, a shuffle of a register, the shuffles of three streams of elements of 1, 2, 4 and 8 bytes,
   /// and loading and storing a register, or one of its lanes.
   double row = 5;
@@ -206,11 +212,15 @@ struct mover_costs {
     return cost - least_lookup_byte * bytes > table / 4;
   }
 
-  static constexpr mover_costs of(instruction_set set) noexcept {
+  static mover_costs of(instruction_set set) noexcept {
     mover_costs costs;
     if (set == instruction_set::avx512) {
       costs.lookup_factor = 0.92;
       costs.lookup_byte = 0.033;
+    } else if (set == instruction_set::avx2 && has_halved_registers()) {
+      costs.squares[1] = {5, 6, 7, 7.2, 7};
+      costs.joined_store[1] = 2.2;
+      costs.lane_store = 2;
     } else if (set == instruction_set::avx2) {
       costs.lookup_factor = 0.62;
       costs.lookup_byte = 0.105;

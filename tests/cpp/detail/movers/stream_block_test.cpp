@@ -2,6 +2,7 @@
 //
 // Every mover of blocks and of runs, compiled for each instruction set that the processor has.
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
@@ -106,6 +107,23 @@ std::vector<std::size_t> counts(std::size_t least, std::size_t step, std::size_t
   return result;
 }
 
+/// Checks the mover of blocks with at least `tall` rows and `wide` columns.
+void check_transposed(std::mt19937& random, const std::vector<std::byte>& bytes, block_mover mover,
+                      std::size_t size, std::size_t tall, std::size_t wide) {
+  const std::size_t line = 64 / size;
+  for (const std::size_t rows : counts(tall, tall, line)) {
+    for (const std::size_t columns : counts(wide, wide, line)) {
+      CAPTURE(size);
+      CAPTURE(rows);
+      CAPTURE(columns);
+      test::placed_block placed = test::draw_block(random, size, rows, columns);
+      placed.block.lines_at_once = static_cast<std::uint8_t>(test::draw(random, 0, 4));
+      test::draw_repeats(random, placed);
+      REQUIRE(test::moves_cells(mover, random, placed, test::elements_of(placed), bytes));
+    }
+  }
+}
+
 TEST_CASE("squares make columns of rows, a line of either side at a time") {
   for (const unsigned seed : test::seeds(2, 1)) {
     CAPTURE(seed);
@@ -113,25 +131,37 @@ TEST_CASE("squares make columns of rows, a line of either side at a time") {
     const std::vector<std::byte> bytes = test::draw_bytes(random, 1 << 20);
     for (const compiled_movers& compiled : all_compiled()) {
       if (compiled.squares == nullptr) continue;
+      CAPTURE(compiled.name);
       for (const std::size_t size : square_sizes) {
-        const block_mover mover = compiled.squares(size);
         const std::size_t side = lane / size;
-        const std::size_t tall = side * compiled.lanes;
-        const std::size_t line = 64 / size;
-        for (const std::size_t rows : counts(tall, tall, line)) {
-          for (const std::size_t columns : counts(side, side, line)) {
-            CAPTURE(compiled.name);
-            CAPTURE(size);
-            CAPTURE(rows);
-            CAPTURE(columns);
-            test::placed_block placed = test::draw_block(random, size, rows, columns);
-            placed.block.lines_at_once = static_cast<std::uint8_t>(test::draw(random, 0, 4));
-            test::draw_repeats(random, placed);
-            REQUIRE(test::moves_cells(mover, random, placed, test::elements_of(placed), bytes));
-          }
+        check_transposed(random, bytes, compiled.squares(size), size, side * compiled.lanes, side);
+      }
+    }
+  }
+}
+
+TEST_CASE("rectangles do the same for fewer rows or columns, from two registers on") {
+  for (const unsigned seed : test::seeds(2, 1)) {
+    CAPTURE(seed);
+    std::mt19937 random(seed);
+    const std::vector<std::byte> bytes = test::draw_bytes(random, 1 << 18);
+    int shapes = 0;
+    for (const std::size_t size : square_sizes) {
+      const std::size_t side = lane / size;
+      for (std::size_t tall = 1; tall <= 32; ++tall) {
+        for (std::size_t wide = 1; wide <= 32; ++wide) {
+          const block_mover mover = baseline::rectangle_mover<>(size, tall, wide);
+          const bool are_powers = std::has_single_bit(tall) && std::has_single_bit(wide);
+          const bool is_shape = are_powers && std::max(tall, wide) <= side && std::min(tall, wide) < side &&
+                                std::min(tall, wide) >= 4 && tall * wide >= 2 * side;
+          REQUIRE((mover != nullptr) == is_shape);
+          if (!is_shape) continue;
+          check_transposed(random, bytes, mover, size, tall, wide);
+          ++shapes;
         }
       }
     }
+    CHECK(shapes == 10);
   }
 }
 

@@ -66,6 +66,7 @@ template <std::size_t>
 #include <reblock/detail/simd/few_streams.inc>
 #include <reblock/detail/simd/listed_runs.inc>
 #include <reblock/detail/simd/lookups.inc>
+#include <reblock/detail/simd/rectangles.inc>
 #if defined(__GNUC__) && (defined(__x86_64__) || defined(__aarch64__))
 #include <reblock/detail/simd/added_rows.inc>
 #endif

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The mover of squares transposes squares of registers.
+// The mover of squares transposes squares of registers, or rectangles of fewer rows or columns.
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
@@ -80,26 +81,19 @@ inline std::uint8_t choose_lines(const offered_layout& of, const block_move& mov
   return offered_layout::lines_of(columns, &tile_axis::destination_stride).collide() ? 1 : 0;
 }
 
-/// Offers squares, for at least as many rows and columns as registers have elements. An offer from `limit` on may cost more
-/// than it says.
-[[gnu::noinline]] inline block_offer offer_squares(const offered_layout& of, buffered_side buffer,
-                                                   double limit = never) noexcept {
-  block_offer offer;
-  if (of.rows.elements < of.side || of.columns.elements < of.side) return offer;
-  block_move& move = offer.move;
-  const bool asks = of.asks_for_lines(buffer);
-  const std::int64_t far_side = cache_sizes::far_run / of.size;
-  of.set_out(move, of.columns, asks ? far_side : std::int64_t{most_streams}, of.rows,
-             asks ? far_side : block_costs::most_square_rows);
-  if (buffer != buffered_side::source) of.follow_columns(move);
-  move.lines_at_once = choose_lines(of, move);
-  const std::int64_t rows = offered_layout::rows_of(move);
+/// A chosen_shape is what the mover of squares transposes at once.
+struct chosen_shape {
+  block_mover mover = nullptr;
+  double each = never;  ///< cycles of a byte
+};
+
+/// Chooses the width of squares for so many rows and columns.
+inline chosen_shape choose_squares(const offered_layout& of, const block_move& move, buffered_side buffer,
+                                   std::int64_t rows, std::int64_t columns) noexcept {
+  chosen_shape best;
   const auto log = static_cast<std::size_t>(log2(static_cast<std::size_t>(of.size)));
-  const std::int64_t columns = offered_layout::columns_of(move);
-  double each = never;
   for (const square_width& by : squares_of(of.set)) {
     const std::int64_t tall = of.side * by.lanes;
-    const block_mover mover = by.mover(static_cast<std::size_t>(of.size));
     if (rows < tall) continue;
     const auto& speeds = of.costs.squares;
     double cost = steps_of(rows, tall) / speeds[by.column][log];
@@ -112,11 +106,58 @@ inline std::uint8_t choose_lines(const offered_layout& of, const block_move& mov
     cost *= steps_of(columns, of.side);
     cost += of.costs.square_rows / static_cast<double>(tall * columns * of.size);
     cost += cost_of_shared_sets(of, move, tall, buffer);
-    if (cost >= each) continue;
-    each = cost;
-    move.mover = mover;
+    if (cost < best.each) best = {by.mover(static_cast<std::size_t>(of.size)), cost};
   }
-  offer.cost = of.bytes * each + of.cost_of_calls(move);
+  return best;
+}
+
+/// Chooses the largest rectangle for so many rows and columns, if there are too few for squares.
+inline chosen_shape choose_rectangles(const offered_layout& of, const block_move& move, buffered_side buffer,
+                                      std::int64_t rows, std::int64_t columns) noexcept {
+  const auto most = [&of](std::int64_t count) {
+    return std::min(of.side, static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(count))));
+  };
+  const std::int64_t tall = most(rows);
+  const std::int64_t wide = most(columns);
+  const block_mover mover = baseline::rectangle_mover<>(
+      static_cast<std::size_t>(of.size), static_cast<std::size_t>(tall), static_cast<std::size_t>(wide));
+  if (mover == nullptr) return {};
+  const auto registers = static_cast<double>(tall * wide / of.side);
+  const double cycles = of.costs.rectangle + registers * of.costs.zip * log2(static_cast<std::size_t>(tall)) +
+                        of.costs.short_row * static_cast<double>(tall) +
+                        of.costs.short_column * static_cast<double>(wide);
+  return {mover, cycles / static_cast<double>(tall * wide * of.size) * steps_of(rows, tall) *
+                         steps_of(columns, wide) +
+                     of.costs.square_rows / static_cast<double>(tall * columns * of.size) +
+                     cost_of_shared_sets(of, move, tall, buffer)};
+}
+
+/// Returns the least rows, and columns, that squares or rectangles of elements can have.
+inline std::int64_t least_side(const offered_layout& of) noexcept {
+  constexpr std::int64_t of_rectangles = 4;
+  return of.size <= 2 ? of_rectangles : of.side;
+}
+
+/// Offers squares, or rectangles. An offer from `limit` on may cost more than it says.
+[[gnu::noinline]] inline block_offer offer_squares(const offered_layout& of, buffered_side buffer,
+                                                   double limit = never) noexcept {
+  block_offer offer;
+  if (std::min(of.rows.elements, of.columns.elements) < least_side(of)) return offer;
+  block_move& move = offer.move;
+  const bool asks = of.asks_for_lines(buffer);
+  const std::int64_t far_side = cache_sizes::far_run / of.size;
+  of.set_out(move, of.columns, asks ? far_side : std::int64_t{most_streams}, of.rows,
+             asks ? far_side : block_costs::most_square_rows);
+  if (buffer != buffered_side::source) of.follow_columns(move);
+  move.lines_at_once = choose_lines(of, move);
+  const std::int64_t rows = offered_layout::rows_of(move);
+  const std::int64_t columns = offered_layout::columns_of(move);
+  const bool are_squares = rows >= of.side && columns >= of.side;
+  const chosen_shape shape = are_squares ? choose_squares(of, move, buffer, rows, columns)
+                                         : choose_rectangles(of, move, buffer, rows, columns);
+  if (shape.mover == nullptr) return offer;
+  move.mover = shape.mover;
+  offer.cost = of.bytes * shape.each + of.cost_of_calls(move);
   of.add_waiting(offer, buffer, 0, limit);
   return offer;
 }
