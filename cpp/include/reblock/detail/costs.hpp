@@ -63,6 +63,8 @@ struct [[gnu::visibility("hidden")]] block_costs {
   /// Intel's processors, moves that the second-level cache holds are faster for elements of any size: see joins_near_lines().
   static constexpr std::uint8_t joined_lines = 4;
   static constexpr std::int64_t largest_in_lines = 4;
+  /// Rows, and columns, of the smallest rectangles: with two, other movers were as fast.
+  static constexpr std::int64_t least_rectangle_side = 4;
   /// Rows of squares: a line of each fits into the first-level cache.
   static constexpr std::int64_t most_square_rows = 96;
   /// Elements in a piece of the long axis of streams. Threads share pieces.

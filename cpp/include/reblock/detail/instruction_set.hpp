@@ -25,16 +25,24 @@ enum class instruction_set : std::uint8_t {
   avx512,    ///< with VBMI: bytes looked up for registers of 64, and streams in such registers
 };
 
-/// Tells whether instructions on registers of 32 bytes do their work on 16 bytes twice (Zen and Zen+). Then a store of 32 bytes
-/// takes twice as long as one of 16 bytes, and a shuffle across the halves four times as long as one of a half.
-[[gnu::visibility("hidden"), gnu::noinline]] inline bool has_halved_registers() noexcept {
+/// Processors whose costs differ from those of AMD's later ones, which the table holds. Others count as AMD's.
+enum class processor_kind : std::uint8_t { other, intel, zen };
+
+/// Returns the kind of this processor. Zen and Zen+ are zen.
+[[gnu::visibility("hidden"), gnu::noinline]] inline processor_kind this_processor() noexcept {
 #if defined(__GNUC__) && defined(__x86_64__)
-  static const bool has = __builtin_cpu_is("znver1") != 0;
-  return has;
+  static const processor_kind kind = __builtin_cpu_is("intel") != 0    ? processor_kind::intel
+                                     : __builtin_cpu_is("znver1") != 0 ? processor_kind::zen
+                                                                       : processor_kind::other;
+  return kind;
 #else
-  return false;
+  return processor_kind::other;
 #endif
 }
+
+/// Tells whether instructions on registers of 32 bytes do their work on 16 bytes twice. Then a store of 32 bytes takes twice as
+/// long as one of 16 bytes, and a shuffle across the halves four times as long as one of a half.
+inline bool has_halved_registers() noexcept { return this_processor() == processor_kind::zen; }
 
 /// Returns the bytes of the registers in which bytes are looked up; 0: bytes are not looked up. In halved registers, words would
 /// be looked up more slowly than in registers of 16 bytes.
@@ -100,23 +108,13 @@ inline instruction_set detect_instruction_set() noexcept {
   return usable;
 }
 
-/// Tells whether Intel made this processor. Other processors count as AMD's, whose costs the table holds.
-[[gnu::visibility("hidden"), gnu::noinline]] inline bool is_intel() noexcept {
-#if defined(__GNUC__) && defined(__x86_64__)
-  static const bool is = __builtin_cpu_is("intel") != 0;
-  return is;
-#else
-  return false;
-#endif
-}
-
 /// Tells whether string instructions, which memcpy() uses for many bytes, are fast at every alignment. On AMD's processors, at
 /// some alignments they copied 1.4 bytes per cycle where registers copied 20 (Zen 4, glibc 2.36).
-inline bool has_fast_strings() noexcept { return is_intel(); }
+inline bool has_fast_strings() noexcept { return this_processor() == processor_kind::intel; }
 
 /// Tells whether squares should write whole lines of a column together even if the second-level cache holds both sides. Matrices
 /// of 64 to 900 KB, of elements of 2, 4 and 8 bytes, then took 0.8 to 0.9 of the time on Sapphire Rapids, and 1 to 1.1 of the time
 /// on Zen.
-inline bool joins_near_lines() noexcept { return is_intel(); }
+inline bool joins_near_lines() noexcept { return this_processor() == processor_kind::intel; }
 
 }  // namespace reblock::inline REBLOCK_NAMESPACE::detail

@@ -132,17 +132,12 @@ inline chosen_shape choose_rectangles(const offered_layout& of, const block_move
                      cost_of_shared_sets(of, move, tall, buffer)};
 }
 
-/// Returns the least rows, and columns, that squares or rectangles of elements can have.
-inline std::int64_t least_side(const offered_layout& of) noexcept {
-  constexpr std::int64_t of_rectangles = 4;
-  return of.size <= 2 ? of_rectangles : of.side;
-}
-
 /// Offers squares, or rectangles. An offer from `limit` on may cost more than it says.
 [[gnu::noinline]] inline block_offer offer_squares(const offered_layout& of, buffered_side buffer,
                                                    double limit = never) noexcept {
   block_offer offer;
-  if (std::min(of.rows.elements, of.columns.elements) < least_side(of)) return offer;
+  const std::int64_t least = std::min(of.side, block_costs::least_rectangle_side);
+  if (of.rows.elements < least || of.columns.elements < least) return offer;
   block_move& move = offer.move;
   const bool asks = of.asks_for_lines(buffer);
   const std::int64_t far_side = cache_sizes::far_run / of.size;
